@@ -1,0 +1,43 @@
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench format lock clean
+
+COMPILE = CUSTOM_COMPILE_COMMAND='make lock' .venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe \
+	--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	--build-deps-for editable
+
+help: ## Say what the targets do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Set up what is missing and open Hemicycle
+	@.ci/setup run
+	.venv/bin/hemicycle serve
+
+test: ## Set up what is missing and run every test, browser included
+	@.ci/setup test
+	.venv/bin/pytest -n 2 --dist loadfile
+
+check: ## Format, lint, types, imports, unit and contract tests (under a minute)
+	@.ci/setup dev
+	.venv/bin/ruff format --check
+	.venv/bin/ruff check
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/pytest -n 2 --dist loadfile tests/unit tests/contract tests/test_architecture.py
+
+bench: ## Measure speed and print the numbers
+	@.ci/setup dev
+	.venv/bin/python -m tests.bench
+
+format: ## Format the code and mend what the linter can mend
+	@.ci/setup dev
+	.venv/bin/ruff format
+	.venv/bin/ruff check --fix
+
+lock: ## Pin the dependencies of pyproject.toml anew (with Python 3.11; UPGRADE=--upgrade takes the newest)
+	@.ci/setup dev
+	$(COMPILE) $(UPGRADE) --output-file requirements.lock pyproject.toml
+	$(COMPILE) $(UPGRADE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+
+clean: ## Remove everything that the other targets made
+	rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,120 @@
+"""What the writer does besides appending: create, fork, claim, annotate, delete.
+
+Each function gives a piece of work for `Writer.do`: it looks first, raises what it has to, only then writes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.errors import JournalConflict, UnknownRun
+from engine.records import RunId, RunInfo, Shape
+from storage.rows import launch_row, run_row
+from storage.search import forget, index
+from storage.statements import INSERT_LAUNCH, INSERT_RUN, INSERT_TAG
+from storage.writer import Work
+
+
+def create(info: RunInfo, shape: Shape) -> Work[None]:
+    """Keep a new run."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        _new(connection, info.id)
+        _insert(connection, info, shape)
+
+    return work
+
+
+def fork(info: RunInfo, shape: Shape) -> Work[None]:
+    """Keep a new run whose history begins as a copy of its parent's."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        parent = number_of(connection, info.parent or RunId(''))
+        _new(connection, info.id)
+        seq, size = connection.execute(
+            'SELECT coalesce(max(seq), 0), coalesce(sum(length(body)), 0) FROM "transition"'
+            ' WHERE run = ? AND seq <= ?',
+            (parent, info.parent_at),
+        ).fetchone()
+        number = _insert(connection, replace(info, seq=seq, bytes=size), shape)
+        connection.execute(
+            'INSERT INTO "transition" (run, seq, time, name, at, body)'
+            ' SELECT ?, seq, time, name, at, body FROM "transition" WHERE run = ? AND seq <= ? ORDER BY seq',
+            (number, parent, info.parent_at),
+        )
+        connection.execute(
+            'INSERT INTO snapshot (run, seq, body)'
+            ' SELECT ?, seq, body FROM snapshot WHERE run = ? AND seq <= ?',
+            (number, parent, info.parent_at),
+        )
+
+    return work
+
+
+def claim(run: RunId, owner: str) -> Work[int]:
+    """Make `owner` the only writer; gives the new epoch."""
+
+    def work(connection: sqlite3.Connection) -> int:
+        number = number_of(connection, run)
+        connection.execute('UPDATE run SET owner = ?, epoch = epoch + 1 WHERE number = ?', (owner, number))
+        (epoch,) = connection.execute('SELECT epoch FROM run WHERE number = ?', (number,)).fetchone()
+        return int(epoch)
+
+    return work
+
+
+def annotate(run: RunId, *, title: str | None, tags: Sequence[str] | None, note: str | None) -> Work[None]:
+    """Change what a person says of a run."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        number = number_of(connection, run)
+        connection.execute(
+            'UPDATE run SET title = coalesce(?, title), note = coalesce(?, note) WHERE number = ?',
+            (title, note, number),
+        )
+        if tags is not None:
+            connection.execute('DELETE FROM tag WHERE run = ?', (number,))
+            _tag(connection, number, tags)
+        index(connection, number)
+
+    return work
+
+
+def delete(run: RunId) -> Work[None]:
+    """Forget a run; what hangs on it goes with it, by its foreign keys."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        number = number_of(connection, run)
+        connection.execute('DELETE FROM run WHERE number = ?', (number,))
+        forget(connection, number)
+
+    return work
+
+
+def number_of(connection: sqlite3.Connection, run: RunId) -> int:
+    """The key of a run. Raises `UnknownRun`."""
+    found = connection.execute('SELECT number FROM run WHERE id = ?', (run,)).fetchone()
+    if found is None:
+        raise UnknownRun(run)
+    return int(found[0])
+
+
+def _new(connection: sqlite3.Connection, run: RunId) -> None:
+    if connection.execute('SELECT 1 FROM run WHERE id = ?', (run,)).fetchone():
+        raise JournalConflict(run, 0)
+
+
+def _insert(connection: sqlite3.Connection, info: RunInfo, shape: Shape) -> int:
+    number = connection.execute(INSERT_RUN, run_row(info)).lastrowid
+    assert number is not None  # for the type checker: an INSERT has one
+    connection.execute(INSERT_LAUNCH, launch_row(number, info, shape))
+    _tag(connection, number, info.tags)
+    index(connection, number)
+    return number
+
+
+def _tag(connection: sqlite3.Connection, number: int, tags: Sequence[str]) -> None:
+    rows = [{'run': number, 'position': position, 'label': label} for position, label in enumerate(tags)]
+    connection.executemany(INSERT_TAG, rows)

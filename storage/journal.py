@@ -1,0 +1,140 @@
+"""SqlJournal: the Journal protocol over one SQLite file, one writer and a few readers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+
+from engine.errors import JournalUnavailable
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
+from storage import commands, database, queries
+from storage.append import append
+from storage.codec import Codec
+from storage.database import Settings, explained
+from storage.writer import Writer
+
+P = ParamSpec('P')
+T = TypeVar('T')
+
+
+async def open_journal(settings: Settings | str | Path) -> SqlJournal:
+    """Open a journal; its file is made when there is none, and migrated when it is of an older version.
+
+    Args:
+        settings: all of them, or only the database: a path or an `sqlite:///` URL.
+
+    Raises:
+        InvalidInput: the URL names no SQLite file.
+        JournalDamaged: the file is not ours, is corrupt, or is from a newer version; it is left untouched.
+        JournalUnavailable: the file cannot be opened or written just now.
+    """
+    chosen = settings if isinstance(settings, Settings) else Settings(database=settings)
+    await asyncio.to_thread(database.prepare, chosen)
+    return SqlJournal(chosen)
+
+
+class SqlJournal:
+    """A journal on disk. Made by `open_journal`; to be closed.
+
+    Nothing here waits on the event loop's thread: writes are queued for the writer, which commits all that is
+    queued at once; reads happen in threads of their own, on connections that never wait for the writer.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._codec = Codec()
+        self._writer = Writer(settings)
+        self._engine = database.reading(settings)
+        self._readers = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal-reader')
+        self._closed = False
+
+    async def create(self, info: RunInfo, shape: Shape) -> None:
+        """Keep a new run."""
+        await self._writer.do(commands.create(info, shape))
+
+    async def fork(self, info: RunInfo, shape: Shape) -> None:
+        """Keep a new run that begins as a copy of its parent."""
+        await self._writer.do(commands.fork(info, shape))
+
+    async def claim(self, run: RunId, owner: str) -> RunInfo:
+        """Make `owner` the only writer."""
+        epoch = await self._writer.do(commands.claim(run, owner))
+        # Read after the commit: somebody may have claimed it since, but that is not what this caller holds.
+        return replace(await self.info(run), owner=owner, epoch=epoch)
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
+    ) -> int:
+        """Keep transitions and the run's new summary."""
+        return await self._writer.do(append(self._codec, info, transitions, snapshot))
+
+    async def info(self, run: RunId) -> RunInfo:
+        """The run's summary."""
+        return await self._read(queries.info, run)
+
+    async def shape(self, run: RunId) -> Shape:
+        """The run's chart."""
+        return await self._read(queries.shape, run)
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """The steps in that range."""
+        return await self._read(queries.transitions, run, after, until, limit)
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before step `at`."""
+        return await self._read(queries.snapshot, run, at)
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Summaries of the runs that match, newest first."""
+        return await self._read(queries.runs, query)
+
+    async def unfinished(self) -> list[RunInfo]:
+        """Every run that has not ended, oldest first."""
+        return await self._read(queries.unfinished)
+
+    async def annotate(
+        self,
+        run: RunId,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] | None = None,
+        note: str | None = None,
+    ) -> RunInfo:
+        """Change what a person says of a run."""
+        await self._writer.do(commands.annotate(run, title=title, tags=tags, note=note))
+        return await self.info(run)
+
+    async def delete(self, run: RunId) -> None:
+        """Forget a run."""
+        await self._writer.do(commands.delete(run))
+
+    async def set_quota(self, quota: int | None) -> None:
+        """Let the file grow to `quota` bytes from now on; None is as far as the disk goes."""
+        await self._writer.do(lambda connection: database.limit(connection, quota))
+
+    async def close(self) -> None:
+        """Write what is queued, and let go of the file."""
+        self._closed = True
+        await self._writer.close()
+        await asyncio.to_thread(self._readers.shutdown)
+        self._engine.dispose()
+
+    async def _read(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        if self._closed:
+            raise JournalUnavailable('the journal is closed')
+
+        def work() -> T:
+            with explained(self._settings.path), self._engine.connect() as connection:
+                return query(connection, *args, **kwargs)
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, work)

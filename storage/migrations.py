@@ -1,0 +1,105 @@
+"""How the database came to its present form: numbered steps, applied in order when it is opened.
+
+A new database takes all of them, so the way from an old version is the way every database is made. The number
+of the last one applied is SQLite's own `user_version`; `application_id` tells our files from others. What is
+pending happens in one transaction: a step that fails leaves the file as it was. For that, and because a
+history may be larger than the free disk, no copy is made before.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from engine.errors import JournalDamaged
+from storage.search import index_all
+
+APPLICATION = 0x48454D49
+"""`HEMI`."""
+
+
+def first(connection: sqlite3.Connection) -> None:
+    """Runs, what they were launched with, tags, transitions and snapshots."""
+    for statement in FIRST.split(';'):
+        connection.execute(statement)
+
+
+def second(connection: sqlite3.Connection) -> None:
+    """A note on each run, and full-text search over what people wrote."""
+    connection.execute("ALTER TABLE run ADD COLUMN note VARCHAR NOT NULL DEFAULT ''")
+    connection.execute('CREATE VIRTUAL TABLE search USING fts5(title, note, parameters, tags, pattern)')
+    index_all(connection)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second)
+"""Never edit one that has been released: add another."""
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring a database to the present version.
+
+    Raises:
+        JournalDamaged: it belongs to another program or to a newer version of this one; it is left untouched.
+    """
+    version = check(connection, path)
+    if version == len(MIGRATIONS):
+        return
+    connection.execute('BEGIN IMMEDIATE')
+    try:
+        # Another process may have done it while this one waited for the lock.
+        for step in MIGRATIONS[check(connection, path) :]:
+            step(connection)
+        connection.execute(f'PRAGMA application_id = {APPLICATION}')
+        connection.execute(f'PRAGMA user_version = {len(MIGRATIONS)}')
+        connection.execute('COMMIT')
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute('ROLLBACK')
+        raise
+
+
+def check(connection: sqlite3.Connection, path: str) -> int:
+    """The version of a database, 0 for an empty one. Reads only. Raises `JournalDamaged`."""
+    (version,) = connection.execute('PRAGMA user_version').fetchone()
+    (application,) = connection.execute('PRAGMA application_id').fetchone()
+    (tables,) = connection.execute('SELECT count(*) FROM sqlite_master').fetchone()
+    if tables and application != APPLICATION:
+        raise JournalDamaged(f'{path} is the database of another program; name another file')
+    if version > len(MIGRATIONS):
+        raise JournalDamaged(
+            f'{path} was written by a newer version: its format is {version}, this program '
+            f'knows formats up to {len(MIGRATIONS)}. Install the newer version, or name another file'
+        )
+    return int(version)
+
+
+FIRST = """
+CREATE TABLE run (
+    number INTEGER NOT NULL PRIMARY KEY, id VARCHAR NOT NULL UNIQUE, pattern VARCHAR NOT NULL,
+    title VARCHAR NOT NULL, status VARCHAR NOT NULL, created FLOAT NOT NULL, updated FLOAT NOT NULL,
+    seq INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, calls INTEGER NOT NULL,
+    error VARCHAR NOT NULL, waiting VARCHAR NOT NULL, simulated BOOLEAN NOT NULL, parent VARCHAR,
+    parent_at INTEGER NOT NULL, owner VARCHAR NOT NULL, epoch INTEGER NOT NULL, bytes INTEGER NOT NULL
+);
+CREATE INDEX run_newest ON run (created, id);
+CREATE INDEX run_of_pattern ON run (pattern, created, id);
+CREATE INDEX run_in_status ON run (status, created, id);
+CREATE TABLE launch (
+    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
+    parameters VARCHAR NOT NULL, models VARCHAR NOT NULL, seed VARCHAR NOT NULL, shape VARCHAR NOT NULL
+);
+CREATE TABLE tag (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    position INTEGER NOT NULL, label VARCHAR NOT NULL, PRIMARY KEY (run, position)
+) WITHOUT ROWID;
+CREATE INDEX tag_label ON tag (label, run);
+CREATE TABLE "transition" (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, time FLOAT NOT NULL, name VARCHAR NOT NULL, at VARCHAR NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (run, seq)
+);
+CREATE TABLE snapshot (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (run, seq)
+)
+"""

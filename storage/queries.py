@@ -1,0 +1,104 @@
+"""What readers ask: summaries, pages of lists, steps, snapshots. Each takes a connection of a reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_column, select, text
+
+from engine.errors import UnknownRun
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Status, Transition
+from storage.codec import read_snapshot, read_transition
+from storage.rows import LAUNCH, RUN, SHAPE, TAG, infos, read_info
+from storage.search import matching
+from storage.statements import STEP, STORED
+
+
+def info(connection: Connection, run: RunId) -> RunInfo:
+    """The run's summary. Raises `UnknownRun`."""
+    row = connection.execute(infos().where(RUN.c.id == run)).one_or_none()
+    if row is None:
+        raise UnknownRun(run)
+    return read_info(row)
+
+
+def shape(connection: Connection, run: RunId) -> Shape:
+    """The run's chart. Raises `UnknownRun`."""
+    found = connection.execute(
+        select(LAUNCH.c.shape).join(RUN, RUN.c.number == LAUNCH.c.run).where(RUN.c.id == run)
+    ).scalar_one_or_none()
+    if found is None:
+        raise UnknownRun(run)
+    return SHAPE.validate_json(found)
+
+
+def transitions(
+    connection: Connection, run: RunId, after: int, until: int | None, limit: int | None
+) -> list[Transition]:
+    """The steps of a range, in order. Raises `UnknownRun`."""
+    query = (
+        select(STEP.c.seq, STEP.c.time, STEP.c.name, STEP.c.at, STEP.c.body)
+        .where(STEP.c.run == _number(connection, run), STEP.c.seq > after)
+        .order_by(STEP.c.seq)
+        .limit(limit)
+    )
+    if until is not None:
+        query = query.where(STEP.c.seq <= until)
+    return [read_transition(run, row) for row in connection.execute(query).all()]
+
+
+def snapshot(connection: Connection, run: RunId, at: int) -> Snapshot | None:
+    """The latest snapshot at or before a step. Raises `UnknownRun`."""
+    row = connection.execute(
+        select(STORED.c.seq, STORED.c.body)
+        .where(STORED.c.run == _number(connection, run), STORED.c.seq <= at)
+        .order_by(STORED.c.seq.desc())
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else read_snapshot(run, row.seq, row.body)
+
+
+def runs(connection: Connection, query: RunQuery) -> RunPage:
+    """One page of the list, newest first, and the number of all that match."""
+    wanted = and_(True, *_filters(query))
+    total = connection.execute(select(func.count()).select_from(RUN).where(wanted)).scalar_one()
+    rows = connection.execute(
+        infos()
+        .where(wanted)
+        .order_by(RUN.c.created.desc(), RUN.c.id.desc())
+        .limit(query.limit)
+        .offset(query.offset)
+    )
+    return RunPage(runs=tuple(map(read_info, rows)), total=total)
+
+
+def unfinished(connection: Connection) -> list[RunInfo]:
+    """Every run that has not ended, oldest first."""
+    going = [status.value for status in Status if not status.ended]
+    rows = connection.execute(infos().where(RUN.c.status.in_(going)).order_by(RUN.c.created, RUN.c.id))
+    return [read_info(row) for row in rows]
+
+
+def _number(connection: Connection, run: RunId) -> int:
+    number = connection.execute(select(RUN.c.number).where(RUN.c.id == run)).scalar_one_or_none()
+    if number is None:
+        raise UnknownRun(run)
+    return int(number)
+
+
+def _filters(query: RunQuery) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if query.pattern:
+        found.append(RUN.c.pattern == query.pattern)
+    if query.status:
+        found.append(RUN.c.status.in_([status.value for status in query.status]))
+    if query.tag:
+        found.append(RUN.c.number.in_(select(TAG.c.run).where(TAG.c.label == query.tag)))
+    if query.since is not None:
+        found.append(RUN.c.created >= query.since)
+    if query.until is not None:
+        found.append(RUN.c.created < query.until)
+    if words := matching(query.text):
+        hits: Select[Any] = select(literal_column('rowid')).select_from(text('search'))
+        found.append(RUN.c.number.in_(hits.where(text('search MATCH :words').bindparams(words=words))))
+    return found

@@ -1,0 +1,97 @@
+"""Run summaries and shapes to rows and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Row, Select, func, select
+from sqlmodel import SQLModel
+
+from engine.records import RunId, RunInfo, Shape, Status, Usage
+from storage.tables import Launch, Run, Tag
+
+RUN, LAUNCH, TAG = (SQLModel.metadata.tables[str(model.__tablename__)] for model in (Run, Launch, Tag))
+SHAPE = TypeAdapter(Shape)
+
+
+def infos() -> Select[Any]:
+    """Select summaries, each in one row: what `read_info` reads."""
+    tags = (
+        select(func.json_group_array(func.json_array(TAG.c.position, TAG.c.label)))
+        .where(TAG.c.run == RUN.c.number)
+        .scalar_subquery()
+    )
+    launch = (LAUNCH.c.parameters, LAUNCH.c.models, LAUNCH.c.seed)
+    return select(RUN, *launch, tags.label('tags')).join(LAUNCH, LAUNCH.c.run == RUN.c.number)
+
+
+def read_info(row: Row[Any]) -> RunInfo:
+    """The summary in a row of `infos`."""
+    return RunInfo(
+        id=RunId(row.id),
+        pattern=row.pattern,
+        title=row.title,
+        parameters=json.loads(row.parameters),
+        models=json.loads(row.models),
+        seed=int(row.seed),
+        status=Status(row.status),
+        created=row.created,
+        updated=row.updated,
+        seq=row.seq,
+        usage=Usage(input=row.input, output=row.output, calls=row.calls),
+        error=row.error,
+        waiting=row.waiting,
+        simulated=row.simulated,
+        tags=tuple(label for _, label in sorted(json.loads(row.tags))),
+        note=row.note,
+        parent=None if row.parent is None else RunId(row.parent),
+        parent_at=row.parent_at,
+        owner=row.owner,
+        epoch=row.epoch,
+        bytes=row.bytes,
+    )
+
+
+def run_row(info: RunInfo) -> dict[str, Any]:
+    """The row of `run` for a new run; the database gives it its number."""
+    return {
+        'id': info.id,
+        'pattern': info.pattern,
+        'title': info.title,
+        'note': info.note,
+        'status': info.status.value,
+        'created': info.created,
+        'updated': info.updated,
+        'seq': info.seq,
+        'input': info.usage.input,
+        'output': info.usage.output,
+        'calls': info.usage.calls,
+        'error': info.error,
+        'waiting': info.waiting,
+        'simulated': info.simulated,
+        'parent': info.parent,
+        'parent_at': info.parent_at,
+        'owner': info.owner,
+        'epoch': info.epoch,
+        'bytes': info.bytes,
+    }
+
+
+def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
+    """The row of `launch` for a new run."""
+    return {
+        'run': number,
+        'parameters': json.dumps(info.parameters, default=_plain),
+        'models': json.dumps(info.models, default=_plain),
+        'seed': str(info.seed),
+        'shape': SHAPE.dump_json(shape).decode(),
+    }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f'{type(value).__name__} is not a JSON type')

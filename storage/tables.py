@@ -1,0 +1,90 @@
+"""The tables, as SQLModel classes: runs, how each was launched, tags, transitions, snapshots.
+
+Everything of a run hangs on `run.number`, a small integer, not on its id: keys stay a few bytes wide.
+What changes with every step (`run`) is kept apart from what never changes and may be long (`launch`), so that
+an append rewrites one short row. The full-text index `search` is virtual; `migrations` makes it.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Index
+from sqlmodel import Field, SQLModel
+
+
+class Run(SQLModel, table=True):
+    """The summary of a run: one short row, rewritten by each append."""
+
+    __table_args__ = (
+        Index('run_newest', 'created', 'id'),
+        Index('run_of_pattern', 'pattern', 'created', 'id'),
+        Index('run_in_status', 'status', 'created', 'id'),
+    )
+
+    number: int | None = Field(default=None, primary_key=True)
+    id: str = Field(unique=True)
+    pattern: str
+    title: str
+    note: str = ''
+    status: str
+    created: float
+    updated: float
+    seq: int
+    input: int
+    output: int
+    calls: int
+    error: str
+    waiting: str
+    simulated: bool
+    parent: str | None
+    parent_at: int
+    owner: str
+    epoch: int
+    bytes: int
+
+
+class Launch(SQLModel, table=True):
+    """What a run was launched with, as JSON texts; written once."""
+
+    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    parameters: str
+    models: str
+    seed: str
+    """As text: a seed may be wider than 64 bits."""
+    shape: str
+
+
+class Tag(SQLModel, table=True):
+    """The tags of a run, in their order."""
+
+    __table_args__ = (Index('tag_label', 'label', 'run'), {'sqlite_with_rowid': False})
+
+    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    position: int = Field(primary_key=True)
+    label: str
+
+
+class Step(SQLModel, table=True):
+    """A transition. `body` is what `codec` makes of all that has no column.
+
+    It keeps its rowid: bodies of about 1 KB fill the leaves of a rowid table to the brim, and would spill
+    into pages of their own in a table without; and runs that move at the same time all append at one end.
+    """
+
+    __tablename__ = 'transition'
+
+    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: int = Field(primary_key=True)
+    time: float
+    name: str
+    at: str
+    body: bytes
+
+
+class Stored(SQLModel, table=True):
+    """A snapshot: all that a fold knows at a step."""
+
+    __tablename__ = 'snapshot'
+
+    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: int = Field(primary_key=True)
+    body: bytes

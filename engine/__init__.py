@@ -1,0 +1,126 @@
+"""The door of the engine: what the window, the command line and other programs may use."""
+
+from engine.activity import Activity, Retry
+from engine.agent import Role, agent, message_of
+from engine.catalog import Catalog, Fault
+from engine.clock import Clock, RealClock, SimulatedClock
+from engine.conductor import Conductor
+from engine.errors import (
+    Diverged,
+    EngineError,
+    EventRefused,
+    InvalidInput,
+    JournalConflict,
+    JournalDamaged,
+    JournalError,
+    JournalUnavailable,
+    ModelError,
+    PatternError,
+    StaleOwner,
+    ToolError,
+    UnknownPattern,
+    UnknownRun,
+    UnknownStep,
+)
+from engine.feed import Feed, Item
+from engine.journal import Journal, MemoryJournal
+from engine.memory import Memory
+from engine.message import Message
+from engine.pattern import Pattern
+from engine.records import (
+    CONTROL,
+    ENDINGS,
+    Change,
+    Delta,
+    Edge,
+    EdgeShape,
+    Event,
+    Guard,
+    Outcome,
+    RunId,
+    RunInfo,
+    RunPage,
+    RunQuery,
+    Shape,
+    Snapshot,
+    StatePath,
+    StateShape,
+    Status,
+    Transition,
+    Trouble,
+    Usage,
+    View,
+)
+from engine.stage import Stage, stage
+from engine.tool import Tool, ToolContext, tool
+from engine.view import Fold, fold
+
+__all__ = [
+    # run workflows
+    'Conductor',
+    'Catalog',
+    'Fault',
+    'Clock',
+    'RealClock',
+    'SimulatedClock',
+    'Feed',
+    'Item',
+    # write patterns
+    'Pattern',
+    'Memory',
+    'agent',
+    'Role',
+    'stage',
+    'Stage',
+    'Activity',
+    'Retry',
+    'Tool',
+    'ToolContext',
+    'tool',
+    # read runs
+    'fold',
+    'Fold',
+    'message_of',
+    'Change',
+    'Delta',
+    'Edge',
+    'EdgeShape',
+    'Event',
+    'Guard',
+    'Message',
+    'Outcome',
+    'RunId',
+    'RunInfo',
+    'RunPage',
+    'RunQuery',
+    'Shape',
+    'Snapshot',
+    'StatePath',
+    'StateShape',
+    'Status',
+    'Transition',
+    'Trouble',
+    'Usage',
+    'View',
+    'CONTROL',
+    'ENDINGS',
+    # keep runs
+    'Journal',
+    'MemoryJournal',
+    # what may go wrong
+    'Diverged',
+    'EngineError',
+    'EventRefused',
+    'InvalidInput',
+    'JournalConflict',
+    'JournalDamaged',
+    'JournalError',
+    'JournalUnavailable',
+    'ModelError',
+    'PatternError',
+    'StaleOwner',
+    'ToolError',
+    'UnknownPattern',
+    'UnknownRun',
+    'UnknownStep',
+]

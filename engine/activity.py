@@ -1,0 +1,67 @@
+"""Activities: the work of a state, and how it is tried again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from engine.clock import Clock
+from engine.errors import EngineError
+from engine.model import Model
+from engine.records import RunInfo, StatePath
+from engine.tool import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often and how soon an activity that failed is tried again."""
+
+    attempts: int = 4
+    delay: float = 1.0
+    """Seconds before the second attempt; doubled for each further one."""
+    longest: float = 30.0
+    jitter: float = 0.5
+    """The share of a delay that is left to chance, so that many runs do not all come back at once."""
+
+    def after(self, attempt: int, *, seed: str, asked: float | None = None) -> float:
+        """Seconds to wait after the failure of `attempt`; `asked` is what the other side asked for."""
+        delay = min(self.longest, self.delay * 2 ** (attempt - 1))
+        chance = random.Random(f'{seed}:{attempt}').random()  # noqa: S311  (repeatable on purpose)
+        return max(asked or 0.0, delay * (1 - self.jitter * chance))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What activities may use of the outside."""
+
+    clock: Clock
+    models: Mapping[str, Model] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+
+    def model(self, name: str) -> Model:
+        """The model of that name. Raises `EngineError`."""
+        if name not in self.models:
+            raise EngineError(f'there is no model {name!r}; there are: {", ".join(self.models) or "none"}')
+        return self.models[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """One attempt at the work of one visit to a state."""
+
+    run: RunInfo
+    path: StatePath
+    """The state that invoked it."""
+    attempt: int
+    since: int
+    """The step that entered the state."""
+    services: Services
+    stream: Callable[[str, Literal['text', 'reasoning', 'reset']], None]
+    """Show a piece of text at once; it is not kept."""
+
+    @property
+    def key(self) -> str:
+        """The same for every repetition of this visit: an idempotency key for side effects."""
+        return f'{self.run.id}:{self.since}'

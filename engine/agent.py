@@ -1,0 +1,233 @@
+"""The agent's own chart, nested in a workflow's: thinking, using tools, waiting for approval, done, failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from engine import converse
+from engine.activity import Retry
+from engine.course import Scope
+from engine.message import Message, ToolResult
+from engine.records import Event
+from engine.state import AgentState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """Who an agent is: its name, its standing instructions and its tools."""
+
+    name: str
+    title: str
+    instructions: str
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSpec:
+    """What the states of one agent know of it."""
+
+    role: str
+    instructions: str
+    tools: tuple[str, ...]
+    output: type[BaseModel] | None
+    prompt: str | Callable[[Any], str]
+    """What gives the agent its task from memory: a method of the pattern, or a function."""
+    turns: int
+
+
+def agent(
+    name: str,
+    role: Role | str = '',
+    *,
+    output: type[BaseModel] | None = None,
+    prompt: str | Callable[[Any], str] = '',
+    then: str | Callable[[Scope, Event], None] = '',
+    enter: str = '',
+    tools: tuple[str, ...] | None = None,
+    turns: int = 12,
+    within: float | None = None,
+    retry: Retry | None = None,
+) -> dict[str, Any]:
+    """Make a state that holds an agent.
+
+    Args:
+        name: the state's name.
+        role: who it is; a plain name makes a role without instructions of its own.
+        output: the record its answer must fit; asked for once more when it does not, then the agent fails.
+        prompt: the method that gives it its task; `prompt_<name>` by default.
+        then: the action that takes its answer; `event.data` has `text` and, with `output`, `output`.
+        enter: an action for when the state is entered, before the agent gets its task.
+        tools: names of its tools, if not the role's.
+        turns: model replies per visit before it is stopped.
+        within: seconds for the whole visit; then the state gets `expired`.
+        retry: how model calls are tried again.
+
+    It ends in `done` or `failed`, addressed to the state.
+    """
+    who = role if isinstance(role, Role) else Role(name=role or name, title=role or name, instructions='')
+    spec = AgentSpec(
+        role=who.name,
+        instructions=who.instructions,
+        tools=who.tools if tools is None else tools,
+        output=output,
+        prompt=prompt or f'prompt_{name}',
+        turns=turns,
+    )
+    answered = [keep_reply, then] if then else [keep_reply]
+    return {
+        'name': name,
+        'agent': spec,
+        'initial': 'thinking',
+        'on_enter': [enter, partial(begin, spec)] if enter else partial(begin, spec),
+        'within': within,
+        'children': [
+            {'name': 'thinking', 'invoke': partial(converse.think, spec), 'retry': retry or Retry()},
+            {'name': 'using_tools', 'invoke': partial(converse.use_tools, spec)},
+            {'name': 'approving', 'waits': 'approval'},
+            {'name': 'done', 'final': True},
+            {'name': 'failed', 'final': True, 'outcome': 'failed'},
+        ],
+        'transitions': [
+            _edge(
+                'done',
+                'thinking',
+                'failed',
+                [calls_tools, partial(out_of_turns, spec)],
+                [keep_reply, give_up],
+            ),
+            _edge('done', 'thinking', 'approving', [calls_tools, needs_approval], keep_reply),
+            _edge('done', 'thinking', 'using_tools', calls_tools, keep_reply),
+            _edge('done', 'thinking', 'thinking', [is_unfit, may_repair], [keep_reply, ask_again]),
+            _edge('done', 'thinking', 'failed', is_unfit, [keep_reply, give_up]),
+            _edge('done', 'thinking', 'done', None, answered),
+            _edge('done', 'using_tools', 'thinking', None, keep_results),
+            _edge('approve', 'approving', 'using_tools', None, keep_permission),
+            _edge('deny', 'approving', 'thinking', None, keep_denial),
+            _edge('failed', ['thinking', 'using_tools'], 'failed', None, give_up),
+        ],
+    }
+
+
+def _edge(trigger: str, source: Any, dest: str, conditions: Any, after: Any) -> dict[str, Any]:
+    edge = {'trigger': trigger, 'source': source, 'dest': dest, 'after': after}
+    return {**edge, 'conditions': conditions} if conditions else edge
+
+
+def calls_tools(scope: Scope, event: Event) -> bool:
+    """The reply asks for tools."""
+    return bool(_reply(event).calls)
+
+
+def needs_approval(scope: Scope, event: Event) -> bool:
+    """One of the tools asked for must be allowed by a person first."""
+    return bool(set(event.data.get('approval', ())) - set(_agent(scope).allowed))
+
+
+def out_of_turns(spec: AgentSpec, scope: Scope, event: Event) -> bool:
+    """The agent has had all its turns."""
+    return _agent(scope).turns + 1 >= spec.turns
+
+
+def is_unfit(scope: Scope, event: Event) -> bool:
+    """The answer does not fit the record that was asked for."""
+    return bool(event.data.get('unfit'))
+
+
+def may_repair(scope: Scope, event: Event) -> bool:
+    """The agent has not been asked to mend its answer yet."""
+    return _agent(scope).repairs == 0
+
+
+def begin(spec: AgentSpec, scope: Scope, event: Event) -> None:
+    """Give the agent its task; a second visit goes on with the same conversation."""
+    prompt = getattr(scope.pattern, spec.prompt) if isinstance(spec.prompt, str) else spec.prompt
+    task = Message.of('user', prompt(scope.state.memory))
+    known = scope.state.agents.get(scope.path)
+    if known is not None:
+        known.messages.append(task)
+        known.visits += 1
+        known.turns = known.repairs = 0
+        return
+    instructions = [Message.of('system', spec.instructions)] if spec.instructions else []
+    scope.state.agents[scope.path] = AgentState(
+        role=spec.role, instructions=spec.instructions, messages=[*instructions, task]
+    )
+
+
+def keep_reply(scope: Scope, event: Event) -> None:
+    """Add the reply to the conversation."""
+    agent = _agent(scope)
+    agent.messages.append(_reply(event))
+    agent.turns += 1
+    agent.model = str(event.data.get('model', ''))
+    usage = event.data.get('usage', {})
+    agent.input_tokens += int(usage.get('input', 0))
+    agent.output_tokens += int(usage.get('output', 0))
+
+
+def keep_results(scope: Scope, event: Event) -> None:
+    """Add the tools' results to the conversation."""
+    agent = _agent(scope)
+    results = tuple(ToolResult(**{**item, 'kind': 'result'}) for item in event.data['results'])
+    agent.messages.append(Message(role='tool', parts=results))
+    if event.data['store'] != agent.store:
+        agent.store = dict(event.data['store'])
+
+
+def keep_permission(scope: Scope, event: Event) -> None:
+    """Remember the tools that a person allowed for the rest of the run."""
+    if event.data.get('always'):
+        agent = _agent(scope)
+        agent.allowed = tuple(sorted({*agent.allowed, *(call.name for call in agent.messages[-1].calls)}))
+
+
+def keep_denial(scope: Scope, event: Event) -> None:
+    """Tell the agent that a person said no, and why."""
+    agent = _agent(scope)
+    said = f'A person did not allow this: {event.data.get("reason") or "no reason was given"}.'
+    agent.messages.append(
+        Message(
+            role='tool',
+            parts=tuple(
+                ToolResult(id=call.id, name=call.name, text=said, ok=False)
+                for call in agent.messages[-1].calls
+            ),
+        )
+    )
+
+
+def ask_again(scope: Scope, event: Event) -> None:
+    """Ask once more, with what was wrong."""
+    agent = _agent(scope)
+    agent.repairs += 1
+    agent.messages.append(
+        Message.of(
+            'user', f'Your answer does not fit: {event.data["unfit"]}\nAnswer again, as JSON that fits.'
+        )
+    )
+
+
+def give_up(scope: Scope, event: Event) -> None:
+    """Write down why the agent failed."""
+    agent = scope.state.agents.get(scope.path)
+    problem = event.data.get('error') or event.data.get('unfit') or 'it used all its turns without an answer'
+    if agent is not None:
+        agent.problem = str(problem)
+
+
+def _agent(scope: Scope) -> AgentState:
+    return scope.state.agents[scope.path]
+
+
+def _reply(event: Event) -> Message:
+    return message_of(event.data['message'])
+
+
+def message_of(data: Mapping[str, Any]) -> Message:
+    """Read a message as it stands in an event or in a view's data."""
+    return converse.MESSAGE.validate_python(data)

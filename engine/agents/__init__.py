@@ -1,0 +1,1 @@
+"""Agents that patterns are made of: one file, one agent."""

@@ -1,0 +1,39 @@
+"""Runs one stage by itself: its chart, a journal in memory, and nothing around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.catalog import Catalog
+from engine.conductor import Conductor
+from engine.errors import EngineError
+from engine.pattern import Pattern
+from engine.records import Status
+from engine.stage import stage
+from engine.task import TaskState
+
+if TYPE_CHECKING:
+    from engine.stage import Stage
+
+
+async def run_alone(work: Stage, state: TaskState) -> TaskState:
+    """Run a stage on a copy of `state` and return what became of it. Raises `EngineError` when its agent fails."""
+
+    class Alone(Pattern):
+        """One stage."""
+
+        Memory = TaskState
+        initial = 'working'
+        states = (stage('working', work), {'name': 'over', 'final': True})
+        transitions = (['done', 'working', 'over'],)
+
+        def remember(self) -> TaskState:
+            return TaskState.from_dict(state.to_dict())
+
+    catalog = Catalog.load()
+    catalog.add(Alone)
+    async with Conductor(catalog=catalog) as conductor:
+        outcome = await conductor.result(await conductor.start('alone'))
+    if outcome.status is not Status.DONE:
+        raise EngineError(f'{work.role.title} failed: {outcome.error}')
+    return TaskState.from_dict(outcome.memory)

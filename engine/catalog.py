@@ -1,0 +1,109 @@
+"""Finds patterns, models and tools: one file, one entry; a file with an error is reported and the others load."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from engine.errors import EngineError, PatternError, UnknownPattern
+from engine.model import Model
+from engine.pattern import Pattern
+from engine.tool import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A file that could not be loaded."""
+
+    path: str
+    line: int
+    problem: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Catalog:
+    """What there is to run, by name."""
+
+    patterns: dict[str, type[Pattern]] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
+    tools: dict[str, Tool] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, folders: Sequence[Path] = ()) -> Catalog:
+        """Everything the engine brings, and the patterns and tools in the `.py` files of `folders`."""
+        catalog = cls()
+        for name in ('patterns', 'models', 'tools'):
+            package = importlib.import_module(f'engine.{name}')
+            for found in pkgutil.iter_modules(package.__path__):
+                catalog._load(Path(package.__path__[0], f'{found.name}.py'), f'engine.{name}.{found.name}')
+        for folder in folders:
+            if not folder.is_dir():
+                catalog.faults.append(Fault(path=str(folder), line=0, problem='there is no such folder'))
+            for path in sorted(folder.glob('*.py')):
+                catalog._load(path, '')
+        return catalog
+
+    def pattern(self, name: str) -> type[Pattern]:
+        """The pattern of that name. Raises `UnknownPattern`."""
+        if name not in self.patterns:
+            raise UnknownPattern(name, tuple(sorted(self.patterns)))
+        return self.patterns[name]
+
+    def add(self, pattern: type[Pattern]) -> None:
+        """Take one pattern in. Raises `PatternError` where its name is taken."""
+        known = self.patterns.get(pattern.name)
+        if known is not None and known is not pattern:
+            raise PatternError(pattern.name, f'{known.__module__} has a pattern of this name already')
+        self.patterns[pattern.name] = pattern
+
+    def _load(self, path: Path, module: str) -> None:
+        try:
+            loaded = importlib.import_module(module) if module else _execute(path)
+            for entry in _entries(loaded):
+                if isinstance(entry, Tool):
+                    self.tools[entry.name] = entry
+                elif issubclass(entry, Pattern):
+                    self.add(entry)
+                else:
+                    self.models[entry.name] = entry()
+        except Exception as error:  # Whatever a user's file does, the others must load.
+            self.faults.append(_fault(path, error))
+
+
+def _execute(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f'hemicycle_{path.stem}', path)
+    if spec is None or spec.loader is None:
+        raise EngineError(f'{path} cannot be loaded')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _entries(module: ModuleType) -> Iterator[Tool | type]:
+    for value in vars(module).values():
+        if isinstance(value, Tool):
+            yield value
+        elif inspect.isclass(value) and value.__module__ == module.__name__:
+            is_model = hasattr(value, 'stream') and hasattr(value, 'simulated') and hasattr(value, 'name')
+            if is_model or (issubclass(value, Pattern) and value.states):
+                yield value
+
+
+def _fault(path: Path, error: Exception) -> Fault:
+    if isinstance(error, SyntaxError):
+        return Fault(path=str(path), line=error.lineno or 0, problem=f'{type(error).__name__}: {error.msg}')
+    lines = [
+        frame.lineno or 0
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ]
+    said = str(error) if isinstance(error, EngineError) else f'{type(error).__name__}: {error}'
+    return Fault(path=str(path), line=lines[-1] if lines else 0, problem=said)

@@ -1,0 +1,128 @@
+"""The activities behind an agent's states: one model call, and one batch of tool calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+
+from engine.activity import Activity
+from engine.course import Scope
+from engine.errors import ToolError
+from engine.message import Message, ToolCall, ToolResult
+from engine.model import Gathered, Hints, ModelRequest, ReasoningPiece, TextPiece
+from engine.tool import Tool, ToolContext
+
+if TYPE_CHECKING:
+    from engine.agent import AgentSpec
+
+MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, Any]:
+    """Call the agent's model once, streaming its text.
+
+    Returns:
+        `message` (the reply), `text`, `model`, `simulated`, `usage`, `approval` (tools that need a person's word), and,
+        where a record was asked for and no tool was, `output` (its JSON) or `unfit` (what is wrong with the answer).
+
+    Raises:
+        ModelError: the call failed.
+    """
+    agent = scope.state.agents[scope.path]
+    name = activity.run.models.get(spec.role) or activity.run.models.get('') or 'scripted'
+    model = activity.services.model(name)
+    tools = _tools(spec, activity)
+    request = ModelRequest(
+        model=name,
+        messages=tuple(agent.messages),
+        tools=tuple(tool.spec for tool in tools.values()),
+        schema=spec.output.model_json_schema() if spec.output else None,
+        hints=Hints(
+            pattern=activity.run.pattern,
+            role=spec.role,
+            state=scope.path,
+            task=_task(activity),
+            visit=agent.visits,
+            turn=agent.turns,
+            attempt=activity.attempt,
+            seed=activity.run.seed,
+        ),
+    )
+    gathered = Gathered()
+    try:
+        async for event in model.stream(request):
+            gathered.add(event)
+            if isinstance(event, TextPiece | ReasoningPiece):
+                activity.stream(event.text, 'text' if isinstance(event, TextPiece) else 'reasoning')
+        message = gathered.message(f'call-{activity.since}')
+    except BaseException:
+        activity.stream('', 'reset')
+        raise
+    usage = gathered.completed.usage if gathered.completed else None
+    result: dict[str, Any] = {
+        'message': to_jsonable_python(message),
+        'text': message.text,
+        'model': name,
+        'simulated': model.simulated,
+        'usage': {'input': usage.input, 'output': usage.output, 'calls': 1} if usage else {'calls': 1},
+        'approval': sorted(
+            {call.name for call in message.calls if call.name in tools and tools[call.name].approval}
+        ),
+    }
+    if spec.output and not message.calls:
+        result |= _fitted(spec.output, message.text)
+    return result
+
+
+async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, Any]:
+    """Run the tools the last reply asked for, side by side.
+
+    Returns:
+        `results` in the order of the calls, and `store`, the agent's notes after them.
+    """
+    agent = scope.state.agents[scope.path]
+    context = ToolContext(key=activity.key, store=dict(agent.store))
+    tools = _tools(spec, activity)
+    calls = next(message.calls for message in reversed(agent.messages) if message.calls)
+    results = await asyncio.gather(*(_use(tools, call, context) for call in calls))
+    return {'results': to_jsonable_python(results), 'store': context.store}
+
+
+async def _use(tools: dict[str, Tool], call: ToolCall, context: ToolContext) -> ToolResult:
+    found = tools.get(call.name)
+    try:
+        if found is None:
+            raise ToolError(f'there is no tool {call.name!r}; there are: {", ".join(tools) or "none"}')
+        return ToolResult(id=call.id, name=call.name, text=await found.run(call.arguments, context))
+    except ToolError as error:
+        return ToolResult(id=call.id, name=call.name, text=str(error), ok=False)
+
+
+def _tools(spec: AgentSpec, activity: Activity) -> dict[str, Tool]:
+    return {name: activity.services.tools[name] for name in spec.tools if name in activity.services.tools}
+
+
+def _task(activity: Activity) -> str:
+    texts = [value for value in activity.run.parameters.values() if isinstance(value, str)]
+    return max(texts, key=len, default='')
+
+
+def _fitted(record: type[BaseModel], text: str) -> dict[str, Any]:
+    """The answer as the record asked for; models like to wrap it in a fence or in a sentence."""
+    found = re.search(r'\{.*\}', text, flags=re.DOTALL)
+    try:
+        return {
+            'output': record.model_validate(json.loads(found.group() if found else text)).model_dump(
+                mode='json'
+            )
+        }
+    except ValidationError as error:
+        listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
+        return {'unfit': listed}
+    except json.JSONDecodeError as error:
+        return {'unfit': f'it is not JSON: {error}'}

@@ -1,0 +1,134 @@
+"""Every error the engine raises, as one tree.
+
+EngineError
+├── PatternError            a pattern is written wrongly: found when its class is made or its file is loaded
+├── InvalidInput            a value from outside was refused at the door; names the field
+├── UnknownPattern          no pattern of that name
+├── UnknownRun              no run of that id
+├── UnknownStep             the run has no such step
+├── EventRefused            the run's active states do not take that event
+├── Diverged                re-firing the journal gave another transition than the recorded one
+├── JournalError            the journal did not take or give something
+│   ├── JournalConflict     another writer already holds that (run, seq)
+│   ├── StaleOwner          the run has been claimed by somebody else since
+│   ├── JournalUnavailable  full disk, locked file: worth trying again
+│   └── JournalDamaged      the database is corrupt, or from a newer version
+├── ModelError              a model call failed; says whether another attempt may help
+└── ToolError               a tool could not do what it was asked
+"""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Base of all; `str(error)` is a sentence fit for a screen."""
+
+
+class PatternError(EngineError):
+    """A pattern is written wrongly.
+
+    Attributes:
+        pattern: the pattern's name.
+        where: the state, trigger or method at fault, or ''.
+    """
+
+    def __init__(self, pattern: str, problem: str, *, where: str = '') -> None:
+        self.pattern, self.where, self.problem = pattern, where, problem
+        super().__init__(f'pattern {pattern!r}{f", {where}" if where else ""}: {problem}')
+
+
+class InvalidInput(EngineError):
+    """A value from outside was refused. `problems` maps a field's name to what is wrong with it."""
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        self.problems = problems
+        super().__init__('; '.join(f'{field}: {problem}' for field, problem in problems.items()))
+
+
+class UnknownPattern(EngineError):
+    """No pattern of that name."""
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+        self.name, self.known = name, known
+        listed = f'; there are: {", ".join(known)}' if known else ''
+        super().__init__(f'there is no pattern {name!r}{listed}')
+
+
+class UnknownRun(EngineError):
+    """No run of that id."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        super().__init__(f'there is no run {run!r}')
+
+
+class UnknownStep(EngineError):
+    """The run has no such step."""
+
+    def __init__(self, run: str, step: int, last: int) -> None:
+        self.run, self.step, self.last = run, step, last
+        super().__init__(f'run {run} has no step {step}: its last is {last}')
+
+
+class EventRefused(EngineError):
+    """The run does not take that event now."""
+
+    def __init__(self, run: str, event: str, reason: str) -> None:
+        self.run, self.event = run, event
+        super().__init__(f'run {run} does not take {event!r} now: {reason}')
+
+
+class Diverged(EngineError):
+    """An audit found a step that the chart decides otherwise today."""
+
+    def __init__(self, run: str, step: int, difference: str) -> None:
+        self.run, self.step, self.difference = run, step, difference
+        super().__init__(f'run {run} diverges at step {step}: {difference}')
+
+
+class JournalError(EngineError):
+    """The journal did not take or give something."""
+
+
+class JournalConflict(JournalError):
+    """Another writer already holds that sequence number of that run."""
+
+    def __init__(self, run: str, seq: int) -> None:
+        self.run, self.seq = run, seq
+        super().__init__(f'step {seq} of run {run} is already written')
+
+
+class StaleOwner(JournalError):
+    """The run has a newer owner; this one must stop writing."""
+
+    def __init__(self, run: str, epoch: int) -> None:
+        self.run, self.epoch = run, epoch
+        super().__init__(f'run {run} has been claimed by another process since epoch {epoch}')
+
+
+class JournalUnavailable(JournalError):
+    """The journal cannot be written just now (disk full, database locked); nothing is lost, try again."""
+
+
+class JournalDamaged(JournalError):
+    """The database cannot be used as it is: corrupt, or written by a newer version."""
+
+
+class ModelError(EngineError):
+    """A model call failed.
+
+    Attributes:
+        kind: short machine-readable reason, for instance 'overloaded', 'timeout', 'bad response'.
+        retryable: whether another attempt may help.
+        retry_after: seconds the provider asked to wait, if it did.
+    """
+
+    def __init__(
+        self, problem: str, *, kind: str = 'server', retryable: bool = False, retry_after: float | None = None
+    ) -> None:
+        self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
+        super().__init__(problem)
+
+
+class ToolError(EngineError):
+    """A tool could not do what it was asked; the sentence goes back to the model."""

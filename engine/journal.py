@@ -1,0 +1,205 @@
+"""The Journal protocol, and the journal that lives in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from engine.errors import JournalConflict, StaleOwner, UnknownRun
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
+
+
+class Journal(Protocol):
+    """Where runs and their transitions are kept. Every method may raise `JournalError`."""
+
+    async def create(self, info: RunInfo, shape: Shape) -> None:
+        """Keep a new run. `info.id` must be new."""
+
+    async def fork(self, info: RunInfo, shape: Shape) -> None:
+        """Keep a new run whose history begins as a copy of `info.parent` up to step `info.parent_at`."""
+
+    async def claim(self, run: RunId, owner: str) -> RunInfo:
+        """Make `owner` the run's only writer: sets the owner and raises the epoch.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
+    ) -> int:
+        """Keep transitions, the run's new summary and perhaps a snapshot, all or nothing.
+
+        Of `info`, what a person sets (title, tags, note) and the owner are left as they are stored.
+
+        Returns:
+            The bytes the transitions take.
+
+        Raises:
+            StaleOwner: `info.epoch` is not the stored one; nothing was written.
+            JournalConflict: a transition's (run, seq) exists; nothing was written.
+            JournalUnavailable: nothing was written, and trying again may help.
+        """
+
+    async def info(self, run: RunId) -> RunInfo:
+        """The run's summary. Raises `UnknownRun`."""
+
+    async def shape(self, run: RunId) -> Shape:
+        """The run's chart. Raises `UnknownRun`."""
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """The steps `after` < seq <= `until`, in order, at most `limit`."""
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before step `at`."""
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Summaries of the runs that match, newest first, without reading histories."""
+
+    async def unfinished(self) -> list[RunInfo]:
+        """Every run that has not ended, oldest first."""
+
+    async def annotate(
+        self,
+        run: RunId,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] | None = None,
+        note: str | None = None,
+    ) -> RunInfo:
+        """Change what a person says of a run; None leaves a field as it is."""
+
+    async def delete(self, run: RunId) -> None:
+        """Forget a run and its history. Raises `UnknownRun`."""
+
+    async def close(self) -> None:
+        """Write what is still queued, and let go."""
+
+
+class MemoryJournal:
+    """Everything in dictionaries: for tests, and for runs nobody needs to keep."""
+
+    def __init__(self) -> None:
+        self._infos: dict[RunId, RunInfo] = {}
+        self._shapes: dict[RunId, Shape] = {}
+        self._transitions: dict[RunId, list[Transition]] = {}
+        self._snapshots: dict[RunId, list[Snapshot]] = {}
+
+    async def create(self, info: RunInfo, shape: Shape) -> None:
+        """Keep a new run."""
+        if info.id in self._infos:
+            raise JournalConflict(info.id, 0)
+        self._infos[info.id], self._shapes[info.id] = info, shape
+        self._transitions[info.id], self._snapshots[info.id] = [], []
+
+    async def fork(self, info: RunInfo, shape: Shape) -> None:
+        """Keep a new run that begins as a copy of its parent."""
+        parent = self._known(info.parent or RunId(''))
+        await self.create(info, shape)
+        self._transitions[info.id] = [
+            replace(item, run=info.id) for item in self._transitions[parent][: info.parent_at]
+        ]
+        self._snapshots[info.id] = [
+            replace(item, run=info.id) for item in self._snapshots[parent] if item.seq <= info.parent_at
+        ]
+
+    async def claim(self, run: RunId, owner: str) -> RunInfo:
+        """Make `owner` the only writer."""
+        info = self._infos[self._known(run)]
+        self._infos[run] = replace(info, owner=owner, epoch=info.epoch + 1)
+        return self._infos[run]
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
+    ) -> int:
+        """Keep transitions and the run's new summary."""
+        stored = self._infos[self._known(info.id)]
+        if stored.epoch != info.epoch:
+            raise StaleOwner(info.id, info.epoch)
+        history = self._transitions[info.id]
+        for offset, transition in enumerate(transitions, start=1):
+            if transition.seq != len(history) + offset:
+                raise JournalConflict(info.id, transition.seq)
+        history.extend(transitions)
+        if snapshot:
+            self._snapshots[info.id].append(snapshot)
+        self._infos[info.id] = replace(
+            info, title=stored.title, tags=stored.tags, note=stored.note, owner=stored.owner
+        )
+        return sum(len(repr(transition)) for transition in transitions) if transitions else 0
+
+    async def info(self, run: RunId) -> RunInfo:
+        """The run's summary."""
+        return self._infos[self._known(run)]
+
+    async def shape(self, run: RunId) -> Shape:
+        """The run's chart."""
+        return self._shapes[self._known(run)]
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """The steps in that range."""
+        found = self._transitions[self._known(run)][after:until]
+        return found if limit is None else found[:limit]
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before step `at`."""
+        return next((item for item in reversed(self._snapshots[self._known(run)]) if item.seq <= at), None)
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Summaries of the runs that match, newest first."""
+        found = [info for info in self._infos.values() if _matches(info, query)]
+        found.sort(key=lambda info: (info.created, info.id), reverse=True)
+        return RunPage(runs=tuple(found[query.offset : query.offset + query.limit]), total=len(found))
+
+    async def unfinished(self) -> list[RunInfo]:
+        """Every run that has not ended, oldest first."""
+        found = [info for info in self._infos.values() if not info.status.ended]
+        return sorted(found, key=lambda info: (info.created, info.id))
+
+    async def annotate(
+        self,
+        run: RunId,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] | None = None,
+        note: str | None = None,
+    ) -> RunInfo:
+        """Change what a person says of a run."""
+        info = self._infos[self._known(run)]
+        self._infos[run] = replace(
+            info,
+            title=info.title if title is None else title,
+            tags=info.tags if tags is None else tuple(tags),
+            note=info.note if note is None else note,
+        )
+        return self._infos[run]
+
+    async def delete(self, run: RunId) -> None:
+        """Forget a run."""
+        for table in (self._infos, self._shapes, self._transitions, self._snapshots):
+            table.pop(self._known(run) if table is self._infos else run, None)  # type: ignore[attr-defined]
+
+    async def close(self) -> None:
+        """Nothing to write."""
+
+    def _known(self, run: RunId) -> RunId:
+        if run not in self._infos:
+            raise UnknownRun(run)
+        return run
+
+
+def _matches(info: RunInfo, query: RunQuery) -> bool:
+    words = ' '.join((info.title, info.note, *info.tags, *map(str, info.parameters.values()))).lower()
+    return (
+        (not query.pattern or info.pattern == query.pattern)
+        and (not query.status or info.status in query.status)
+        and (not query.tag or query.tag in info.tags)
+        and (query.since is None or info.created >= query.since)
+        and (query.until is None or info.created < query.until)
+        and all(word in words for word in query.text.lower().split())
+    )

@@ -1,0 +1,258 @@
+"""Memory that writes down its own changes, so that a step costs what it changed and not what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsIndex
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+from pydantic_core import to_jsonable_python
+
+from engine.records import Change
+
+
+class MemoryMisuse(TypeError):
+    """Memory was written outside an action, or holds something whose changes cannot be seen."""
+
+
+class Log:
+    """Collects the changes of one run's data while it is open; refuses them while it is not."""
+
+    __slots__ = ('changes', 'open')
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self.open = False
+
+    def note(self, op: Any, path: str, value: Any = None) -> None:
+        """Write one change down. Raises `MemoryMisuse` outside an action."""
+        if not self.open:
+            raise MemoryMisuse(f'{path or "/"} was written outside an action: only actions write memory')
+        self.changes.append(Change(op=op, path=path, value=to_jsonable_python(value)))
+
+    def take(self) -> tuple[Change, ...]:
+        """The changes since the last call."""
+        changes, self.changes = tuple(self.changes), []
+        return changes
+
+
+class Memory(BaseModel):
+    """Base of what a run remembers.
+
+    Fields hold scalars, frozen records, tuples of these, other `Memory` objects, and lists and dicts (whose elements
+    are again of that kind; inside a list, nothing that can change in place).
+    """
+
+    model_config = ConfigDict(extra='forbid', validate_assignment=True)
+
+    _log: Log | None = PrivateAttr(None)
+    _at: str = PrivateAttr('')
+
+    def attach(self, log: Log, at: str) -> None:
+        """Report changes to `log` from now on, as those of the JSON pointer `at`."""
+        for name in type(self).model_fields:
+            self.__dict__[name] = adopt(self.__dict__[name], log, f'{at}/{name}')
+        self._log, self._at = log, at
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        log = None if name.startswith('_') else self._log
+        if log is None:
+            super().__setattr__(name, value)
+            return
+        if not log.open:
+            raise MemoryMisuse(f'{self._at}/{name} was written outside an action: only actions write memory')
+        super().__setattr__(name, value)
+        path = f'{self._at}/{name}'
+        log.note('replace', path, self.__dict__[name])
+        self.__dict__[name] = adopt(self.__dict__[name], log, path)
+
+
+def adopt(value: Any, log: Log, path: str) -> Any:
+    """Return `value` such that its changes are written to `log`; raises `MemoryMisuse` where that cannot be."""
+    if isinstance(value, Memory):
+        value.attach(log, path)
+        return value
+    if isinstance(value, dict):
+        return LoggedDict(value, log, path)
+    if isinstance(value, list):
+        return LoggedList(value, log, path)
+    return frozen(value, path)
+
+
+def frozen(value: Any, path: str) -> Any:
+    """Return `value` if it cannot change in place; raises `MemoryMisuse` otherwise."""
+    changeable = isinstance(value, (list, dict, set, bytearray, Memory)) or (
+        isinstance(value, BaseModel) and not value.model_config.get('frozen')
+    )
+    if changeable:
+        raise MemoryMisuse(f'{path} holds a {type(value).__name__}: use a tuple or a frozen record there')
+    return value
+
+
+def _escape(key: Any) -> str:
+    return str(key).replace('~', '~0').replace('/', '~1')
+
+
+class LoggedList(list[Any]):
+    """A list that writes its changes down; appending costs the same however long it is."""
+
+    __slots__ = ('_log', '_path')
+
+    def __init__(self, items: Iterable[Any], log: Log, path: str) -> None:
+        super().__init__(frozen(item, path) for item in items)
+        self._log, self._path = log, path
+
+    def append(self, item: Any) -> None:
+        """Add an element at the end."""
+        self._log.note('add', f'{self._path}/-', frozen(item, self._path))
+        super().append(item)
+
+    def extend(self, items: Iterable[Any]) -> None:
+        """Add elements at the end."""
+        for item in items:
+            self.append(item)
+
+    def insert(self, index: SupportsIndex, item: Any) -> None:
+        """Add an element before `index`."""
+        place = len(self[: index.__index__()])
+        self._log.note('add', f'{self._path}/{place}', frozen(item, self._path))
+        super().insert(place, item)
+
+    def pop(self, index: SupportsIndex = -1) -> Any:
+        """Take an element out."""
+        place = range(len(self))[index.__index__()]
+        self._log.note('remove', f'{self._path}/{place}')
+        return super().pop(place)
+
+    def remove(self, item: Any) -> None:
+        """Take the first element equal to `item` out."""
+        self.pop(self.index(item))
+
+    def clear(self) -> None:
+        """Take everything out."""
+        self._replace([])
+
+    def sort(self, **options: Any) -> None:
+        """Order the elements."""
+        self._replace(sorted(self, **options))
+
+    def reverse(self) -> None:
+        """Turn the order round."""
+        self._replace(self[::-1])
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        if isinstance(index, slice):
+            items = list(self)
+            items[index] = [frozen(each, self._path) for each in item]
+            self._replace(items)
+            return
+        place = range(len(self))[index]
+        self._log.note('replace', f'{self._path}/{place}', frozen(item, self._path))
+        super().__setitem__(place, item)
+
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            items = list(self)
+            del items[index]
+            self._replace(items)
+        else:
+            self.pop(index)
+
+    def __iadd__(self, items: Iterable[Any]) -> LoggedList:  # type: ignore[override,misc]
+        self.extend(items)
+        return self
+
+    def __imul__(self, times: SupportsIndex) -> LoggedList:  # type: ignore[override,misc]
+        self._replace(list(self) * times.__index__())
+        return self
+
+    def _replace(self, items: list[Any]) -> None:
+        self._log.note('replace', self._path, items)
+        super().__setitem__(slice(None), items)
+
+
+class LoggedDict(dict[Any, Any]):
+    """A dict that writes its changes down; keys become strings in the journal."""
+
+    __slots__ = ('_log', '_path')
+
+    def __init__(self, items: Mapping[Any, Any], log: Log, path: str) -> None:
+        super().__init__({key: adopt(value, log, f'{path}/{_escape(key)}') for key, value in items.items()})
+        self._log, self._path = log, path
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        path = f'{self._path}/{_escape(key)}'
+        self._log.note('add', path, value)
+        super().__setitem__(key, adopt(value, self._log, path))
+
+    def __delitem__(self, key: Any) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self._log.note('remove', f'{self._path}/{_escape(key)}')
+        super().__delitem__(key)
+
+    def update(self, *others: Any, **named: Any) -> None:
+        """Set several keys."""
+        for key, value in dict(*others, **named).items():
+            self[key] = value
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """The value of `key`, set to `default` if there was none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        """Take a key out and return its value."""
+        if key not in self and default:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Take the newest key out."""
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Take everything out."""
+        for key in list(self):
+            del self[key]
+
+    def __ior__(self, other: Any) -> LoggedDict:  # type: ignore[override,misc]
+        self.update(other)
+        return self
+
+
+def apply(document: dict[str, Any], changes: Iterable[Change]) -> None:
+    """Carry out recorded changes on a plain JSON document, in place.
+
+    Raises:
+        KeyError, IndexError: the document is not the one the changes were recorded on.
+    """
+    for change in changes:
+        target: Any = document
+        *parents, last = [part.replace('~1', '/').replace('~0', '~') for part in change.path.split('/')[1:]]
+        for part in parents:
+            target = target[int(part)] if isinstance(target, list) else target[part]
+        if not isinstance(target, list):
+            if change.op == 'remove':
+                del target[last]
+            else:
+                target[last] = _fresh(change.value)
+        elif change.op == 'remove':
+            del target[int(last)]
+        elif change.op == 'replace':
+            target[int(last)] = _fresh(change.value)
+        elif last == '-':
+            target.append(_fresh(change.value))
+        else:
+            target.insert(int(last), _fresh(change.value))
+
+
+def _fresh(value: Any) -> Any:
+    # A later change may write into this value: the recorded one, which others hold too, must stay as it is.
+    if isinstance(value, dict):
+        return {key: _fresh(item) for key, item in value.items()}
+    return [_fresh(item) for item in value] if isinstance(value, list) else value

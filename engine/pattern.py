@@ -1,0 +1,104 @@
+"""Pattern: parameters, memory, states and transitions of a workflow; one class in one file."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ValidationError
+
+from engine.check import check
+from engine.errors import InvalidInput, PatternError
+from engine.memory import Memory
+
+Listed = Sequence[Any]
+
+
+class Pattern:
+    """Base of all patterns. A subclass says what a workflow is; it holds no run.
+
+    Class attributes:
+        Parameters: what the launch form asks for.
+        Memory: the run's data; only actions write it. A field named like a parameter starts with its value.
+        initial: the state a run begins in.
+        states, transitions: handed to `transitions` as they stand, plus our keys (`invoke`, `within`, `retry`,
+            `outcome`, `waits`, and what `agent()` makes). They may be methods, when they depend on the parameters.
+        answer: the field of memory that holds the result, or ''.
+
+    Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are actions,
+    `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output. A method named by
+    `invoke` is an activity, `async (self, memory, activity)`: it gets a copy of memory and returns its result.
+    `prompt_<agent>(self, memory)` gives an agent its task.
+    """
+
+    name: ClassVar[str] = ''
+    title: ClassVar[str] = ''
+    summary: ClassVar[str] = ''
+    initial: ClassVar[str] = ''
+    answer: ClassVar[str] = ''
+
+    class Parameters(BaseModel):
+        """Asked for in the launch form."""
+
+    class Memory(Memory):
+        """What a run remembers."""
+
+    states: Any = ()
+    transitions: Any = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if 'name' not in cls.__dict__:
+            cls.name = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '-', cls.__name__).lower()
+        if 'title' not in cls.__dict__:
+            cls.title = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', ' ', cls.__name__)
+        if 'summary' not in cls.__dict__:
+            cls.summary = inspect.getdoc(cls) or ''
+        if not isinstance(cls.Memory, type) or not issubclass(cls.Memory, Memory):
+            raise PatternError(cls.name, 'Memory must be a subclass of engine.Memory', where='Memory')
+        if cls.states:
+            check(cls.sample())
+
+    def __init__(self, parameters: BaseModel | None = None) -> None:
+        self.parameters: Any = parameters if parameters is not None else self.Parameters()
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> BaseModel:
+        """Validate parameters from outside. Raises `InvalidInput`, which names each field."""
+        try:
+            return cls.Parameters.model_validate(dict(values))
+        except ValidationError as error:
+            raise InvalidInput(problems(error)) from None
+
+    def chart_states(self) -> Listed:
+        """The states, with the parameters taken into account."""
+        return self.states() if callable(self.states) else self.states  # type: ignore[no-any-return]
+
+    def chart_transitions(self) -> Listed:
+        """The transitions, with the parameters taken into account."""
+        return self.transitions() if callable(self.transitions) else self.transitions  # type: ignore[no-any-return]
+
+    def remember(self) -> Memory:
+        """The memory a run starts with."""
+        given = {name: getattr(self.parameters, name) for name in type(self.parameters).model_fields}
+        return self.Memory.model_validate(
+            {name: given[name] for name in given if name in self.Memory.model_fields}
+        )
+
+    @classmethod
+    def sample(cls) -> Pattern:
+        """An instance whose chart can be looked at: parameters at their defaults, required ones left out."""
+        try:
+            return cls(cls.Parameters())
+        except ValidationError:
+            return cls(cls.Parameters.model_construct())
+
+
+def problems(error: ValidationError) -> dict[str, str]:
+    """Field name to problem, of a validation error."""
+    return {
+        '.'.join(map(str, item['loc'])) or 'parameters': item['msg'].removeprefix('Value error, ')
+        for item in error.errors()
+    }

@@ -1,0 +1,1 @@
+"""Patterns of workflows: one file, one pattern."""

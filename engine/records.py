@@ -1,0 +1,289 @@
+"""The frozen records that cross packages: events, transitions, shapes, runs, messages, views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, NewType
+
+RunId = NewType('RunId', str)
+StatePath = NewType('StatePath', str)
+"""Names of nested states from the outermost in, joined with dots: `arguing.pro.thinking`."""
+
+RUN = StatePath('')
+"""The address of a whole run."""
+
+
+class Status(StrEnum):
+    """What a run is doing, as a list of runs shows it."""
+
+    RUNNING = 'running'
+    PAUSED = 'paused'
+    WAITING = 'waiting'
+    DONE = 'done'
+    FAILED = 'failed'
+    CANCELLED = 'cancelled'
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run is over for good."""
+        return self in (Status.DONE, Status.FAILED, Status.CANCELLED)
+
+
+CONTROL = frozenset({'start', 'pause', 'resume', 'step', 'cancel', 'retry', 'edit', 'recover', 'abort'})
+"""Events of the engine itself; a pattern may not use these names as triggers."""
+
+ENDINGS = frozenset({'done', 'expired', 'failed'})
+"""How an activity ends: always addressed to the state that invoked it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened, as the chart is told of it."""
+
+    name: str
+    at: StatePath = RUN
+    """The state it is addressed to."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values only: all a guard or an action may know of the outside."""
+    attempt: int = 1
+    since: int = 0
+    """The step that entered `at`; an ending from an earlier visit is dropped. 0 is not checked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """One guard that was evaluated on the way to a transition (or to none)."""
+
+    name: str
+    value: bool
+    wanted: bool
+    """What the edge needs: True for `conditions`, False for `unless`."""
+    source: StatePath
+    dest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """An edge that was taken."""
+
+    source: StatePath
+    dest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of the run's data: a JSON Patch operation (RFC 6902; `add`, `replace` or `remove`)."""
+
+    op: Literal['add', 'replace', 'remove']
+    path: str
+    """A JSON Pointer (RFC 6901) into `{'memory': ..., 'agents': ...}`."""
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """One journaled step of a run. The primary key is (run, seq); seq counts from 1 without gaps."""
+
+    run: RunId
+    seq: int
+    time: float
+    """Seconds since 1970, by the engine's clock."""
+    event: Event
+    raised: bool = False
+    """True for a consequence of the step before it (a composite became done, an `always` edge): it was decided
+    in the same turn and carries no data of its own."""
+    left: tuple[StatePath, ...] = ()
+    entered: tuple[StatePath, ...] = ()
+    active: tuple[StatePath, ...] = ()
+    """The active leaves after the step."""
+    edges: tuple[Edge, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """A piece of streamed text. Never journaled: the finished reply is."""
+
+    run: RunId
+    path: StatePath
+    """The agent's state (`arguing.pro`), not the leaf inside it."""
+    text: str
+    kind: Literal['text', 'reasoning', 'reset'] = 'text'
+    """`reset` takes back what was shown of an attempt that broke off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A run cannot be journaled just now, or can again (`problem` is ''). Never journaled itself."""
+
+    run: RunId
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateShape:
+    """One state of a chart, as a diagram needs it."""
+
+    path: StatePath
+    name: str
+    parent: StatePath
+    kind: Literal['atomic', 'compound', 'parallel', 'final']
+    initial: tuple[StatePath, ...] = ()
+    outcome: str = 'done'
+    """For a final state: the event its parent raises, or how the run ends (`done` or `failed`)."""
+    role: str = ''
+    """For a state that holds an agent: its role."""
+    invokes: bool = False
+    waits: str = ''
+    """For a state that waits for a person: what for."""
+    within: float | None = None
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeShape:
+    """One edge of a chart. `dest` is '' for an internal transition."""
+
+    trigger: str
+    source: StatePath
+    dest: str
+    conditions: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A whole chart, kept with each run so that it can be drawn when its pattern is gone."""
+
+    pattern: str
+    title: str
+    initial: StatePath
+    states: tuple[StateShape, ...]
+    edges: tuple[EdgeShape, ...]
+    answer: str = ''
+    """The field of memory that holds the run's result."""
+
+    def state(self, path: str) -> StateShape | None:
+        """The state at `path`, if there is one."""
+        return next((state for state in self.states if state.path == path), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one call, an agent or a run."""
+
+    input: int = 0
+    output: int = 0
+    calls: int = 0
+
+    @property
+    def total(self) -> int:
+        """Input and output tokens together."""
+        return self.input + self.output
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input=self.input + other.input, output=self.output + other.output, calls=self.calls + other.calls
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """What is known of a run without reading its history."""
+
+    id: RunId
+    pattern: str
+    title: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Model name per role; '' is the default for all others."""
+    seed: int = 0
+    status: Status = Status.RUNNING
+    created: float = 0.0
+    updated: float = 0.0
+    seq: int = 0
+    """The last journaled step."""
+    usage: Usage = field(default_factory=Usage)
+    error: str = ''
+    waiting: str = ''
+    """What a person is asked for, when the status is `waiting`."""
+    simulated: bool = True
+    """Whether every model of the run is scripted."""
+    tags: tuple[str, ...] = ()
+    note: str = ''
+    parent: RunId | None = None
+    """The run this was forked from, at step `parent_at`."""
+    parent_at: int = 0
+    owner: str = ''
+    epoch: int = 0
+    """Raised by each claim; an append under an older epoch is refused."""
+    bytes: int = 0
+    """What its history takes in the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQuery:
+    """Which runs to list, newest first."""
+
+    text: str = ''
+    pattern: str = ''
+    status: tuple[Status, ...] = ()
+    tag: str = ''
+    since: float | None = None
+    until: float | None = None
+    offset: int = 0
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPage:
+    """One page of a list of runs, with the number of all that match."""
+
+    runs: tuple[RunInfo, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All that a fold knows at a step: it bounds how far a seek has to go back."""
+
+    run: RunId
+    seq: int
+    state: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A run at one step, as screens draw it. Made by folding; runs no pattern code."""
+
+    run: RunId
+    seq: int
+    time: float
+    started: float
+    status: Status
+    active: tuple[StatePath, ...]
+    entered: Mapping[str, tuple[int, float]]
+    """For each active state and its ancestors: the step and the time it was entered."""
+    attempts: Mapping[str, int]
+    memory: Mapping[str, Any]
+    agents: Mapping[str, Mapping[str, Any]]
+    """Per agent's path: its conversation so far (the dump of an `AgentState`)."""
+    usage: Usage
+    paused: bool
+    error: str
+    waiting: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended."""
+
+    run: RunId
+    status: Status
+    answer: Any
+    """The memory's field that the pattern names as its answer; None where it names none."""
+    error: str
+    memory: Mapping[str, Any]

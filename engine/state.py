@@ -1,0 +1,78 @@
+"""The live data of one run: the pattern's memory, the agents' conversations, and the log of their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+from pydantic_core import to_jsonable_python
+
+from engine.memory import Log, Memory
+from engine.message import Message
+
+if TYPE_CHECKING:
+    from engine.pattern import Pattern
+
+
+class AgentState(Memory):
+    """One agent's conversation, as kept in the run's data under `/agents/<path>`."""
+
+    role: str
+    model: str = ''
+    instructions: str = ''
+    messages: list[Message] = Field(default_factory=list)
+    turns: int = 0
+    """Model replies so far."""
+    visits: int = 1
+    """How often the agent's state has been entered in this run."""
+    repairs: int = 0
+    """How often an answer that does not fit the schema has been sent back, this visit."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    store: dict[str, str] = Field(default_factory=dict)
+    """What the agent's tools keep for it (its notes)."""
+    allowed: tuple[str, ...] = ()
+    """Tools a person has allowed for the rest of the run."""
+    problem: str = ''
+    """Why it failed, if it did."""
+
+
+class RunState:
+    """Memory and agents of one run, attached to one log; and the pattern with the run's parameters."""
+
+    def __init__(
+        self, pattern: Pattern, memory: Memory, agents: Mapping[str, AgentState] | None = None
+    ) -> None:
+        self.pattern = pattern
+        self.log = Log()
+        self.memory = memory
+        self.data = _Agents(agents=dict(agents or {}))
+        self.memory.attach(self.log, '/memory')
+        self.data.attach(self.log, '')
+
+    @property
+    def agents(self) -> dict[str, AgentState]:
+        """The conversations, by the path of the agent's state."""
+        return self.data.agents
+
+    @classmethod
+    def load(cls, pattern: Pattern, document: Mapping[str, Any]) -> RunState:
+        """Rebuild from a fold's document; raises pydantic's `ValidationError` when it does not fit."""
+        agents = {path: AgentState.model_validate(data) for path, data in document['agents'].items()}
+        return cls(pattern, pattern.Memory.model_validate(document['memory']), agents)
+
+    def detached(self) -> Memory:
+        """A copy of memory for an activity: what it writes there is seen by nobody."""
+        return type(self.memory).model_validate(to_jsonable_python(self.memory))
+
+    def dump(self) -> dict[str, Any]:
+        """The whole document as JSON values."""
+        return {
+            'memory': to_jsonable_python(self.memory),
+            'agents': to_jsonable_python(self.agents),
+        }
+
+
+class _Agents(Memory):
+    agents: dict[str, AgentState] = Field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Tools that agents may call: one file, one tool."""

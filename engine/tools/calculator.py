@@ -1,0 +1,55 @@
+"""calculator: arithmetic, evaluated from its syntax tree and never as code."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tool import ToolContext, tool
+
+OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+LARGEST_POWER = 64
+
+
+@tool()
+async def calculator(
+    context: ToolContext,
+    expression: Annotated[str, Field(max_length=500, description='For example (3 + 4) * 2 / 7')],
+) -> str:
+    """Work out an arithmetic expression with + - * / // % ** and parentheses."""
+    try:
+        value = _value(ast.parse(expression, mode='eval').body)
+    except (SyntaxError, ValueError, RecursionError):
+        raise ToolError(f'not an arithmetic expression: {expression!r}') from None
+    except (ZeroDivisionError, OverflowError) as error:
+        raise ToolError(str(error)) from None
+    return f'{value:.12g}' if isinstance(value, float) else str(value)
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return number
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
+            return OPERATORS[type(op)](_value(operand))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            first, second = _value(left), _value(right)
+            if isinstance(op, ast.Pow) and abs(second) > LARGEST_POWER:
+                raise OverflowError(f'powers above {LARGEST_POWER} are not worked out')
+            return OPERATORS[type(op)](first, second)
+    raise ValueError(node)

@@ -1,0 +1,167 @@
+"""Folds transitions into what a screen shows; runs no pattern code, so old runs keep opening."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, Self
+
+from engine.memory import apply
+from engine.records import RUN, RunId, Shape, Snapshot, StatePath, Status, Transition, Usage, View
+
+
+class Ledger:
+    """What follows from a run's transitions without its memory: kept by a live run, and by every fold."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._waits = {state.path: state.waits for state in shape.states if state.waits}
+        self._rest = {state.path for state in shape.states if state.kind == 'final'} | set(self._waits)
+        self._finals = {
+            state.path: state.outcome for state in shape.states if state.kind == 'final' and not state.parent
+        }
+        self.seq = 0
+        self.time = self.started = 0.0
+        self.active: tuple[StatePath, ...] = ()
+        self.entered: dict[str, tuple[int, float]] = {}
+        self.attempts: dict[str, int] = {}
+        self.usage = Usage()
+        self.paused = self.cancelled = self.aborted = False
+        self.error = ''
+
+    def take(self, transition: Transition) -> None:
+        """Go on by one step."""
+        event = transition.event
+        self.seq, self.time = transition.seq, transition.time
+        self.started = self.started or transition.time
+        for path in transition.left:
+            self.entered.pop(path, None)
+            self.attempts.pop(path, None)
+        for path in transition.entered:
+            self.entered[path] = (transition.seq, transition.time)
+        self.active = transition.active
+        if not transition.raised:
+            self._control(transition)
+        usage = event.data.get('usage')
+        if isinstance(usage, Mapping):
+            self.usage += Usage(**{key: int(usage.get(key, 0)) for key in ('input', 'output', 'calls')})
+        if event.name == 'failed' and event.data.get('error'):
+            self.error = str(event.data['error'])
+
+    def _control(self, transition: Transition) -> None:
+        event = transition.event
+        match event.name:
+            case 'pause' | 'step':
+                self.paused = True
+            case 'resume':
+                self.paused = False
+            case 'cancel':
+                self.cancelled, self.error = True, str(event.data.get('reason', ''))
+            case 'abort':
+                self.aborted, self.error = True, str(event.data.get('error', ''))
+            case 'retry':
+                self.attempts[event.at] = event.attempt
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of the final state the run is in, or ''."""
+        return self._finals.get(self.active[0], '') if len(self.active) == 1 else ''
+
+    @property
+    def waiting(self) -> str:
+        """What a person is asked for, or ''."""
+        return next((self._waits[path] for path in self.active if path in self._waits), '')
+
+    @property
+    def status(self) -> Status:
+        """What the run is doing."""
+        if self.cancelled:
+            return Status.CANCELLED
+        if self.aborted or self.outcome == 'failed':
+            return Status.FAILED
+        if self.outcome:
+            return Status.DONE
+        if self.paused:
+            return Status.PAUSED
+        # A region that waits does not stop the others: the run waits when nothing else goes on.
+        return Status.WAITING if self.waiting and self._rest.issuperset(self.active) else Status.RUNNING
+
+
+class Fold:
+    """A run read up to some step. `take` goes on by one; the document is changed in place."""
+
+    def __init__(self, run: RunId, shape: Shape) -> None:
+        self.run, self.shape = run, shape
+        self.ledger = Ledger(shape)
+        self.document: dict[str, Any] = {'memory': {}, 'agents': {}}
+
+    def take(self, transition: Transition) -> Self:
+        """Go on by one step."""
+        if transition.event.name == 'start':
+            self.document['memory'] = dict(transition.event.data.get('memory', {}))
+        self.ledger.take(transition)
+        apply(self.document, transition.changes)
+        return self
+
+    def take_all(self, transitions: Iterable[Transition]) -> Self:
+        """Go on by all of them."""
+        for transition in transitions:
+            self.take(transition)
+        return self
+
+    @property
+    def view(self) -> View:
+        """The run at this step. Its mappings are the fold's own: good until the next `take`."""
+        ledger = self.ledger
+        return View(
+            run=self.run,
+            seq=ledger.seq,
+            time=ledger.time,
+            started=ledger.started,
+            status=ledger.status,
+            active=ledger.active,
+            entered=ledger.entered,
+            attempts=ledger.attempts,
+            memory=self.document['memory'],
+            agents=self.document['agents'],
+            usage=ledger.usage,
+            paused=ledger.paused,
+            error=ledger.error,
+            waiting=ledger.waiting,
+        )
+
+    def snapshot(self) -> Snapshot:
+        """All that is known here, as JSON values."""
+        return snapshot_of(self.run, self.ledger, self.document)
+
+    @classmethod
+    def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
+        """Go on from a snapshot."""
+        fold = cls(snapshot.run, shape)
+        state = dict(snapshot.state)
+        fold.document = state.pop('document')
+        state['usage'] = Usage(**state['usage'])
+        state['active'] = tuple(state['active'])
+        state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
+        for name, value in state.items():
+            setattr(fold.ledger, name, value)
+        fold.ledger.seq = snapshot.seq
+        return fold
+
+
+KEPT = ('time', 'started', 'active', 'entered', 'attempts', 'paused', 'cancelled', 'aborted', 'error')
+
+
+def snapshot_of(run: RunId, ledger: Ledger, document: Mapping[str, Any]) -> Snapshot:
+    """A ledger and a document as one snapshot."""
+    state = {name: getattr(ledger, name) for name in KEPT}
+    return Snapshot(
+        run=run, seq=ledger.seq, state={**state, 'usage': asdict(ledger.usage), 'document': document}
+    )
+
+
+def fold(run: RunId, shape: Shape, transitions: Iterable[Transition]) -> View:
+    """The view after `transitions`, which begin with the run's first."""
+    return Fold(run, shape).take_all(transitions).view
+
+
+__all__ = ['RUN', 'Fold', 'Ledger', 'fold', 'snapshot_of']

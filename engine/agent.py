@@ -93,29 +93,28 @@ def agent(
             {'name': 'failed', 'final': True, 'outcome': 'failed'},
         ],
         'transitions': [
-            _edge(
-                'done',
-                'thinking',
-                'failed',
-                [calls_tools, partial(out_of_turns, spec)],
-                [keep_reply, give_up],
-            ),
-            _edge('done', 'thinking', 'approving', [calls_tools, needs_approval], keep_reply),
-            _edge('done', 'thinking', 'using_tools', calls_tools, keep_reply),
-            _edge('done', 'thinking', 'thinking', [is_unfit, may_repair], [keep_reply, ask_again]),
-            _edge('done', 'thinking', 'failed', is_unfit, [keep_reply, give_up]),
-            _edge('done', 'thinking', 'done', None, answered),
-            _edge('done', 'using_tools', 'thinking', None, keep_results),
-            _edge('approve', 'approving', 'using_tools', None, keep_permission),
-            _edge('deny', 'approving', 'thinking', None, keep_denial),
-            _edge('failed', ['thinking', 'using_tools'], 'failed', None, give_up),
+            _edge('done', 'thinking', 'done', answered, unless=[calls_tools, is_unfit]),
+            _edge('done', 'thinking', 'thinking', [keep_reply, ask_again], [is_unfit, may_repair]),
+            _edge('done', 'thinking', 'failed', [keep_reply, give_up], is_unfit),
+            _edge('done', 'thinking', 'failed', [keep_reply, give_up], partial(out_of_turns, spec)),
+            _edge('done', 'thinking', 'approving', keep_reply, needs_approval),
+            _edge('done', 'thinking', 'using_tools', keep_reply),
+            _edge('done', 'using_tools', 'thinking', keep_results),
+            _edge('approve', 'approving', 'using_tools', keep_permission),
+            _edge('deny', 'approving', 'thinking', keep_denial),
+            _edge('failed', ['thinking', 'using_tools'], 'failed', give_up),
         ],
     }
 
 
-def _edge(trigger: str, source: Any, dest: str, conditions: Any, after: Any) -> dict[str, Any]:
+def _edge(
+    trigger: str, source: str | list[str], dest: str, after: Any, conditions: Any = None, unless: Any = None
+) -> dict[str, Any]:
     edge = {'trigger': trigger, 'source': source, 'dest': dest, 'after': after}
-    return {**edge, 'conditions': conditions} if conditions else edge
+    return {
+        **edge,
+        **{key: value for key, value in (('conditions', conditions), ('unless', unless)) if value},
+    }
 
 
 def calls_tools(scope: Scope, event: Event) -> bool:

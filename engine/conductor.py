@@ -186,7 +186,7 @@ class Conductor:
             if info.id in self._live or (info.owner != self.owner and self._is_alive(info.owner)):
                 continue
             try:
-                await self._resume(info.id, 'recover', {})
+                await self._resume(info.id, {})
             except EngineError as error:
                 self.stranded[info.id] = str(error)
             else:
@@ -220,9 +220,7 @@ class Conductor:
             bytes=0,
         )
         await self.journal.fork(info, await self.journal.shape(run))
-        await self._resume(
-            info.id, 'pause' if paused and not view.paused else 'recover', {'forked': f'{run}@{at}'}
-        )
+        await self._resume(info.id, {'forked': f'{run}@{at}', 'paused': paused})
         return info.id
 
     async def runs(self, query: RunQuery | None = None) -> RunPage:
@@ -317,7 +315,7 @@ class Conductor:
         made = self.catalog.pattern(pattern)
         return draw(made(made.parse(parameters)) if parameters else made.sample())
 
-    async def _resume(self, run: RunId, event: str, data: Mapping[str, Any]) -> None:
+    async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None:
         stored = await self.journal.info(run)
         made = self.catalog.pattern(stored.pattern)
         workflow: Pattern = made(made.parse(stored.parameters))
@@ -326,8 +324,7 @@ class Conductor:
         state = _restored(fold, workflow, chart)
         info = await self.journal.claim(run, self.owner)
         live = self._enliven(info, chart, state, fold)
-        await live.send(Event(name=event, data=data))
-        live.revive()
+        await live.send(Event(name='recover', data=data))
 
     def _enliven(self, info: RunInfo, chart: Chart, state: RunState, fold: Fold) -> Run:
         run = Run(

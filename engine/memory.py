@@ -240,19 +240,19 @@ def apply(document: dict[str, Any], changes: Iterable[Change]) -> None:
             if change.op == 'remove':
                 del target[last]
             else:
-                target[last] = _fresh(change.value)
+                target[last] = fresh(change.value)
         elif change.op == 'remove':
             del target[int(last)]
         elif change.op == 'replace':
-            target[int(last)] = _fresh(change.value)
+            target[int(last)] = fresh(change.value)
         elif last == '-':
-            target.append(_fresh(change.value))
+            target.append(fresh(change.value))
         else:
-            target.insert(int(last), _fresh(change.value))
+            target.insert(int(last), fresh(change.value))
 
 
-def _fresh(value: Any) -> Any:
-    # A later change may write into this value: the recorded one, which others hold too, must stay as it is.
+def fresh(value: Any) -> Any:
+    """A copy of a JSON value: changes are applied to it while the recorded one, which others hold, stays as it is."""
     if isinstance(value, dict):
-        return {key: _fresh(item) for key, item in value.items()}
-    return [_fresh(item) for item in value] if isinstance(value, list) else value
+        return {key: fresh(item) for key, item in value.items()}
+    return [fresh(item) for item in value] if isinstance(value, list) else value

@@ -56,11 +56,6 @@ class Run:
         """
         await self._mailbox.ask(event)
 
-    def revive(self) -> None:
-        """Start the activities of the active states, as after a restart."""
-        self._work.revive()
-        self._check_for_a_dead_end()
-
     async def release(self) -> None:
         """Stop working on the run without ending it: it goes on where it is claimed next."""
         self._mailbox.close()
@@ -69,6 +64,8 @@ class Run:
     async def _handle(self, letter: Letter) -> None:
         event = letter.event
         if self.lost or self.ledger.status.ended:
+            if letter.answer is None:
+                return  # What an activity had still to say when the run ended.
             raise EventRefused(self.info.id, event.name, self.lost or f'it is {self.ledger.status}')
         if event.since and self.ledger.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a visit that is over: its state was left while this letter waited.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Self
 
-from engine.memory import apply
+from engine.memory import apply, fresh
 from engine.records import RUN, RunId, Shape, Snapshot, StatePath, Status, Transition, Usage, View
 
 
@@ -54,6 +54,8 @@ class Ledger:
                 self.paused = True
             case 'resume':
                 self.paused = False
+            case 'recover':
+                self.paused = self.paused or bool(event.data.get('paused'))
             case 'cancel':
                 self.cancelled, self.error = True, str(event.data.get('reason', ''))
             case 'abort':
@@ -97,7 +99,7 @@ class Fold:
     def take(self, transition: Transition) -> Self:
         """Go on by one step."""
         if transition.event.name == 'start':
-            self.document['memory'] = dict(transition.event.data.get('memory', {}))
+            self.document['memory'] = fresh(transition.event.data.get('memory', {}))
         self.ledger.take(transition)
         apply(self.document, transition.changes)
         return self

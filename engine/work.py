@@ -83,15 +83,14 @@ class Work:
             case 'step':
                 self._freeze()
                 self._release(1)
+            case 'recover':
+                # As after a restart: the active states' activities begin again, and so do their time-outs.
+                for path in self._ledger.entered:
+                    self._start(StatePath(path))
             case 'retry':
                 self._tasks[event.at] = self._spawn(
                     event.at, self._later(event.at, float(event.data['delay']))
                 )
-
-    def revive(self) -> None:
-        """Start the active states' activities again, as after a restart; time-outs begin anew."""
-        for path in self._ledger.entered:
-            self._start(StatePath(path))
 
     async def stop(self) -> None:
         """Cancel everything, and wait until it has stopped."""

@@ -1,0 +1,96 @@
+// An agent's conversation: settled blocks, and the text that is being streamed. Gets only what is new.
+import { render } from "/hemicycle/markdown.js";
+
+const LONG = 700;
+
+export default {
+  template: `<div class="talk" :aria-label="label" role="log" aria-live="off"></div>`,
+  props: { blocks: Array, label: String, follow: { type: Boolean, default: true } },
+  mounted() {
+    this.shown = [];
+    this.partial = {};
+    this.splice(0, this.blocks || []);
+  },
+  methods: {
+    scroller() { return this.$el.closest(".panel-body") || this.$el.parentElement; },
+    keepAtEnd(change) {
+      const box = this.scroller();
+      const atEnd = !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+      change();
+      if (box && this.follow && atEnd) box.scrollTop = box.scrollHeight;
+    },
+    splice(keep, blocks) { // keep the first `keep` blocks, and put these after them
+      this.keepAtEnd(() => {
+        while (this.shown.length > keep) this.shown.pop().remove();
+        if (keep === 0) this.clear();
+        for (const block of blocks) {
+          if (block.kind !== "task") this.clear();
+          const element = this.make(block);
+          this.$el.append(element);
+          this.shown.push(element);
+        }
+      });
+    },
+    make(block) {
+      const element = document.createElement("article");
+      element.className = `block ${block.kind} ${block.ok === false ? "bad" : ""}`;
+      if (block.title || block.note) {
+        const header = document.createElement("header");
+        const title = document.createElement("b");
+        title.textContent = block.title || "";
+        const note = document.createElement("span");
+        note.textContent = block.note || "";
+        header.append(title, note);
+        element.append(header);
+      }
+      const body = document.createElement("div");
+      body.className = "body";
+      element.append(body);
+      if (block.kind === "tool") {
+        for (const text of [block.arguments, block.text]) {
+          if (!text) continue;
+          const pre = document.createElement("pre");
+          pre.textContent = text;
+          body.append(pre);
+        }
+      } else {
+        body.classList.add("md");
+        render(body, block.text);
+      }
+      if (block.fold && (block.text || "").length > LONG / 3) this.fold(element);
+      if (block.step) {
+        element.dataset.step = block.step;
+      }
+      return element;
+    },
+    fold(element) {
+      element.classList.add("folded");
+      const more = document.createElement("button");
+      more.className = "more";
+      more.textContent = "Show all";
+      more.onclick = () => { more.textContent = element.classList.toggle("folded") ? "Show all" : "Show less"; };
+      element.append(more);
+    },
+    append(kind, text) { // a streamed piece; rendered at most once a frame
+      let part = this.partial[kind];
+      if (!part) {
+        const element = this.make({ kind: kind === "reasoning" ? "reasoning" : "text", text: "" });
+        element.classList.add("streaming");
+        this.$el.append(element);
+        part = this.partial[kind] = { element, text: "" };
+      }
+      part.text += text;
+      if (this.frame) return;
+      this.frame = requestAnimationFrame(() => {
+        this.frame = null;
+        this.keepAtEnd(() => {
+          for (const one of Object.values(this.partial)) render(one.element.querySelector(".body"), one.text);
+        });
+      });
+    },
+    clear() { // the streamed text is taken back, or has settled
+      for (const part of Object.values(this.partial)) part.element.remove();
+      this.partial = {};
+    },
+  },
+};

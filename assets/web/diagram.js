@@ -1,0 +1,68 @@
+// A chart that Graphviz laid out: lights states and edges up by class, zooms and pans. Never lays out again.
+export default {
+  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick"></div>`,
+  props: { svg: String, lit: Object, pickable: Boolean, label: String },
+  emits: ["pick"],
+  mounted() { this.draw(); },
+  watch: { svg() { this.draw(); }, lit: { deep: true, handler() { this.light(); } } },
+  methods: {
+    draw() {
+      this.$refs.box.setHTML(this.svg || "");
+      this.root = this.$refs.box.querySelector("svg");
+      if (!this.root) return;
+      this.root.setAttribute("role", "img");
+      this.root.setAttribute("aria-label", this.label || "State diagram");
+      this.root.querySelectorAll("title").forEach((title) => title.remove());
+      this.whole = this.root.getAttribute("viewBox").split(/\s+/).map(Number);
+      this.root.removeAttribute("width");
+      this.root.removeAttribute("height");
+      this.light();
+    },
+    find(path) { // a folded agent stands for the states inside it
+      for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
+        const found = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);
+        if (found) return found;
+      }
+      return null;
+    },
+    mark(paths, name) { for (const path of paths || []) this.find(path)?.classList.add(name); },
+    light() {
+      if (!this.root) return;
+      const lit = this.lit || {};
+      for (const name of ["active", "inside", "seen", "waiting", "broken"])
+        this.root.querySelectorAll(`.state.${name}`).forEach((el) => el.classList.remove(name));
+      for (const name of ["taken", "walked"]) this.root.querySelectorAll(`.edge.${name}`).forEach((el) => el.classList.remove(name));
+      this.mark(lit.seen, "seen"); this.mark(lit.inside, "inside"); this.mark(lit.active, "active");
+      this.mark(lit.waiting, "waiting"); this.mark(lit.broken, "broken");
+      for (const [kind, edges] of [["walked", lit.walked], ["taken", lit.taken]])
+        for (const edge of edges || []) this.root.querySelector(`[id="e:${edge}"]`)?.classList.add(kind);
+    },
+    box() { return this.root.getAttribute("viewBox").split(/\s+/).map(Number); },
+    zoom(event) {
+      if (!this.root || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      this.scale(event.deltaY < 0 ? 0.85 : 1 / 0.85);
+    },
+    scale(factor) {
+      const [x, y, w, h] = this.box();
+      this.root.setAttribute("viewBox", [x + (w * (1 - factor)) / 2, y + (h * (1 - factor)) / 2, w * factor, h * factor].join(" "));
+    },
+    fit() { this.root?.setAttribute("viewBox", this.whole.join(" ")); },
+    grab(event) { this.from = { x: event.clientX, y: event.clientY, box: this.box(), moved: false }; },
+    drag(event) {
+      if (!this.from || !this.root) return;
+      const [x, y, w, h] = this.from.box;
+      const px = Math.max(w / this.root.clientWidth, h / this.root.clientHeight);
+      const dx = event.clientX - this.from.x, dy = event.clientY - this.from.y;
+      if (!this.from.moved && Math.abs(dx) + Math.abs(dy) < 5) return;
+      this.from.moved = true;
+      this.root.setAttribute("viewBox", [x - dx * px, y - dy * px, w, h].join(" "));
+    },
+    drop() { this.dragged = this.from?.moved; this.from = null; },
+    pick(event) {
+      if (!this.pickable || this.dragged) return;
+      const state = event.target.closest(".state");
+      if (state?.id) this.$emit("pick", state.id.slice(2));
+    },
+  },
+};

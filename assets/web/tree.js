@@ -1,0 +1,43 @@
+// A JSON document as a tree that opens where it was opened, with what the last step changed marked.
+export default {
+  template: `<div class="tree"></div>`,
+  props: { value: Object, changed: Array },
+  mounted() { this.open = new Set([""]); this.show(this.value, this.changed); },
+  methods: {
+    show(value, changed) {
+      this.marks = new Set(changed || []);
+      for (const path of this.marks) // what changed is seen without a click
+        for (let at = path; at; at = at.slice(0, at.lastIndexOf("/"))) this.open.add(at);
+      this.$el.replaceChildren(...Object.entries(value || {}).map(([key, item]) => this.node(key, item, `/${key}`)));
+    },
+    node(key, value, path) {
+      const branch = value !== null && typeof value === "object";
+      const element = document.createElement(branch ? "details" : "div");
+      if (this.marks.has(path)) element.classList.add("changed");
+      const name = document.createElement("span");
+      name.className = "key";
+      name.textContent = key;
+      if (!branch) {
+        element.classList.add("leaf");
+        const text = document.createElement("span");
+        text.className = typeof value === "string" ? "str" : "lit";
+        text.textContent = typeof value === "string" ? (value === "" ? "“”" : value) : String(value);
+        element.append(name, ": ", text);
+        return element;
+      }
+      const entries = Array.isArray(value) ? value.map((item, index) => [String(index), item]) : Object.entries(value);
+      const summary = document.createElement("summary");
+      const count = document.createElement("span");
+      count.className = "count";
+      count.textContent = Array.isArray(value) ? ` [${entries.length}]` : ` {${entries.length}}`;
+      summary.append(name, count);
+      element.append(summary);
+      const fill = () => {
+        if (element.childElementCount === 1) element.append(...entries.map(([k, item]) => this.node(k, item, `${path}/${k.replaceAll("~", "~0").replaceAll("/", "~1")}`)));
+      };
+      element.addEventListener("toggle", () => { if (element.open) { this.open.add(path); fill(); } else this.open.delete(path); });
+      if (this.open.has(path)) { element.open = true; fill(); }
+      return element;
+    },
+  },
+};

@@ -1,0 +1,172 @@
+"""Draws a Shape with Graphviz, once per shape, and says what of it is lit at a step of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import graphviz
+
+from engine import Edge, Shape, StateShape, Status, View
+
+INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
+
+
+def available() -> bool:
+    """Whether charts can be drawn: `dot` is there."""
+    return shutil.which('dot') is not None
+
+
+async def svg(shape: Shape, *, folded: bool) -> str:
+    """The chart as SVG, or '' where `dot` is missing. With `folded`, an agent is one node, without its inner states."""
+    return await asyncio.to_thread(_svg, shape, folded) if available() else ''
+
+
+def dot(shape: Shape, *, folded: bool) -> str:
+    """The chart in Graphviz's language; ids are `s:<state>` and `e:<source>><dest>`."""
+    drawing = _Drawing(shape, folded)
+    return drawing.draw()
+
+
+@lru_cache(maxsize=256)
+def _svg(shape: Shape, folded: bool) -> str:
+    text = graphviz.Source(dot(shape, folded=folded)).pipe(format='svg', encoding='utf-8')
+    return text[text.index('<svg') :]
+
+
+@dataclass
+class _Drawing:
+    shape: Shape
+    folded: bool
+    hidden: dict[str, str] = field(default_factory=dict)
+    """States that are not drawn, and the agent that stands for them."""
+
+    def draw(self) -> str:
+        self.inside: dict[str, list[StateShape]] = {}
+        for state in self.shape.states:
+            self.inside.setdefault(state.parent, []).append(state)
+            owner = self.hidden.get(state.parent, state.parent)
+            if self.folded and self._is_agent(owner):
+                self.hidden[state.path] = owner
+        graph = graphviz.Digraph(
+            graph_attr={
+                'rankdir': 'TB', 'compound': 'true', 'nodesep': '0.28', 'ranksep': '0.38', 'bgcolor': 'transparent',
+                'fontname': 'Helvetica', 'fontsize': '12', 'margin': '0.02', 'newrank': 'true',
+            },
+            node_attr={
+                'shape': 'box', 'style': 'rounded', 'fontname': 'Helvetica', 'fontsize': '12', 'height': '0.34',
+                'margin': '0.13,0.05',
+            },
+            edge_attr={'fontname': 'Helvetica', 'fontsize': '10', 'arrowsize': '0.65'},
+        )  # fmt: skip
+        graph.node('[*]', label='', shape='circle', width='0.16', height='0.16', id='s:[*]', _attributes={'class': 'start'})
+        self._add(graph, '')
+        for edge, (labels, failing) in self._edges().items():
+            self._connect(graph, edge, ' / '.join(labels), failing)
+        return str(graph.source)
+
+    def _is_agent(self, path: str) -> bool:
+        state = self.shape.state(path)
+        return bool(state and state.role)
+
+    def _add(self, graph: graphviz.Digraph, parent: str) -> None:
+        for state in self.inside.get(parent, ()):
+            if state.path in self.hidden:
+                continue
+            children = [child for child in self.inside.get(state.path, ()) if child.path not in self.hidden]
+            classes = f'state {state.kind} outcome-{state.outcome}'
+            if not children:
+                peripheries = '2' if state.kind == 'final' else '1'
+                graph.node(
+                    _quote(state.path), label=_label(state), id=f's:{state.path}', peripheries=peripheries,
+                    _attributes={'class': classes},
+                )  # fmt: skip
+                continue
+            with graph.subgraph(name=f'cluster_{_quote(state.path)}') as cluster:
+                cluster.attr(
+                    label=_label(state), id=f's:{state.path}', style='rounded', margin='9', labeljust='l',
+                    _attributes={'class': classes},
+                )  # fmt: skip
+                self._add(cluster, state.path)
+
+    def _edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
+        """Edges that are drawn, each once, with what their labels say."""
+        found: dict[tuple[str, str], tuple[list[str], bool]] = {}
+        for edge in self.shape.edges:
+            source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest or edge.source))
+            if edge.source in self.hidden and source == dest:
+                continue
+            failing = edge.trigger in ('failed', 'expired')
+            labels, _ = found.setdefault((source, dest), ([], failing))
+            label = _edge_label(edge.trigger, edge.conditions, edge.unless)
+            if label and label not in labels and not failing:
+                labels.append(label)
+            found[source, dest] = (labels, found[source, dest][1] and failing)
+        return found
+
+    def _connect(self, graph: graphviz.Digraph, edge: tuple[str, str], label: str, failing: bool) -> None:
+        source, dest = edge
+        options = {'id': f'e:{source}>{dest}'}
+        if self._drawn_as_cluster(source):
+            options['ltail'] = f'cluster_{_quote(source)}'
+        if self._drawn_as_cluster(dest):
+            options['lhead'] = f'cluster_{_quote(dest)}'
+        if failing:
+            options |= {'style': 'dashed', 'constraint': 'true', 'weight': '0'}
+        graph.edge(
+            _quote(self._anchor(source, out=True)), _quote(self._anchor(dest, out=False)),
+            label=f' {label}' if label else '', _attributes={'class': 'edge failing' if failing else 'edge'}, **options,
+        )  # fmt: skip
+
+    def _drawn_as_cluster(self, path: str) -> bool:
+        return any(child.path not in self.hidden for child in self.inside.get(path, ()))
+
+    def _anchor(self, path: str, *, out: bool) -> str:
+        """A node inside a cluster at which an edge of the cluster begins or ends."""
+        while self._drawn_as_cluster(path):
+            inner = self.inside[path]
+            finals = [state.path for state in inner if state.kind == 'final' and state.outcome == 'done']
+            path = finals[0] if out and finals else inner[0].path
+        return path
+
+
+def _quote(path: str) -> str:
+    # Graphviz reads a colon as the port of a node; paths have none, and dots are safe inside quotes.
+    return path
+
+
+def _label(state: StateShape) -> str:
+    return state.name.replace('_', ' ')
+
+
+def _edge_label(trigger: str, conditions: Iterable[str], unless: Iterable[str]) -> str:
+    guards = [*conditions, *(f'not {name}' for name in unless)]
+    said = ', '.join(name.replace('_', ' ') for name in guards)
+    if trigger in ('done', 'always', 'start'):
+        return said
+    return f'{trigger} [{said}]' if said else trigger
+
+
+def lit(view: View, *, taken: Iterable[Edge] = (), seen: Iterable[str] = (), walked: Iterable[str] = ()) -> dict[str, Any]:
+    """What is lit at a step: classes for states and edges, as the browser's component takes them."""
+    leaves = list(view.active)
+    inside = [path for path in view.entered if path not in leaves]
+    ended_badly = view.status in (Status.FAILED, Status.CANCELLED) and not leaves
+    return {
+        'active': leaves,
+        'inside': inside,
+        'seen': list(seen),
+        'waiting': leaves if view.waiting else [],
+        'broken': list(seen)[-1:] if ended_badly else [],
+        'taken': [edge_id(edge) for edge in taken],
+        'walked': list(walked),
+    }
+
+
+def edge_id(edge: Edge) -> str:
+    """The name of an edge in the drawing."""
+    return f'{edge.source}>{edge.dest or edge.source}'

@@ -1,0 +1,85 @@
+"""The three components of ours that run in the browser: diagram, conversation, tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+
+from ui.theme import ASSETS
+
+
+class Diagram(Element, component=ASSETS / 'diagram.js'):
+    """A chart's SVG, lit by class."""
+
+    def __init__(self, svg: str, *, label: str, on_pick: Callable[[str], None] | None = None) -> None:
+        """Show `svg`; `label` is its name for those who cannot see it, `on_pick` gets the state that was clicked."""
+        super().__init__()
+        self._props |= {'svg': svg, 'label': label, 'lit': {}, 'pickable': on_pick is not None}
+        if on_pick:
+            self.on('pick', lambda event: on_pick(str(event.args)))
+
+    def show(self, svg: str) -> None:
+        """Draw another chart."""
+        self._props['svg'] = svg
+        self.update()
+
+    def light(self, lit: dict[str, Any]) -> None:
+        """Light states and edges (`ui.diagram.lit`)."""
+        if self._props['lit'] != lit:
+            self._props['lit'] = lit
+            self.update()
+
+
+class Conversation(Element, component=ASSETS / 'conversation.js'):
+    """Blocks of text, of which only the new ones are sent, and text that is being streamed."""
+
+    def __init__(self, blocks: Sequence[dict[str, Any]], *, label: str, follow: bool = True) -> None:
+        """Show `blocks`; with `follow` it stays at its end while that is in sight."""
+        super().__init__()
+        self._blocks = list(blocks)
+        self._props |= {'blocks': self._blocks, 'label': label, 'follow': follow}
+
+    def show(self, blocks: Sequence[dict[str, Any]]) -> None:
+        """Show these blocks: the ones that are there already stay."""
+        keep = 0
+        for old, new in zip(self._blocks, blocks, strict=False):
+            if old != new:
+                break
+            keep += 1
+        if keep == len(self._blocks) == len(blocks):
+            return
+        self._blocks = list(blocks)
+        with self._props.suspend_updates():  # the browser gets the difference, below
+            self._props['blocks'] = self._blocks
+        self.run_method('splice', keep, self._blocks[keep:])
+
+    def append(self, kind: str, text: str) -> None:
+        """Add a streamed piece."""
+        self.run_method('append', kind, text)
+
+    def reset(self) -> None:
+        """Take the streamed text back."""
+        self.run_method('clear')
+
+
+class Tree(Element, component=ASSETS / 'tree.js'):
+    """A JSON document that can be opened branch by branch."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        """Show `value`."""
+        super().__init__()
+        self._props |= {'value': value, 'changed': []}
+
+    def show(self, value: dict[str, Any], changed: Sequence[str]) -> None:
+        """Show another document; `changed` are the pointers that are marked."""
+        with self._props.suspend_updates():
+            self._props |= {'value': value, 'changed': list(changed)}
+        self.run_method('show', value, list(changed))
+
+
+def narration() -> ui.label:
+    """A line that screen readers speak when it changes, and nobody sees."""
+    return ui.label().classes('visually-hidden').props('aria-live="polite"')

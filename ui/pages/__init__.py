@@ -1,0 +1,1 @@
+"""The pages: one file, one page; each has `register(door)`."""

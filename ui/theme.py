@@ -1,0 +1,110 @@
+"""The frame of every page: head, navigation, dark and light, and the small parts that pages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nicegui import app, ui
+
+from engine import Status
+
+ASSETS = Path(__file__).parent.parent / 'assets' / 'web'
+
+MARK = (
+    '<svg viewBox="0 0 32 32" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" '
+    'aria-hidden="true"><path d="M4 24a12 12 0 0 1 24 0"/><path d="M10.5 24a5.5 5.5 0 0 1 11 0"/>'
+    '<circle cx="16" cy="24" r="1.6" fill="currentColor" stroke="none"/></svg>'
+)
+"""The seats of a parliament, from above."""
+
+WORDS = {
+    Status.RUNNING: 'Running',
+    Status.PAUSED: 'Paused',
+    Status.WAITING: 'Waiting for you',
+    Status.DONE: 'Done',
+    Status.FAILED: 'Failed',
+    Status.CANCELLED: 'Cancelled',
+}
+
+
+def serve_assets() -> None:
+    """Serve the style sheet and the scripts, and put them into every page."""
+    app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
+    stamp = int((ASSETS / 'hemicycle.css').stat().st_mtime)
+    ui.add_head_html(f'<link rel="stylesheet" href="/hemicycle/hemicycle.css?{stamp}">', shared=True)
+    ui.add_head_html('<meta name="color-scheme" content="light dark">', shared=True)
+
+
+@contextmanager
+def frame(title: str, *, here: str = '', wide: bool = False) -> Iterator[None]:
+    """A page with its head and navigation; `here` is the path that the navigation marks, `wide` uses the whole window."""
+    ui.page_title(f'{title} · Hemicycle')
+    dark = ui.dark_mode(value=app.storage.user.get('dark'))
+    with ui.element('header').classes('topbar'):
+        with ui.element('a').classes('brand').props('href="/" aria-label="Hemicycle, home"'):
+            ui.html(MARK, sanitize=False)
+            ui.label('Hemicycle')
+        with ui.element('nav').props('aria-label="Main"'):
+            for path, name in (('/', 'Home'), ('/runs', 'Runs')):
+                link = ui.element('a').props(f'href="{path}"')
+                if path == here:
+                    link.props('aria-current="page"')
+                with link:
+                    ui.label(name)
+        ui.element('div').classes('grow')
+        _dark_button(dark)
+    with ui.element('main').classes('' if wide else 'page') as main:
+        yield
+    ui.skip_link(target=main)
+
+
+def _dark_button(dark: ui.dark_mode) -> None:
+    def turn(value: bool) -> None:
+        app.storage.user['dark'] = value
+        dark.set_value(value)
+
+    # Without a choice of the user's, the page follows the system; the first click must turn round what is seen.
+    seen = 'document.body.classList.contains("body--dark")'
+    button = ui.element('button').classes('btn quiet icon').props('aria-label="Switch between dark and light"')
+    button.on('click', lambda event: turn(not event.args), js_handler=f'() => emit({seen})')
+    with button:
+        ui.icon('contrast')
+
+
+def pill(status: Status) -> ui.element:
+    """A run's status: a word, a mark and a colour."""
+    with ui.element('span').classes(f'pill {status.value}') as element:
+        ui.label(WORDS[status])
+    return element
+
+
+def button(text: str, *, icon: str = '', kind: str = '', label: str = '') -> ui.element:
+    """A button; without a text it is only an icon, and `label` says what it does."""
+    element = ui.element('button').classes(f'btn {kind}{"" if text else " icon"}').props('type="button"')
+    if label:
+        element.props(f'aria-label="{label}"')
+        element.tooltip(label)
+    with element:
+        if icon:
+            ui.icon(icon)
+        if text:
+            ui.label(text)
+    return element
+
+
+@contextmanager
+def notice(kind: str, icon: str) -> Iterator[None]:
+    """A message that stays: `fail`, `wait` or `info`."""
+    with ui.element('div').classes(f'notice {kind}').props('role="alert"' if kind == 'fail' else 'role="status"'):
+        ui.icon(icon).props('size="20px"')
+        with ui.element('div').classes('grow'):
+            yield
+
+
+def empty(icon: str, text: str) -> None:
+    """What stands where nothing is yet."""
+    with ui.element('div').classes('empty'):
+        ui.icon(icon).props('size="30px"')
+        ui.label(text)

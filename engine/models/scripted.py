@@ -1,0 +1,150 @@
+"""scripted: needs no key and no network; it plays scenarios, and improvises where it knows none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from engine.catalog import Fault
+from engine.improvise import improvise
+from engine.message import Opaque, Part, ToolCall
+from engine.model import (
+    ArgumentPiece,
+    CallStarted,
+    Completed,
+    ModelEvent,
+    ModelRequest,
+    ReasoningPiece,
+    TextPiece,
+)
+from engine.records import Usage
+from engine.scenario import FOLDER, Library, Turn
+
+PACE = 45.0
+"""Pieces a second, where nothing else is set: about as fast as a large model writes."""
+SETTING = 'HEMICYCLE_PACE'
+SHORTEST_WAIT = 0.01
+"""Seconds; shorter waits are put together, since a timer is no finer than this."""
+PIECES_A_TURN = 16
+"""With no pace to keep, how many pieces go out before others get the event loop."""
+CHARACTERS_A_TOKEN = 4
+
+
+class Scripted:
+    """Plays its part: the same request gives the same events.
+
+    Args:
+        pace: pieces a second; 0 is as fast as can be; `HEMICYCLE_PACE`, or 45, by default.
+        folder: where the scenarios are.
+    """
+
+    name = 'scripted'
+    simulated = True
+
+    def __init__(self, pace: float | None = None, folder: Path = FOLDER) -> None:
+        self._library = Library.load(folder)
+        set_pace, faults = _setting()
+        self.pace = set_pace if pace is None else pace
+        self.faults: tuple[Fault, ...] = (*faults, *self._library.faults)
+        """What is wrong with scenario files and settings; everything else plays."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Answer piece by piece. Raises `ModelError` where the scenario says so."""
+        hints = request.hints
+        turn = self._turn(request)
+        chance = random.Random(
+            f'{hints.seed}:{hints.task}:{hints.role}:{hints.state}:{hints.visit}:{hints.turn}'
+        )
+        events = list(_events(turn, chance))
+        failure = turn.failure(hints.attempt)
+        waiting = _Pace(self.pace)
+        await waiting.beat()
+        for event in events[: failure.after] if failure else events:
+            await waiting.beat()
+            yield event
+        if failure:
+            raise failure.error()
+        yield Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events))
+
+    def _turn(self, request: ModelRequest) -> Turn:
+        hints = request.hints
+        scenario = self._library.find(hints.pattern, hints.task)
+        known = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
+        return known or improvise(request)
+
+
+class _Pace:
+    """Waits between pieces."""
+
+    def __init__(self, pace: float) -> None:
+        self._seconds = 1 / pace if pace > 0 else 0.0
+        self._owed = 0.0
+        self._count = 0
+
+    async def beat(self) -> None:
+        self._owed += self._seconds
+        self._count += 1
+        if self._owed >= SHORTEST_WAIT:
+            await asyncio.sleep(self._owed)
+            self._owed = 0.0
+        elif self._count % PIECES_A_TURN == 0:
+            await asyncio.sleep(0)
+
+
+def _events(turn: Turn, chance: random.Random) -> Iterator[ModelEvent]:
+    for piece in _pieces(turn.reasoning, chance):
+        yield ReasoningPiece(text=piece)
+    text = turn.text if turn.answer is None else json.dumps(turn.answer, ensure_ascii=False, indent=2)
+    for piece in _pieces(text, chance):
+        yield TextPiece(text=piece)
+    for index, call in enumerate(turn.calls):
+        yield CallStarted(index=index, name=call.tool)
+        for piece in _pieces(json.dumps(call.arguments, ensure_ascii=False), chance):
+            yield ArgumentPiece(index=index, text=piece)
+
+
+def _pieces(text: str, chance: random.Random) -> Iterator[str]:
+    """Words with the space before them, long ones in parts, as a tokenizer cuts them."""
+    for word in re.findall(r'\s*\S+|\s+', text):
+        rest = word
+        while len(rest) > 8:
+            cut = chance.randint(3, 7)
+            yield rest[:cut]
+            rest = rest[cut:]
+        yield rest
+
+
+def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:
+    asked = sum(_length(part) for message in request.messages for part in message.parts)
+    asked += sum(len(spec.description) + len(json.dumps(dict(spec.schema))) for spec in request.tools)
+    asked += len(json.dumps(dict(request.schema))) if request.schema else 0
+    said = sum(
+        len(event.text) for event in events if isinstance(event, TextPiece | ReasoningPiece | ArgumentPiece)
+    )
+    return Usage(input=_tokens(asked), output=_tokens(said), calls=1)
+
+
+def _length(part: Part) -> int:
+    if isinstance(part, Opaque):
+        return len(json.dumps(dict(part.data)))
+    return len(part.name) + len(part.arguments) if isinstance(part, ToolCall) else len(part.text)
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_A_TOKEN)
+
+
+def _setting() -> tuple[float, tuple[Fault, ...]]:
+    """The pace that the environment asks for; one that is no number is a fault, not the end of the model."""
+    said = os.environ.get(SETTING, '').strip()
+    if not said:
+        return PACE, ()
+    if re.fullmatch(r'\d+(\.\d+)?', said):
+        return float(said), ()
+    problem = f'must be a number of pieces a second, 0 or more, not {said!r}; {PACE:g} is used'
+    return PACE, (Fault(path=SETTING, line=0, problem=problem),)

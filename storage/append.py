@@ -15,13 +15,13 @@ from storage.writer import Work
 def append(
     codec: Codec, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
 ) -> Work[int]:
-    """Encode now, in the caller's thread, while nothing can change the values; write later."""
-    bodies = [codec.transition(step) for step in transitions]
-    picture = codec.snapshot(snapshot) if snapshot else b''
-    size = sum(map(len, bodies))
+    """Encode and write. Both in the writer's thread: compressing leaves the interpreter to the loop."""
 
     def work(connection: sqlite3.Connection) -> int:
-        head = connection.execute(HEAD, {'id': info.id}).fetchone()
+        bodies = [codec.transition(step) for step in transitions]
+        picture = codec.snapshot(snapshot) if snapshot else b''
+        size = sum(map(len, bodies))
+        head = connection.execute(HEAD, (info.id,)).fetchone()
         if head is None:
             raise UnknownRun(info.id)
         number, epoch, seq, *turn = head
@@ -33,35 +33,14 @@ def append(
             if step.seq != seq:
                 raise JournalConflict(info.id, step.seq)
             event = step.event
-            rows.append(
-                {
-                    'run': number,
-                    'seq': seq,
-                    'time': step.time,
-                    'name': event.name,
-                    'at': event.at,
-                    'body': body,
-                }
-            )
+            rows.append((number, seq, step.time, event.name, event.at, body))
         connection.executemany(INSERT_STEP, rows)
         if snapshot:
             connection.execute(INSERT_SNAPSHOT, {'run': number, 'seq': snapshot.seq, 'body': picture})
         usage = info.usage
-        news = {
-            'key': number,
-            'seq': seq,
-            'updated': info.updated,
-            'input': usage.input,
-            'output': usage.output,
-            'calls': usage.calls,
-            'more': size,
-        }
-        if turn == [info.status.value, info.error, info.waiting]:
-            connection.execute(ADVANCE, news)
-        else:
-            connection.execute(
-                TURN, news | {'status': info.status.value, 'error': info.error, 'waiting': info.waiting}
-            )
+        connection.execute(ADVANCE, (info.updated, seq, usage.input, usage.output, usage.calls, size, number))
+        if turn != [info.status.value, info.error, info.waiting]:
+            connection.execute(TURN, (info.status.value, info.error, info.waiting, number))
         return size
 
     return work

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, QueuePool, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from engine.errors import InvalidInput, JournalDamaged, JournalError, JournalUnavailable
+from engine.errors import InvalidInput, JournalDamaged, JournalUnavailable
 from storage.migrations import check, migrate
 
 MAGIC = b'SQLite format 3\0'
@@ -132,13 +132,14 @@ def explained(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into the journal's, with a sentence that says what to do."""
     try:
         yield
-    except sqlite3.Error as error:
-        raise _explain(error, path) from error
-    except DBAPIError as error:
-        raise _explain(error.orig, path) from error
+    except (sqlite3.Error, DBAPIError) as error:
+        raise explain(error, path) from error
 
 
-def _explain(error: BaseException | None, path: Path) -> BaseException:
+def explain(error: Exception, path: Path) -> BaseException:
+    """The journal's error for one of SQLite's; any other error as it is."""
+    if isinstance(error, DBAPIError):
+        return explain(error.orig, path) if isinstance(error.orig, sqlite3.Error) else error
     code = getattr(error, 'sqlite_errorcode', 0) & 0xFF  # the upper bits only say more exactly what happened
     if code in DAMAGED:
         return JournalDamaged(
@@ -147,4 +148,4 @@ def _explain(error: BaseException | None, path: Path) -> BaseException:
         )
     if code in ADVICE:
         return JournalUnavailable(f'{path}: {ADVICE[code]} ({error})')
-    return JournalError(f'{path}: {error}')
+    return error

@@ -17,6 +17,7 @@ from storage import commands, database, queries
 from storage.append import append
 from storage.codec import Codec
 from storage.database import Settings, explained
+from storage.fairness import Turns
 from storage.writer import Writer
 
 P = ParamSpec('P')
@@ -49,7 +50,8 @@ class SqlJournal:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._codec = Codec()
-        self._writer = Writer(settings)
+        self._turns = Turns()
+        self._writer = Writer(settings, self._turns)
         self._engine = database.reading(settings)
         self._readers = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal-reader')
         self._closed = False
@@ -137,4 +139,4 @@ class SqlJournal:
             with explained(self._settings.path), self._engine.connect() as connection:
                 return query(connection, *args, **kwargs)
 
-        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+        return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._readers, work))

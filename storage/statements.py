@@ -1,12 +1,12 @@
 """The statements of the writer as SQL text, compiled once from the SQLModel tables.
 
 SQLAlchemy's own execution takes several times what the insert takes; the writer hands these to the driver.
-Parameters are named as the columns are.
+Parameters are named as the columns are, but for the hottest, which take them in the table's order.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 from sqlalchemy import Executable, bindparam, insert, select, update
 from sqlalchemy.dialects import sqlite
@@ -19,34 +19,35 @@ from storage.tables import Step, Stored
 STEP, STORED = (SQLModel.metadata.tables[str(model.__tablename__)] for model in (Step, Stored))
 
 
-def _text(statement: ClauseElement | Executable) -> str:
+def _text(statement: ClauseElement | Executable, style: Literal['named', 'qmark'] = 'named') -> str:
     assert isinstance(statement, ClauseElement)
-    return str(statement.compile(dialect=sqlite.dialect(paramstyle='named')))
-
-
-_NEWS = ('seq', 'updated', 'input', 'output', 'calls')
-_RARE = ('status', 'error', 'waiting')
-
-
-def _update(columns: tuple[str, ...]) -> str:
-    news: dict[str, Any] = {name: bindparam(name) for name in columns} | {
-        'bytes': RUN.c.bytes + bindparam('more')
-    }
-    return _text(update(RUN).where(RUN.c.number == bindparam('key')).values(news))
+    return str(statement.compile(dialect=sqlite.dialect(paramstyle=style)))
 
 
 INSERT_RUN = _text(insert(RUN).values({c.name: bindparam(c.name) for c in RUN.c if c.name != 'number'}))
 INSERT_LAUNCH = _text(insert(LAUNCH))
 INSERT_TAG = _text(insert(TAG))
-INSERT_STEP = _text(insert(STEP))
+INSERT_STEP = _text(insert(STEP), 'qmark')
 INSERT_SNAPSHOT = _text(insert(STORED).prefix_with('OR REPLACE'))
 
 HEAD = _text(
     select(RUN.c.number, RUN.c.epoch, RUN.c.seq, RUN.c.status, RUN.c.error, RUN.c.waiting).where(
         RUN.c.id == bindparam('id')
-    )
+    ),
+    'qmark',
 )
-ADVANCE = _update(_NEWS)
+ADVANCE = _text(
+    update(RUN)
+    .where(RUN.c.number == bindparam('key'))
+    .values({name: bindparam(name) for name in ('updated', 'seq', 'input', 'output', 'calls')})
+    .values(bytes=RUN.c.bytes + bindparam('more')),
+    'qmark',
+)
 """What every append changes; it leaves the indexes alone."""
-TURN = _update(_NEWS + _RARE)
-"""That, and the status with what belongs to it."""
+TURN = _text(
+    update(RUN)
+    .where(RUN.c.number == bindparam('key'))
+    .values({name: bindparam(name) for name in ('status', 'error', 'waiting')}),
+    'qmark',
+)
+"""What only some appends change."""

@@ -12,7 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from engine.errors import EngineError, JournalUnavailable
-from storage.database import Settings, connect, explained
+from storage.database import Settings, connect, explain, explained
+from storage.fairness import Turns
 
 T = TypeVar('T')
 Work = Callable[[sqlite3.Connection], T]
@@ -36,8 +37,9 @@ class Job(Generic[T]):
 class Writer:
     """Owns the only connection that writes."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, turns: Turns) -> None:
         self._settings = settings
+        self._turns = turns
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._closed = False
         with explained(settings.path):
@@ -53,7 +55,7 @@ class Writer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._jobs.put(Job(work, loop, future))
-        return await future
+        return await self._turns.wait(future)
 
     async def close(self) -> None:
         """Do what is queued, then let go of the file. A second call only waits for the first."""
@@ -87,26 +89,24 @@ class Writer:
 
     def _commit(self, batch: list[Job[Any]]) -> None:
         try:
-            with explained(self._settings.path):
-                self._connection.execute('BEGIN IMMEDIATE')
-        except EngineError as error:
+            self._connection.execute('BEGIN IMMEDIATE')
+        except sqlite3.Error as error:
             for job in batch:
-                job.error = error
+                job.error = explain(error, self._settings.path)
             return
         try:
-            with explained(self._settings.path):
-                for job in batch:
-                    try:
-                        job.result, job.error = job.work(self._connection), None
-                    except EngineError as error:
-                        job.error = error
-                self._connection.execute('COMMIT')
+            for job in batch:
+                try:
+                    job.result, job.error = job.work(self._connection), None
+                except EngineError as error:
+                    job.error = error
+            self._connection.execute('COMMIT')
         except Exception as error:
             # SQLite has rolled back by itself after some errors (a full disk is one).
             if self._connection.in_transaction:
                 self._connection.execute('ROLLBACK')
             if len(batch) == 1:
-                batch[0].error = error
+                batch[0].error = explain(error, self._settings.path)
             else:
                 # One of them is at fault, or there is room for some only: each has to stand by itself.
                 for job in batch:

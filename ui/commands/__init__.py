@@ -1,0 +1,1 @@
+"""The commands of `hemicycle`, one file each, and what they share."""

@@ -1,0 +1,136 @@
+"""hemicycle run: start a run in this process, and show it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from engine import Catalog, InvalidInput, Pattern
+from ui.commands.exits import CODES, Code
+from ui.commands.inputs import parameters_of, takes
+from ui.commands.options import SHOWN, AsJson, Database, Durability, Patterns
+from ui.commands.progress import Progress
+from ui.commands.session import running, settings_of, storage_of
+from ui.commands.showers import JsonLines, Quiet
+from ui.commands.watching import Shower, follow
+from ui.settings import Settings, Storage
+
+EPILOG = f"""Examples:
+
+```
+hemicycle run pipeline --task "Should a small team adopt event sourcing?"
+hemicycle run pipeline --task - --set max_iterations=1 < question.md > answer.md
+hemicycle run pipeline --task "..." --tag demo --json | jq .event.name
+```
+
+{CODES}"""
+
+Quietly = Annotated[
+    bool, typer.Option('--quiet', '-q', help='Nothing but the answer.', rich_help_panel=SHOWN)
+]
+Pace = Annotated[
+    float | None,
+    typer.Option(
+        '--pace',
+        min=0,
+        envvar='HEMICYCLE_PACE',
+        metavar='N',
+        help='Pieces of text a second that the simulated model streams; 0 is as fast as can be.',
+        rich_help_panel=SHOWN,
+        show_default=False,
+    ),
+]
+
+
+def run(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            metavar='PATTERN', help='Its name; `hemicycle patterns` lists them.', show_default=False
+        ),
+    ],
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="The text to work on: short for the pattern's main text parameter. `-` reads it from"
+            ' standard input.',
+            show_default=False,
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help="A parameter's value; a list or an object as JSON. Can be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help='Shown in lists; made from the text by default.')] = '',
+    tags: Annotated[
+        list[str] | None, typer.Option('--tag', help='To find it by. Can be given again.', show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="What the simulated model's chance begins with.")] = 0,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Start a run, and show it until it ends.
+
+    Progress goes to standard error, the answer to standard output. The run is kept like any other: the
+    dashboard shows it while it goes on and afterwards. **Ctrl+C** cancels it; a second one lets go of it,
+    and `hemicycle resume` goes on with it.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    catalog = catalog_of(settings, pace)
+    made = catalog.pattern(pattern)
+    values = parameters_of(made, task, sets or [])
+    _check(made, values)
+    code = asyncio.run(
+        _run(
+            storage_of(context),
+            settings,
+            catalog,
+            shower_of(as_json, quiet),
+            {'pattern': pattern, 'parameters': values, 'title': title, 'tags': tags or [], 'seed': seed},
+        )
+    )
+    raise typer.Exit(code)
+
+
+def catalog_of(settings: Settings, pace: float | None = None) -> Catalog:
+    """What can be run, with the pace of simulated models set."""
+    catalog = Catalog.load(settings.patterns)
+    for model in catalog.models.values():
+        if pace is not None and hasattr(model, 'pace'):
+            model.pace = pace
+    return catalog
+
+
+def shower_of(as_json: bool, quiet: bool) -> Shower:
+    """How a run is shown."""
+    if as_json:
+        return JsonLines()
+    return Quiet() if quiet else Progress()
+
+
+async def _run(
+    storage: Storage, settings: Settings, catalog: Catalog, shower: Shower, start: dict[str, object]
+) -> Code:
+    async with running(storage, settings, catalog) as conductor:
+        run = await conductor.start(**start)  # type: ignore[arg-type]
+        return await follow(conductor, run, shower)
+
+
+def _check(pattern: type[Pattern], values: dict[str, object]) -> None:
+    """Refuse bad values before a database is made, and say what there is."""
+    try:
+        pattern.parse(values)
+    except InvalidInput as error:
+        raise InvalidInput({**error.problems, 'parameters': takes(pattern)}) from None

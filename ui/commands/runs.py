@@ -1,0 +1,101 @@
+"""hemicycle runs: list the runs."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from engine import RunInfo, RunPage, RunQuery, Status
+from ui.commands.options import SHOWN, AsJson, Database
+from ui.commands.session import reading, settings_of, storage_of
+from ui.commands.showers import json_line
+from ui.commands.wording import STYLES, console, when
+from ui.plain import short
+from ui.settings import Settings, Storage
+
+WHICH = 'Which runs'
+EPILOG = """Examples:
+
+```
+hemicycle runs --status running --status waiting
+hemicycle runs --search "event sourcing" --tag demo
+hemicycle runs --limit 1000 --json | jq -r .id
+```"""
+
+
+def runs(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    pattern: Annotated[str, typer.Option(help='Runs of this pattern.', rich_help_panel=WHICH)] = '',
+    status: Annotated[
+        list[Status] | None,
+        typer.Option(
+            help='Runs that are this. Can be given again.', rich_help_panel=WHICH, show_default=False
+        ),
+    ] = None,
+    tag: Annotated[str, typer.Option(help='Runs with this tag.', rich_help_panel=WHICH)] = '',
+    search: Annotated[
+        str,
+        typer.Option(help='Runs with these words in title, parameters, tags or note.', rich_help_panel=WHICH),
+    ] = '',
+    limit: Annotated[int, typer.Option(min=1, help='How many at most.', rich_help_panel=SHOWN)] = 20,
+    offset: Annotated[
+        int, typer.Option(min=0, help='How many newer ones to leave out.', rich_help_panel=SHOWN)
+    ] = 0,
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """List runs, the newest first. Works while a server runs."""
+    query = RunQuery(
+        text=search, pattern=pattern, status=tuple(status or ()), tag=tag, offset=offset, limit=limit
+    )
+    page = asyncio.run(_page(storage_of(context), settings_of(database), query))
+    if as_json:
+        for info in page.runs:
+            json_line(**asdict(info))
+    elif page.runs:
+        _print(page)
+    else:
+        narrowed = any((search, pattern, status, tag, offset))
+        typer.echo('no run matches' if narrowed else 'there are no runs yet: start one with `hemicycle run`')
+
+
+async def _page(storage: Storage, settings: Settings, query: RunQuery) -> RunPage:
+    async with reading(storage, settings) as conductor:
+        return await conductor.runs(query)
+
+
+def _print(page: RunPage) -> None:
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style='bold')
+    for name in ('run', 'status', 'pattern', 'started'):
+        table.add_column(name, no_wrap=True)
+    for name in ('steps', 'tokens'):
+        table.add_column(name, justify='right', no_wrap=True)
+    table.add_column('title', no_wrap=True, overflow='ellipsis')
+    for info in page.runs:
+        table.add_row(*_row(info))
+    out.print(table, soft_wrap=False)
+    if len(page.runs) < page.total:
+        out.print(f'{len(page.runs)} of {page.total:,} runs', style='dim')
+
+
+def _row(info: RunInfo) -> tuple[Text | str, ...]:
+    title = Text(short(info.title, 200))
+    if info.tags:
+        title.append(f'  {" ".join(f"#{short(tag)}" for tag in info.tags)}', style='dim')
+    if info.error:
+        title.append(f'  {short(info.error, 200)}', style='red')
+    return (
+        str(info.id),
+        Text(info.status, style=STYLES[info.status]),
+        Text(info.pattern),
+        when(info.created),
+        str(info.seq),
+        f'{info.usage.total:,}',
+        title,
+    )

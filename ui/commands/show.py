@@ -1,0 +1,81 @@
+"""hemicycle show: one run, as a whole or at one step."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+
+from engine import RunInfo, Shape, Transition, View
+from ui.commands.options import AsJson, Database, RunName
+from ui.commands.session import find, reading, settings_of, storage_of
+from ui.commands.showers import json_line
+from ui.commands.story import Story
+from ui.settings import Settings, Storage
+
+EPILOG = """Examples:
+
+```
+hemicycle show last
+hemicycle show 3f9 --at 12
+hemicycle show 3f9 --json | jq .view.memory
+```"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A run, read up to a step."""
+
+    info: RunInfo
+    shape: Shape
+    view: View
+    steps: list[Transition]
+    """All up to the step; where a step was named, that one alone."""
+
+
+def show(
+    context: typer.Context,
+    run: RunName = 'last',
+    at: Annotated[
+        int | None,
+        typer.Option(min=1, metavar='STEP', help='The run as it was at this step.', show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Show a run: its states, its steps with the guards that were asked, and what its agents said.
+
+    With `--at`, one step: the states that are active after it, its guards, what it changed in memory, and the
+    conversations so far. Nothing is run again, and it works while a server runs.
+    """
+    found = asyncio.run(_find(storage_of(context), settings_of(database), run, at))
+    if as_json:
+        json_line(
+            run=asdict(found.info),
+            view=asdict(found.view),
+            transitions=[asdict(step) for step in found.steps],
+        )
+        return
+    story = Story(found.shape, found.view)
+    story.header(found.info)
+    story.states()
+    if at is None:
+        story.steps(found.steps)
+    else:
+        story.step(found.steps[0])
+    story.conversations()
+    story.memory()
+
+
+async def _find(storage: Storage, settings: Settings, name: str, at: int | None) -> Found:
+    async with reading(storage, settings) as conductor:
+        run = await find(conductor, name)
+        view = await conductor.view(run, at)
+        return Found(
+            info=await conductor.info(run),
+            shape=await conductor.shape(run),
+            view=view,
+            steps=await conductor.transitions(run, after=0 if at is None else at - 1, until=view.seq),
+        )

@@ -1,0 +1,105 @@
+"""What a step is in words, and what the lists of commands share in style."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+
+from engine import Guard, Shape, Status, Transition, message_of
+from ui.plain import short
+
+STYLES = {
+    Status.RUNNING: 'cyan',
+    Status.PAUSED: 'yellow',
+    Status.WAITING: 'magenta',
+    Status.DONE: 'green',
+    Status.FAILED: 'red',
+    Status.CANCELLED: 'yellow',
+}
+UNBOUNDED = 10_000
+"""Columns of an output that is no terminal: nothing is cut there."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where a command writes; text is not read as markup."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else UNBOUNDED
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+
+
+def when(time: float) -> str:
+    """A time as a list shows it, in the zone of this machine."""
+    return f'{datetime.fromtimestamp(time, tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}'
+
+
+def lasted(seconds: float) -> str:
+    """A duration."""
+    if seconds < 60:
+        return f'{seconds:.1f} s'
+    minutes, rest = divmod(round(seconds), 60)
+    return f'{minutes} min {rest} s' if minutes < 60 else f'{minutes // 60} h {minutes % 60} min'
+
+
+def outermost_left(paths: Iterable[str]) -> list[str]:
+    """Of paths, those that have none of the others inside."""
+    listed = list(paths)
+    return [path for path in listed if not any(other.startswith(f'{path}.') for other in listed)]
+
+
+def moved(transition: Transition) -> str:
+    """Where a step leads: the leaves that were entered."""
+    entered = outermost_left(transition.entered)
+    if entered:
+        return f'→ {", ".join(entered)}'
+    return 'stays' if transition.active else 'ends'
+
+
+def named(transition: Transition) -> str:
+    """What happened, and to whom."""
+    event = transition.event
+    return f'{event.name} {event.at}' if event.at else event.name
+
+
+def remark(transition: Transition) -> str:
+    """What is worth saying of a step beside where it leads: tools asked for, errors, retries."""
+    data = transition.event.data
+    match transition.event.name:
+        case 'retry':
+            problem = short(str(data.get('error', '')))
+            return f'attempt {transition.event.attempt} in {data.get("delay", 0)} s: {problem}'
+        case 'failed' | 'expired' | 'abort':
+            return short(str(data.get('error', '')), 200)
+        case 'cancel':
+            return short(str(data.get('reason', '')))
+        case 'done' if 'message' in data and not transition.raised:
+            return ', '.join(
+                f'asks for {call.name} {short(call.arguments, 60)}'
+                for call in message_of(data['message']).calls
+            )
+        case 'done' if 'results' in data and not transition.raised:
+            return ', '.join(
+                f'{result["name"]} {"gives" if result["ok"] else "refuses"} {short(result["text"], 60)}'
+                for result in data['results']
+            )
+    return ''
+
+
+def asked(guards: Iterable[Guard]) -> list[str]:
+    """The guards that were evaluated, as `name yes` or `name no`."""
+    return [f'{guard.name} {"yes" if guard.value else "no"}' for guard in guards]
+
+
+def of_workflow(transition: Transition, shape: Shape) -> bool:
+    """Whether a step moves the workflow itself, not only an agent inside one of its states."""
+    tops = {state.path for state in shape.states if not state.parent}
+    return any(path in tops for path in (*transition.left, *transition.entered))
+
+
+def value_of(value: Any, length: int = 100) -> str:
+    """A JSON value on one line."""
+    return short(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), length)

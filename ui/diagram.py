@@ -63,7 +63,15 @@ class _Drawing:
             },
             edge_attr={'fontname': 'Helvetica', 'fontsize': '10', 'arrowsize': '0.65'},
         )  # fmt: skip
-        graph.node('[*]', label='', shape='circle', width='0.16', height='0.16', id='s:[*]', _attributes={'class': 'start'})
+        graph.node(
+            '[*]',
+            label='',
+            shape='circle',
+            width='0.16',
+            height='0.16',
+            id='s:[*]',
+            _attributes={'class': 'start'},
+        )
         self._add(graph, '')
         for edge, (labels, failing) in self._edges().items():
             self._connect(graph, edge, ' / '.join(labels), failing)
@@ -92,6 +100,16 @@ class _Drawing:
                     _attributes={'class': classes},
                 )  # fmt: skip
                 self._add(cluster, state.path)
+                if state.role:
+                    self._flatten(cluster, state.path)
+
+    def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
+        """Put an agent's working states in one row and its ends in the next: charts of agents grow in one column."""
+        for final in (False, True):
+            row = [state.path for state in self.inside[path] if (state.kind == 'final') is final]
+            with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
+                for node in row:
+                    rank.node(_quote(node))
 
     def _edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
         """Edges that are drawn, each once, with what their labels say."""
@@ -102,7 +120,9 @@ class _Drawing:
                 continue
             failing = edge.trigger in ('failed', 'expired')
             labels, _ = found.setdefault((source, dest), ([], failing))
-            label = _edge_label(edge.trigger, edge.conditions, edge.unless)
+            # The chart inside an agent is the same for all: labels there would only widen the drawing.
+            inside = self._is_agent(edge.source.rpartition('.')[0])
+            label = '' if inside else _edge_label(edge.trigger, edge.conditions, edge.unless)
             if label and label not in labels and not failing:
                 labels.append(label)
             found[source, dest] = (labels, found[source, dest][1] and failing)
@@ -115,8 +135,10 @@ class _Drawing:
             options['ltail'] = f'cluster_{_quote(source)}'
         if self._drawn_as_cluster(dest):
             options['lhead'] = f'cluster_{_quote(dest)}'
-        if failing:
-            options |= {'style': 'dashed', 'constraint': 'true', 'weight': '0'}
+        if failing or dest.endswith('.failed'):
+            options |= {'style': 'dashed', 'weight': '0'}
+        elif dest.endswith('.done') or source.count('.') == dest.count('.') == 0:
+            options['weight'] = '20'  # the usual way runs straight down
         graph.edge(
             _quote(self._anchor(source, out=True)), _quote(self._anchor(dest, out=False)),
             label=f' {label}' if label else '', _attributes={'class': 'edge failing' if failing else 'edge'}, **options,
@@ -151,7 +173,9 @@ def _edge_label(trigger: str, conditions: Iterable[str], unless: Iterable[str]) 
     return f'{trigger} [{said}]' if said else trigger
 
 
-def lit(view: View, *, taken: Iterable[Edge] = (), seen: Iterable[str] = (), walked: Iterable[str] = ()) -> dict[str, Any]:
+def lit(
+    view: View, *, taken: Iterable[Edge] = (), seen: Iterable[str] = (), walked: Iterable[str] = ()
+) -> dict[str, Any]:
     """What is lit at a step: classes for states and edges, as the browser's component takes them."""
     leaves = list(view.active)
     inside = [path for path in view.entered if path not in leaves]

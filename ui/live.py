@@ -1,0 +1,105 @@
+"""Follows one run for one page: keeps a fold at the head, and gathers what came between two looks."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine import Conductor, Delta, EngineError, Fold, RunId, Shape, Transition, Trouble
+from ui.reading import Mark, befores, mark_of
+
+LOOKS_A_SECOND = 15
+"""How often a page is told of what came: streamed text is gathered between two looks."""
+
+
+@dataclass(slots=True)
+class News:
+    """What came since the last look."""
+
+    steps: list[Transition] = field(default_factory=list)
+    text: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Per agent's path: kinds and pieces, in order, neighbours of one kind joined; kind `reset` takes back."""
+    trouble: str | None = None
+
+
+class Follower:
+    """Reads a run from its first step to its end."""
+
+    def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
+        self._conductor, self._run = conductor, run
+        self.fold = Fold(run, shape)
+        """The run at its newest step."""
+        self.times: list[float] = []
+        """The time of each step; step n is at n - 1."""
+        self.marks: list[Mark] = []
+        self.seen: dict[str, int] = {}
+        """Each state that was entered, and the step that did it first."""
+        self.walked: dict[str, int] = {}
+        """Each edge that was taken, and the step that did it first."""
+        self.last: Transition | None = None
+        self.befores: list[Any] = []
+        """The values that the newest step's changes replaced."""
+        self.problem = ''
+        """Why following stopped before the end, if it did."""
+        self._news = News()
+
+    @property
+    def head(self) -> int:
+        """The newest step."""
+        return self.fold.ledger.seq
+
+    async def follow(self) -> None:
+        """Go on until the run has ended."""
+        try:
+            async for item in self._conductor.watch(self._run):
+                if isinstance(item, Transition):
+                    self._take(item)
+                    if len(self._news.steps) % 200 == 0:
+                        await asyncio.sleep(0)  # A long history must not hold up the other pages.
+                elif isinstance(item, Delta):
+                    self._gather(item)
+                elif isinstance(item, Trouble):
+                    self._news.trouble = item.problem
+        except EngineError as error:
+            self.problem = str(error)
+
+    def look(self) -> News | None:
+        """What came since the last look, if anything did."""
+        news = self._news
+        if not (news.steps or news.text or news.trouble is not None):
+            return None
+        self._news = News()
+        return news
+
+    def seen_at(self, step: int) -> list[str]:
+        """The states that had been entered by that step, in order."""
+        return [path for path, first in self.seen.items() if first <= step]
+
+    def walked_at(self, step: int) -> list[str]:
+        """The edges that had been taken by that step."""
+        return [edge for edge, first in self.walked.items() if first <= step]
+
+    def _take(self, step: Transition) -> None:
+        outermost = {path for path in self.seen if '.' not in path}
+        mark = mark_of(step, outermost)
+        if mark:
+            self.marks.append(mark)
+        for path in step.entered:
+            self.seen.setdefault(path, step.seq)
+        for edge in step.edges:
+            self.walked.setdefault(f'{edge.source}>{edge.dest or edge.source}', step.seq)
+        self.times.append(step.time)
+        self.last, self.befores = step, befores(self.fold.document, step.changes)
+        self.fold.take(step)
+        self._news.steps.append(step)
+
+    def _gather(self, delta: Delta) -> None:
+        if delta.kind == 'reset':
+            self._news.text[delta.path] = [('reset', '')]
+            return
+        pieces = self._news.text.setdefault(delta.path, [])
+        if pieces and pieces[-1][0] == delta.kind:
+            pieces[-1] = (delta.kind, pieces[-1][1] + delta.text)
+        else:
+            pieces.append((delta.kind, delta.text))

@@ -1,0 +1,97 @@
+"""The head of the run page: name, status, time, tokens, and the controls."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from engine import RunInfo, Status, View
+from ui import theme
+from ui.reading import span
+
+Act = Callable[[], Awaitable[None]]
+
+
+class Header:
+    """What a run is doing, and the buttons that steer it."""
+
+    def __init__(
+        self,
+        info: RunInfo,
+        *,
+        pause: Act,
+        resume: Act,
+        step: Act,
+        cancel: Act,
+        fork: Act,
+        more: Callable[[], None],
+    ) -> None:
+        self._shown: tuple[object, ...] = ()
+        with ui.element('div').classes('run-head'):
+            with ui.element('div').classes('run-name'):
+                self.title = ui.element('h1')
+                with self.title:
+                    self._name = ui.label(info.title)
+                with ui.element('div').classes('run-facts'):
+                    self._status = ui.element('span')
+                    ui.label(info.pattern).classes('chip')
+                    if info.simulated:
+                        with ui.element('span').classes('chip simulated'):
+                            ui.icon('theater_comedy').props('size="15px"')
+                            ui.label('Simulated')
+                            ui.tooltip(
+                                'Every agent of this run is played by the scripted model: no provider was called'
+                            )
+                    if info.parent:
+                        with (
+                            ui.element('a')
+                            .classes('chip')
+                            .props(f'href="/runs/{info.parent}?at={info.parent_at}"')
+                        ):
+                            ui.icon('call_split').props('size="15px"')
+                            ui.label(f'from {info.parent} at {info.parent_at}')
+                    self._time = ui.label().classes('num muted')
+                    self._tokens = ui.label().classes('num muted')
+            with ui.element('div').classes('run-controls').props('role="toolbar" aria-label="Steer the run"'):
+                self._pause = _control('Pause', 'pause', pause, 'Start nothing new; what is under way ends')
+                self._resume = _control('Resume', 'play_arrow', resume, 'Go on', kind='primary')
+                self._step = _control('Step', 'skip_next', step, 'Start the next piece of work, and no more')
+                self._fork = _control(
+                    'Fork', 'call_split', fork, 'Start a new run from the step that is shown'
+                )
+                self._cancel = _control('Cancel', 'stop', cancel, 'Stop for good', kind='danger')
+                theme.button('', icon='more_horiz', kind='quiet', label='More').on('click', more)
+
+    def show(self, view: View, *, mine: bool) -> None:
+        """Show the run as it is now; `mine` says whether this server can steer it."""
+        shown = (view.status, mine, view.usage)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._status.clear()
+        with self._status:
+            theme.pill(view.status)
+        running = mine and not view.status.ended
+        self._pause.set_visibility(running and not view.paused)
+        self._resume.set_visibility(running and view.paused)
+        self._step.set_visibility(running)
+        self._cancel.set_visibility(running)
+        calls = f'{view.usage.calls} call{"" if view.usage.calls == 1 else "s"}'
+        self._tokens.set_text(f'{view.usage.total:,} tokens · {calls}')
+
+    def rename(self, title: str) -> None:
+        """Show another title."""
+        self._name.set_text(title)
+
+    def tick(self, view: View, now: float) -> None:
+        """Let the clock go on."""
+        end = view.time if view.status.ended or view.status is Status.PAUSED else now
+        self._time.set_text(span(end - view.started) if view.started else '')
+
+
+def _control(text: str, icon: str, act: Act, hint: str, kind: str = '') -> ui.element:
+    button = theme.button(text, icon=icon, kind=kind)
+    button.tooltip(hint)
+    button.on('click', act)
+    return button

@@ -1,0 +1,117 @@
+"""The inspector: what a step was, why that edge and not another, what it changed, and the whole memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from engine import Change, Shape, Transition, View
+from ui import theme
+from ui.elements import Tree
+from ui.reading import Way, headline, short, span, ways
+
+LONGEST = 400
+
+
+class Inspector:
+    """One step of a run, and the data after it."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._pending: tuple[dict[str, Any], list[str]] = ({}, [])
+        with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
+            with ui.tabs().props('dense no-caps align=left').classes('panel-tabs') as tabs:
+                step = ui.tab('step', 'Step')
+                memory = ui.tab('memory', 'Memory')
+            with ui.tab_panels(tabs, value=step).classes('panel-body').props('keep-alive') as self._panels:
+                with ui.tab_panel(step).classes('tight'):
+                    self._step = ui.element('div').classes('step')
+                with ui.tab_panel(memory).classes('tight'):
+                    self._tree = Tree({})
+            self._panels.on_value_change(lambda event: self._fill_tree())
+
+    def show(self, view: View, step: Transition | None, befores: list[Any], since: float | None) -> None:
+        """Show `step` and the data after it.
+
+        Args:
+            view: the run after the step.
+            step: the step; None before the first.
+            befores: the value that each of the step's changes replaced.
+            since: seconds since the step before.
+        """
+        self._step.clear()
+        with self._step:
+            if step is None:
+                theme.empty('footprint', 'The run has not taken a step yet.')
+            else:
+                self._describe(step, befores, since)
+        changed = [change.path for change in step.changes] if step else []
+        self._pending = ({'memory': view.memory, 'agents': view.agents}, changed)
+        self._fill_tree()
+
+    def _fill_tree(self) -> None:
+        # The whole document is sent only to who looks at it.
+        if self._panels.value == 'memory':
+            self._tree.show(*self._pending)
+
+    def _describe(self, step: Transition, befores: list[Any], since: float | None) -> None:
+        ui.label(f'Step {step.seq}').classes('step-number num')
+        ui.label(headline(step)).classes('step-title')
+        facts = [f'raised by step {step.seq - 1}'] if step.raised else []
+        facts += [f'{span(since)} after the step before'] if since is not None else []
+        facts += [f'attempt {step.event.attempt}'] if step.event.attempt > 1 else []
+        ui.label(' · '.join(facts)).classes('muted small')
+        if step.event.data.get('error'):
+            with theme.notice('fail', 'error_outline'):
+                ui.label(str(step.event.data['error']))
+        self._moves(step)
+        found = ways(step, self._shape)
+        if found:
+            ui.label('Why this way').classes('step-section')
+            for way in found:
+                self._way(way)
+        ui.label(f'Changes ({len(step.changes)})').classes('step-section')
+        if not step.changes:
+            ui.label('Nothing was written.').classes('muted small')
+        for change, before in zip(step.changes, befores, strict=False):
+            self._change(change, before)
+
+    def _moves(self, step: Transition) -> None:
+        with ui.element('div').classes('moves'):
+            for edge in step.edges:
+                with ui.element('div').classes('move'):
+                    ui.label(_path(edge.source)).classes('chip')
+                    ui.icon('arrow_forward').props('size="16px" aria-label="to"')
+                    ui.label(_path(edge.dest) or 'stays').classes('chip strong')
+            if not step.edges:
+                ui.label(
+                    'No state was left or entered.'
+                    if step.active or not step.left
+                    else 'Every state was left.'
+                ).classes('muted small')
+
+    def _way(self, way: Way) -> None:
+        with ui.element('div').classes(f'way {"taken" if way.taken else ""}'):
+            ui.icon('check_circle' if way.taken else 'radio_button_unchecked').props('size="16px"')
+            with ui.element('div'):
+                ui.label(f'to {_path(way.edge.dest) or "itself"}').classes('way-dest')
+                ui.label(way.reason).classes('muted small')
+                for guard in way.guards:
+                    needs = '' if guard.wanted else ' (must be false)'
+                    said = f'{guard.name.replace("_", " ")} = {str(guard.value).lower()}{needs}'
+                    ui.label(said).classes('guard mono ' + ('ok' if guard.value is guard.wanted else 'no'))
+
+    def _change(self, change: Change, before: Any) -> None:
+        with ui.element('div').classes('change'):
+            ui.label(change.path.replace('/', ' / ').strip(' /')).classes('mono change-path')
+            if change.op != 'add' and before is not None:
+                ui.label(short(before, LONGEST)).classes('before').props('aria-label="before"')
+            if change.op == 'remove':
+                ui.label('removed').classes('muted small')
+            else:
+                ui.label(short(change.value, LONGEST)).classes('after').props('aria-label="after"')
+
+
+def _path(path: str) -> str:
+    return path.replace('.', ' › ').replace('_', ' ')

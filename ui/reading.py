@@ -1,0 +1,231 @@
+"""Reads views and transitions for people: blocks of a conversation, marks on the slider, sentences about a step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine import Change, EdgeShape, Guard, Shape, StatePath, Transition
+
+Block = dict[str, Any]
+"""What `Conversation` shows: kind, title, note, text, and for tools arguments and ok."""
+
+HUMAN = frozenset({'pause', 'resume', 'step', 'cancel', 'edit', 'approve', 'deny'})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something on the slider that is worth finding again."""
+
+    seq: int
+    kind: Literal['error', 'revision', 'human', 'verdict']
+    text: str
+
+
+def agent_blocks(agent: Mapping[str, Any]) -> list[Block]:
+    """An agent's conversation (the dump of an `AgentState`) as blocks; a tool's call and its result are one."""
+    results = {
+        part['id']: part
+        for message in agent.get('messages', ())
+        for part in message['parts']
+        if part['kind'] == 'result'
+    }
+    blocks: list[Block] = []
+    for message in agent.get('messages', ()):
+        for part in message['parts']:
+            block = _block(message['role'], part, results)
+            if block:
+                blocks.append(block)
+    return blocks
+
+
+def _block(role: str, part: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]) -> Block | None:
+    match part['kind'], role:
+        case 'text', 'system':
+            return {'kind': 'task', 'title': 'Instructions', 'text': part['text'], 'fold': True}
+        case 'text', 'user':
+            return {'kind': 'task', 'title': 'Task', 'text': part['text'], 'fold': True}
+        case 'text', _:
+            return {'kind': 'text', 'text': readable(part['text'])}
+        case 'reasoning', _:
+            return {'kind': 'reasoning', 'text': part['text'], 'fold': True}
+        case 'call', _:
+            result = results.get(part['id'])
+            return {
+                'kind': 'tool',
+                'title': part['name'],
+                'note': '' if result is None else 'done' if result['ok'] else 'failed',
+                'arguments': part['arguments'],
+                'text': result['text'] if result else '',
+                'ok': result['ok'] if result else None,
+            }
+    return None
+
+
+def readable(text: str) -> str:
+    """An answer in JSON as Markdown that a person reads; any other text as it is."""
+    if not text.lstrip().startswith('{'):
+        return text
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return (
+        '\n\n'.join(_said(name, value) for name, value in values.items())
+        if isinstance(values, dict)
+        else text
+    )
+
+
+def _said(name: str, value: Any) -> str:
+    title = f'**{name.replace("_", " ").capitalize()}**'
+    if isinstance(value, bool):
+        return f'{title}: {"yes" if value else "no"}'
+    if isinstance(value, list):
+        return f'{title}\n\n' + ('\n'.join(f'- {_plain(item)}' for item in value) or '- none')
+    return f'{title}: {_plain(value)}'
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def entry(transition: Transition, shape: Shape) -> Block | None:
+    """What a step adds to the transcript: an agent's words, a person's, or a mishap; None for anything else."""
+    event = transition.event
+    home = StatePath(event.at.rpartition('.')[0])
+    if event.name == 'done' and 'message' in event.data:
+        state = shape.state(home)
+        texts = [part['text'] for part in event.data['message']['parts'] if part['kind'] == 'text']
+        calls = [part['name'] for part in event.data['message']['parts'] if part['kind'] == 'call']
+        text = readable(''.join(texts)) if texts else f'uses {", ".join(calls)}'
+        note = f'{event.data.get("model", "")} · step {transition.seq}'
+        kind = 'text' if texts else 'mark'
+        return {'kind': kind, 'title': speaker(state.role if state else home), 'note': note, 'text': text}
+    mark = mark_of(transition, frozenset())
+    if mark is None or mark.kind == 'revision':
+        return None
+    kind = 'human' if mark.kind == 'human' else 'mark'
+    return {
+        'kind': kind,
+        'title': 'You' if kind == 'human' else '',
+        'note': f'step {transition.seq}',
+        'text': mark.text,
+    }
+
+
+def speaker(role: str) -> str:
+    """A role's name as a title."""
+    return role.replace('_', ' ').replace('-', ' ').capitalize()
+
+
+def mark_of(transition: Transition, visited: frozenset[str] | set[str]) -> Mark | None:
+    """The mark a step deserves; `visited` are the outermost states entered before it."""
+    event, seq = transition.event, transition.seq
+    if event.name in ('failed', 'expired', 'abort') and not transition.raised:
+        return Mark(seq=seq, kind='error', text=str(event.data.get('error') or f'{event.at} {event.name}'))
+    if event.name == 'retry':
+        text = f'{event.data.get("error")}; attempt {event.attempt} in {event.data.get("delay", 0):.1f} s'
+        return Mark(seq=seq, kind='error', text=text)
+    if event.name in HUMAN:
+        reason = event.data.get('reason')
+        return Mark(seq=seq, kind='human', text=f'{event.name}{f": {reason}" if reason else ""}')
+    back = [path for path in transition.entered if '.' not in path and path in visited]
+    if back:
+        return Mark(seq=seq, kind='revision', text=f'back to {back[0]}')
+    output = event.data.get('output')
+    if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
+        return Mark(seq=seq, kind='verdict', text='approved' if output['approved'] else 'sent back')
+    return None
+
+
+def headline(transition: Transition) -> str:
+    """A step in a few words."""
+    event = transition.event
+    where = event.at.replace('.', ' › ').replace('_', ' ')
+    return f'{event.name} · {where}' if where else event.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """An edge that the event could have taken: taken, or why not."""
+
+    edge: EdgeShape
+    taken: bool
+    guards: tuple[Guard, ...]
+    reason: str
+
+
+def ways(transition: Transition, shape: Shape) -> list[Way]:
+    """Every edge for the step's event, in the chart's order, and what became of it."""
+    event = transition.event
+    candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
+    return list(_ways(candidates, transition))
+
+
+def _concerns(edge: EdgeShape, transition: Transition) -> bool:
+    at = transition.event.at
+    exact = transition.event.name in ('done', 'always')
+    if not at:
+        return edge.source in transition.left or edge.source == '[*]'
+    return edge.source == at or (not exact and at.startswith(f'{edge.source}.'))
+
+
+def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[Way]:
+    left = list(transition.guards)
+    chosen = {(edge.source, edge.dest) for edge in transition.edges}
+    settled = False
+    for edge in candidates:
+        asked = []
+        wanted = [*((name, True) for name in edge.conditions), *((name, False) for name in edge.unless)]
+        for name, want in wanted:
+            if left and (left[0].name, left[0].wanted, left[0].dest) == (name, want, edge.dest):
+                asked.append(left.pop(0))
+        failed = [guard for guard in asked if guard.value is not guard.wanted]
+        taken = not settled and not failed and (edge.source, edge.dest) in chosen
+        if taken:
+            reason = 'taken'
+        elif failed:
+            reason = (
+                f'blocked: {failed[0].name.replace("_", " ")} is {"true" if failed[0].value else "false"}'
+            )
+        else:
+            reason = 'not asked: an earlier edge was taken' if settled else 'not taken'
+        settled = settled or taken
+        yield Way(edge=edge, taken=taken, guards=tuple(asked), reason=reason)
+
+
+def lookup(document: Any, path: str) -> Any:
+    """The value at a JSON pointer, or None where there is none."""
+    for part in path.split('/')[1:]:
+        part = part.replace('~1', '/').replace('~0', '~')
+        try:
+            document = document[int(part)] if isinstance(document, list) else document[part]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
+    return document
+
+
+def befores(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:
+    """The value that each change replaces, read before any of them is carried out."""
+    return [lookup(document, change.path) for change in changes]
+
+
+def span(seconds: float) -> str:
+    """A duration for people: 0.4 s, 12 s, 3:07, 1:02:45."""
+    if seconds < 10:
+        return f'{max(seconds, 0):.1f} s'
+    whole = int(seconds)
+    if whole < 60:
+        return f'{whole} s'
+    hours, rest = divmod(whole, 3600)
+    return f'{hours}:{rest // 60:02}:{rest % 60:02}' if hours else f'{rest // 60}:{rest % 60:02}'
+
+
+def short(value: Any, limit: int = 160) -> str:
+    """A JSON value in one line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = ' '.join(text.split())
+    return text if len(text) <= limit else f'{text[: limit - 1]}…'

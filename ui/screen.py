@@ -1,0 +1,229 @@
+"""The screen of one run: draws a view, follows the run, and moves through its steps."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from nicegui import ui
+
+from engine import Conductor, EngineError, Fold, RunInfo, Shape, Transition, View
+from ui import diagram, theme
+from ui.elements import Diagram, narration
+from ui.live import LOOKS_A_SECOND, Follower
+from ui.panes.agents import AgentPanes
+from ui.panes.dialogs import Dialogs, say
+from ui.panes.header import Header
+from ui.panes.inspector import Inspector
+from ui.panes.player import Player
+from ui.panes.transcript import Transcript
+from ui.reading import befores, headline
+
+VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
+"""What a narrow window shows one of at a time."""
+
+
+class Screen:
+    """Everything on a run's page. `self._at` is the step that is shown; None is the present."""
+
+    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
+        self._conductor, self._info, self._shape = conductor, info, shape
+        self.follower = Follower(conductor, info.id, shape)
+        self._at: int | None = None
+        self._view: View | None = None
+        self._wanted: list[int | None] = []
+        self._seeking = False
+        self._folded = False
+        self._picked = ''
+
+    async def draw(self, at: int | None) -> None:
+        """Make the page, showing step `at`."""
+        self._at = at
+        dialogs = Dialogs(self._conductor, self._info, self._renamed)
+        self._header = Header(
+            self._info,
+            pause=lambda: self._steer('pause'),
+            resume=lambda: self._steer('resume'),
+            step=lambda: self._steer('step'),
+            cancel=dialogs.cancel,
+            fork=lambda: dialogs.fork(self._at or self.follower.head),
+            more=dialogs.more,
+        )
+        self._trouble = ui.element('div').classes('trouble')
+        self._switch()
+        with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
+            await self._draw_diagram()
+            with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
+                with ui.tabs().props('dense no-caps align=left').classes('panel-tabs') as tabs:
+                    agents = ui.tab('agents', 'Agents')
+                    transcript = ui.tab('transcript', 'Transcript')
+                with ui.tab_panels(tabs, value=agents).classes('panel-body').props('keep-alive'):
+                    with ui.tab_panel(agents).classes('tight'):
+                        self._agents = AgentPanes(self._shape, self._send)
+                    with ui.tab_panel(transcript).classes('tight'):
+                        self._transcript = Transcript(self._conductor, self._info.id, self._shape)
+            self._inspector = Inspector(self._shape)
+        self._player = Player(self.follower, self.seek)
+        self._said = narration()
+        await self._show_past(self._info.seq if at is None else at)
+        self._at = at
+        ui.timer(1 / LOOKS_A_SECOND, self._look)
+        ui.timer(1.0, self._tick)
+
+    async def seek(self, at: int | None) -> None:
+        """Go to a step (None is the present). While one is being read, only the newest wish counts."""
+        self._wanted = [at]
+        if self._seeking:
+            return
+        self._seeking = True
+        try:
+            while self._wanted:
+                wish = self._wanted.pop()
+                if wish is not None and not self._live and wish >= self.follower.head:
+                    wish = None
+                await self._go(wish)
+        finally:
+            self._seeking = False
+
+    @property
+    def _live(self) -> bool:
+        """Whether the run may still go on."""
+        return not self.follower.fold.ledger.status.ended
+
+    async def _go(self, at: int | None) -> None:
+        if at is None:
+            await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
+        else:
+            self._agents.still()
+            await self._show_past(at)
+        query = '' if at is None else f'?at={at}'
+        ui.run_javascript(f'history.replaceState(null, "", "/runs/{self._info.id}{query}")')
+
+    async def _show_past(self, at: int) -> None:
+        fold = await self._conductor.fold(self._info.id, max(at - 1, 0))
+        found = await self._conductor.transitions(self._info.id, after=at - 1, until=at) if at else []
+        if not found:
+            await self._show(fold, at, None, [])
+            return
+        replaced = befores(fold.document, found[0].changes)
+        await self._show(fold.take(found[0]), at, found[0], replaced)
+
+    async def _show(self, fold: Fold, at: int | None, step: Transition | None, replaced: list[Any]) -> None:
+        self._at = at
+        view, seq = fold.view, fold.ledger.seq
+        self._view = view
+        self._light(view, step)
+        self._agents.show(view, live=at is None)
+        await self._transcript.show(seq)
+        self._inspector.show(view, step, replaced, self._since(seq))
+        self._header.show(self.follower.fold.view if self.follower.head else view, mine=self._mine)
+        self._player.show(at, ended=not self._live)
+        if step is not None:
+            self._said.set_text(f'Step {seq}: {headline(step)}')
+        self._tick()
+
+    async def _look(self) -> None:
+        news = self.follower.look()
+        if self.follower.problem:
+            self._warn(self.follower.problem)
+        if news is None:
+            return
+        if news.trouble is not None:
+            self._warn(news.trouble)
+        if self._at is None:
+            if news.text and not news.steps:
+                self._agents.stream(news.text)
+            if news.steps:
+                self._transcript.add(news.steps)
+                await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
+                self._agents.stream(news.text)
+        elif news.steps:
+            self._header.show(self.follower.fold.view, mine=self._mine)
+            self._player.show(self._at, ended=not self._live)
+
+    def _light(self, view: View, step: Transition | None) -> None:
+        self._diagram.light(
+            diagram.lit(
+                view,
+                taken=step.edges if step else (),
+                seen=self.follower.seen_at(view.seq) or view.entered,
+                walked=self.follower.walked_at(view.seq),
+            )
+        )
+        where = ', '.join(path.replace('.', ' › ').replace('_', ' ') for path in view.active)
+        self._where.set_text(where or theme.WORDS[view.status])
+
+    async def _draw_diagram(self) -> None:
+        with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
+            with ui.element('div').classes('panel-head'):
+                self._where = ui.label().classes('where')
+                ui.element('span').classes('grow')
+                fold = theme.button(
+                    '', icon='unfold_less', kind='quiet', label="Fold or unfold the agents' inner states"
+                )
+                fold.on('click', self._refold)
+                fit = theme.button('', icon='fit_screen', kind='quiet', label='Show all of the diagram')
+                fit.on('click', lambda: self._diagram.run_method('fit'))
+            with ui.element('div').classes('panel-body flat'):
+                drawn = await diagram.svg(self._shape, folded=self._folded)
+                if not drawn:
+                    with theme.notice('wait', 'account_tree'):
+                        ui.label(diagram.INSTALL)
+                self._diagram = Diagram(drawn, label=f'State diagram of {self._shape.title}')
+
+    async def _refold(self) -> None:
+        self._folded = not self._folded
+        self._diagram.show(await diagram.svg(self._shape, folded=self._folded))
+
+    def _switch(self) -> None:
+        with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
+            for name, text in VIEWS:
+                part = (
+                    ui.element('button')
+                    .classes(f'btn {"on" if name == "agents" else ""}')
+                    .props('type="button"')
+                )
+                part.on(
+                    'click',
+                    js_handler=(
+                        '(event) => { const button = event.currentTarget;'
+                        f' document.querySelector(".run-grid").dataset.view = "{name}";'
+                        ' for (const one of button.parentElement.children) one.classList.toggle("on", one === button); }'
+                    ),
+                )
+                with part:
+                    ui.label(text)
+
+    @property
+    def _mine(self) -> bool:
+        return self._conductor.runs_here(self._info.id)
+
+    def _since(self, seq: int) -> float | None:
+        times = self.follower.times
+        return times[seq - 1] - times[seq - 2] if 2 <= seq <= len(times) else None
+
+    def _tick(self) -> None:
+        now = time.time()
+        if self.follower.head:
+            self._header.tick(self.follower.fold.view, now)
+        if self._view is not None:
+            self._agents.tick(self._view, now if self._at is None and self._live else self._view.time)
+
+    def _renamed(self, info: RunInfo) -> None:
+        self._info = info
+        self._header.rename(info.title)
+
+    def _warn(self, problem: str) -> None:
+        self._trouble.clear()
+        if problem:
+            with self._trouble, theme.notice('wait', 'save'):
+                ui.label(f'{problem} Nothing is lost: the run goes on by itself when it can.')
+
+    async def _steer(self, name: str) -> None:
+        await self._send(name, '', {})
+
+    async def _send(self, name: str, at: str, data: dict[str, Any]) -> None:
+        try:
+            await self._conductor.send(self._info.id, name, at=at, data=data)
+        except EngineError as error:
+            say(error)

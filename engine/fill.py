@@ -104,19 +104,20 @@ class Filler:
         wanted = [name for name in properties if name in required or depth < DEEP]
         made = {name: self._fill(properties[name], name, 0, depth + 1) for name in wanted}
         made |= {name: self._write(name, 0) for name in required if name not in made}
-        extra = schema.get('additionalProperties')
-        if isinstance(extra, dict):
-            usual = 0 if properties or depth >= DEEP else 2
-            most = schema.get('maxProperties', math.inf)
-            least = max(schema.get('minProperties', 0), min(usual, most))
-            keys = schema.get('propertyNames', {})
-            for index in range(2 * int(least) + 8):
-                if len(made) >= least:
-                    break
-                key = str(
-                    self._fill({'type': 'string', **resolve(keys, self._root)}, 'key', index, depth + 1)
-                )
-                made.setdefault(key, self._fill(extra, key, 0, depth + 1))
+        return self._others(schema, made, depth)
+
+    def _others(self, schema: Mapping[str, Any], made: dict[str, Any], depth: int) -> dict[str, Any]:
+        """Add the fields that the schema does not name."""
+        extra = schema.get('additionalProperties', True)
+        least, most = schema.get('minProperties', 0), schema.get('maxProperties', math.inf)
+        if isinstance(extra, dict) and not schema.get('properties') and depth < DEEP:
+            least = max(least, min(2, most))
+        keys = {'type': 'string', **resolve(schema.get('propertyNames', {}), self._root)}
+        for index in range(2 * least + 8):
+            if extra is False or len(made) >= least:
+                break
+            key = str(self._fill(keys, 'key', index, depth + 1))
+            made.setdefault(key, self._fill(extra, key, 0, depth + 1))
         return made
 
     def _array(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ def improvise(request: ModelRequest) -> Turn:
         return Turn(reasoning=prose.opening(subject, hints.role, hints.visit), calls=calls)
     if request.schema is None:
         return Turn(text=_text(request, subject, asked))
+    # Not validated: the schema of a list has a list for its answer, which a scenario's turn may not have.
     return Turn.model_construct(answer=_answer(request, subject, asked))
 
 
@@ -76,7 +78,8 @@ def _text(request: ModelRequest, subject: Topic, asked: str) -> str:
     hints = request.hints
     worked_out = _worked_out(request, subject)
     if hints.role != 'analyzer':
-        return prose.contribution(subject, hints.role, hints.visit, worked_out)
+        variety = zlib.crc32(f'{hints.seed}:{hints.state}'.encode())
+        return prose.contribution(subject, hints.role, hints.visit, worked_out, variety)
     findings = next(filter(None, map(_findings, request.messages)), [])
     comments = _comments(asked)
     if hints.visit == 1 or not comments:

@@ -8,6 +8,8 @@ from typing import Any
 from engine.topic import Topic
 
 VERDICTS = ('approved', 'accepted', 'passed', 'agreed', 'done', 'complete')
+FOR = frozenset({'pro', 'for', 'advocate', 'proponent', 'supporter', 'optimist'})
+AGAINST = frozenset({'con', 'against', 'opponent', 'critic', 'sceptic', 'skeptic', 'pessimist'})
 LABELS = frozenset({'name', 'title', 'label', 'id', 'key', 'topic', 'owner', 'tag', 'tags'})
 
 
@@ -114,23 +116,45 @@ def revision(
     )
 
 
-def contribution(topic: Topic, role: str, visit: int, worked_out: str) -> str:
-    """What any other role says."""
+def contribution(topic: Topic, role: str, visit: int, worked_out: str, variety: int = 0) -> str:
+    """What any other role says; `variety` tells agents of one role apart."""
     who = role.replace('_', ' ') or 'colleague'
-    points = (
-        f'{topic.term(0)} is worth what it changes for the people concerned; say what that is, in a figure',
-        f'whatever is done about {topic.term(1)} should be possible to undo until it is understood',
-        f'the cost of doing nothing about {topic.term(2)} belongs in the comparison too',
-        f'what is known of {topic.term(0)} today is enough for a first step, not for the last one',
-        f'the objections to {topic.term(1)} concern how it is done, less whether it is done',
-    )
-    start = visit - 1
-    chosen = [points[(start + offset) % len(points)] for offset in range(3)]
-    lines = '\n'.join(
-        f'{number}. {point[0].upper()}{point[1:]}.' for number, point in enumerate(chosen, start=1)
-    )
+    names = set(role.lower().split('_'))
+    points = _for(topic) if names & FOR else _against(topic) if names & AGAINST else _neutral(topic)
+    start = visit - 1 + variety
+    lines = '\n'.join(f'{number}. {points[(start + number) % len(points)]}' for number in (1, 2, 3))
     head = f'As {who}, on {topic.about}:' if visit == 1 else f'Round {visit}, as {who}, on {topic.about}:'
     return f'{head}\n\n{lines}\n' + (f'\n{worked_out}\n' if worked_out else '')
+
+
+def _for(topic: Topic) -> tuple[str, ...]:
+    return (
+        f'What {topic.term(0)} changes is felt every day; what it costs is mostly paid once.',
+        f'A trial of {topic.term(0)} can be ended at any time, so the risk is small and known.',
+        f'Waiting has a price too: the cost of doing nothing about {topic.term(1)} is paid every month.',
+        f'The objections to {topic.term(0)} concern how it is done, less whether it is done.',
+        f'Nobody has named a figure that speaks against {topic.term(1)}.',
+    )
+
+
+def _against(topic: Topic) -> tuple[str, ...]:
+    return (
+        f'The gain from {topic.term(0)} is hoped for, its cost is certain.',
+        f'A trial of {topic.term(0)} ties people down who are needed for {topic.term(1)}.',
+        'What is started is seldom ended, whatever date was agreed.',
+        f'A smaller step would show the same about {topic.term(0)}, and has not been considered.',
+        f'Nobody has named a figure that speaks for {topic.term(1)}.',
+    )
+
+
+def _neutral(topic: Topic) -> tuple[str, ...]:
+    return (
+        f'What counts is what {topic.term(0)} changes for the people concerned; that needs a figure.',
+        f'Whatever is done about {topic.term(1)} should be possible to undo until it is understood.',
+        f'The cost of doing nothing about {topic.term(2)} belongs in the comparison too.',
+        f'What is known of {topic.term(0)} today is enough for a first step, not for the last one.',
+        f'The objections to {topic.term(1)} concern how it is done, less whether it is done.',
+    )
 
 
 def _facts(topic: Topic, worked_out: str) -> list[str]:

@@ -1,0 +1,181 @@
+"""Scenario files: good ones play to their stated end, bad ones are reported with file, line and field."""
+
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog, Conductor, MemoryJournal, Outcome, SimulatedClock, Status, View
+from engine.models.scripted import Scripted
+from engine.scenario import FOLDER, Library, Scenario, scenarios
+
+pytestmark = pytest.mark.anyio
+
+SHIPPED = Library.load()
+GOOD = """\
+name: {name}
+title: Good
+about: It is good.
+pattern: pipeline
+task: Weigh the apples
+match: {match}
+roles:
+  researcher:
+    - - text: Done.
+expect: {{status: done}}
+"""
+
+
+def written(folder: Path, name: str, match: str = '[apples]') -> str:
+    text = GOOD.format(name=name, match=match)
+    (folder / f'{name}.yaml').write_text(text, 'utf-8')
+    return text
+
+
+def test_every_shipped_scenario_loads() -> None:
+    assert SHIPPED.faults == ()
+    assert {found.name for found in SHIPPED.scenarios} == {path.stem for path in FOLDER.glob('*.yaml')}
+    assert len(SHIPPED.scenarios) >= 4
+
+
+@pytest.mark.parametrize('scenario', SHIPPED.scenarios, ids=lambda scenario: scenario.name)
+async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario) -> None:
+    outcome, view = await played(scenario)
+    expect = scenario.expect
+    assert (outcome.status, outcome.error) == (Status(expect.status), outcome.error)
+    assert expect.error in outcome.error
+    assert {name: outcome.memory[name] for name in expect.memory} == expect.memory
+    assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
+    calls = [
+        call
+        for visits in scenario.roles.values()
+        for turns in visits
+        for turn in turns
+        for call in turn.calls
+    ]
+    results = {part['text'] for part in parts(view) if part['kind'] == 'result'}
+    assert all(part['ok'] for part in parts(view) if part['kind'] == 'result')
+    assert {call.gives for call in calls if call.gives} <= results
+    # A stated answer must fit its record at the first go.
+    assert not [part for part in parts(view) if 'does not fit' in part.get('text', '')]
+
+
+@pytest.mark.parametrize('scenario', SHIPPED.scenarios, ids=lambda scenario: scenario.name)
+def test_every_number_worked_out_is_stated(scenario: Scenario) -> None:
+    calls = [
+        call
+        for visits in scenario.roles.values()
+        for turns in visits
+        for turn in turns
+        for call in turn.calls
+    ]
+    assert all(call.gives for call in calls if call.tool == 'calculator')
+
+
+async def test_event_sourcing_is_sent_back_twice_and_retried_once() -> None:
+    scenario = next(found for found in SHIPPED.scenarios if found.name == 'event-sourcing')
+    outcome, _ = await played(scenario)
+    assert [review['score'] for review in outcome.memory['reviews']] == [58, 74, 91]
+    drafts = [draft['text'] for draft in outcome.memory['drafts']]
+    assert len(set(drafts)) == 3
+    assert all(200 <= len(draft.split()) <= 420 for draft in drafts)
+    assert outcome.answer == drafts[-1]
+
+
+def test_samples_are_what_a_form_needs() -> None:
+    samples = scenarios('pipeline')
+    assert {sample.name for sample in samples} >= {'event-sourcing', 'heat-pump'}
+    for sample in samples:
+        assert sample.title and sample.about
+        assert sample.parameters['task'] == sample.task
+    assert scenarios('there is none') == []
+
+
+def test_the_longest_match_wins(tmp_path: Path) -> None:
+    written(tmp_path, 'plain')
+    written(tmp_path, 'special', '[weigh, apples]')
+    library = Library.load(tmp_path)
+    assert [found.name for found in library.scenarios] == ['plain', 'special']
+    assert found_name(library, 'WEIGH some Apples') == 'special'
+    assert found_name(library, 'Eat apples') == 'plain'
+    assert found_name(library, 'Eat pears') == ''
+    assert library.find('debate', 'Eat apples') is None
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'line', 'problem'),
+    [
+        ('status: done', 'status: perfect', 10, 'expect.status'),
+        ('title: Good\n', '', 1, 'title: Field required'),
+        ('about: It', 'colour: red\nabout: It', 3, 'colour'),
+        ('text: Done.', 'txt: Done.', 9, 'roles.researcher.0.0.txt'),
+        ('text: Done.', 'reasoning: Hm.', 9, 'roles.researcher.0.0: needs text'),
+        ('text: Done.', 'calls: [{tool: notes}]', 1, 'the last turn of visit 1 must not call tools'),
+        ('text: Done.', 'answer: {a: 1}\n        text: b', 9, 'answer stands alone'),
+        ('text: Done.', 'text: {a: 1}', 9, 'roles.researcher.0.0.text'),
+        ('text: Done.', 'fail: {kind: x}', 9, 'roles.researcher.0.0.fail.message'),
+        ('- - text: Done.', 'text: Done.', 9, 'roles.researcher'),
+        ('[apples]', '[pears]', 1, 'match: not all of its words occur in the task'),
+        ('[apples]', '[]', 6, 'match'),
+        ('name: bad', 'name: other', 1, "name: must be 'bad'"),
+        ('title: Good', 'title: "Good', 11, 'not YAML'),
+        ('title: Good', 'title: Good\x00', 0, 'cannot be read'),
+        (GOOD.format(name='bad', match='[apples]'), '- a list', 1, 'the file'),
+        (GOOD.format(name='bad', match='[apples]'), '', 0, 'the file'),
+    ],
+)
+def test_a_bad_file_is_reported_and_the_others_load(
+    tmp_path: Path, old: str, new: str, line: int, problem: str
+) -> None:
+    written(tmp_path, 'good')
+    text = written(tmp_path, 'bad')
+    assert old in text
+    (tmp_path / 'bad.yaml').write_text(text.replace(old, new), 'utf-8')
+    library = Library.load(tmp_path)
+    assert [found.name for found in library.scenarios] == ['good']
+    (fault,) = library.faults
+    assert Path(fault.path) == tmp_path / 'bad.yaml'
+    assert problem in fault.problem
+    assert fault.line == line
+
+
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
+    (tmp_path / 'bad.yaml').write_bytes(b'\xff\xfe\x00')
+    (fault,) = Library.load(tmp_path).faults
+    assert 'cannot be read' in fault.problem
+
+
+def test_yaml_makes_no_objects(tmp_path: Path) -> None:
+    (tmp_path / 'bad.yaml').write_text('!!python/object/apply:os.getcwd []', 'utf-8')
+    (fault,) = Library.load(tmp_path).faults
+    assert fault.problem.startswith('not YAML')
+
+
+def test_the_model_shows_the_faults(tmp_path: Path) -> None:
+    (tmp_path / 'bad.yaml').write_text('a: b', 'utf-8')
+    assert [Path(fault.path).name for fault in Scripted(pace=0, folder=tmp_path).faults] == ['bad.yaml']
+
+
+async def played(scenario: Scenario) -> tuple[Outcome, View]:
+    """Run a scenario's sample; its waits take simulated time."""
+    catalog = Catalog.load()
+    catalog.models['scripted'] = Scripted(pace=0)
+    clock = SimulatedClock()
+    async with Conductor(MemoryJournal(), catalog=catalog, clock=clock) as conductor:
+        parameters = {**scenario.parameters, scenario.field: scenario.task}
+        run = await conductor.start(scenario.pattern, parameters)
+        for _ in range(2_000):
+            if (await conductor.info(run)).status.ended:
+                break
+            await clock.advance(0.1)
+        else:
+            pytest.fail(f'the run did not end: it is in {(await conductor.view(run)).active}')
+        return await conductor.result(run), await conductor.view(run)
+
+
+def parts(view: View) -> list[dict[str, str]]:
+    return [part for agent in view.agents.values() for said in agent['messages'] for part in said['parts']]
+
+
+def found_name(library: Library, task: str) -> str:
+    found = library.find('pipeline', task)
+    return found.name if found else ''

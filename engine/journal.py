@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -31,7 +32,8 @@ class Journal(Protocol):
     ) -> int:
         """Keep transitions, the run's new summary and perhaps a snapshot, all or nothing.
 
-        Of `info`, what a person sets (title, tags, note) and the owner are left as they are stored.
+        Of `info`, what moves is kept (status, updated, seq, usage, error, waiting); bytes the journal counts
+        itself; all else stays as it is stored. The transitions' values must not change until this returns.
 
         Returns:
             The bytes the transitions take.
@@ -57,7 +59,10 @@ class Journal(Protocol):
         """The latest snapshot at or before step `at`."""
 
     async def runs(self, query: RunQuery) -> RunPage:
-        """Summaries of the runs that match, newest first, without reading histories."""
+        """Summaries of the runs that match, newest first, without reading histories.
+
+        A text matches when each of its words begins a word of the title, note, tags, pattern or parameters.
+        """
 
     async def unfinished(self) -> list[RunInfo]:
         """Every run that has not ended, oldest first."""
@@ -98,10 +103,9 @@ class MemoryJournal:
     async def fork(self, info: RunInfo, shape: Shape) -> None:
         """Keep a new run that begins as a copy of its parent."""
         parent = self._known(info.parent or RunId(''))
-        await self.create(info, shape)
-        self._transitions[info.id] = [
-            replace(item, run=info.id) for item in self._transitions[parent][: info.parent_at]
-        ]
+        history = [replace(item, run=info.id) for item in self._transitions[parent][: info.parent_at]]
+        await self.create(replace(info, seq=len(history), bytes=sum(map(_weight, history))), shape)
+        self._transitions[info.id] = history
         self._snapshots[info.id] = [
             replace(item, run=info.id) for item in self._snapshots[parent] if item.seq <= info.parent_at
         ]
@@ -124,12 +128,18 @@ class MemoryJournal:
             if transition.seq != len(history) + offset:
                 raise JournalConflict(info.id, transition.seq)
         history.extend(transitions)
+        weight = sum(map(_weight, transitions))
         if snapshot:
             self._snapshots[info.id].append(snapshot)
         self._infos[info.id] = replace(
-            info, title=stored.title, tags=stored.tags, note=stored.note, owner=stored.owner
+            info,
+            title=stored.title,
+            tags=stored.tags,
+            note=stored.note,
+            owner=stored.owner,
+            bytes=stored.bytes + weight,
         )
-        return sum(len(repr(transition)) for transition in transitions) if transitions else 0
+        return weight
 
     async def info(self, run: RunId) -> RunInfo:
         """The run's summary."""
@@ -181,8 +191,7 @@ class MemoryJournal:
 
     async def delete(self, run: RunId) -> None:
         """Forget a run."""
-        for table in (self._infos, self._shapes, self._transitions, self._snapshots):
-            table.pop(self._known(run) if table is self._infos else run, None)  # type: ignore[attr-defined]
+        del self._infos[self._known(run)], self._shapes[run], self._transitions[run], self._snapshots[run]
 
     async def close(self) -> None:
         """Nothing to write."""
@@ -193,13 +202,24 @@ class MemoryJournal:
         return run
 
 
+def _weight(transition: Transition) -> int:
+    """About what it takes; to write it out for an exact answer would cost more than all the rest."""
+    texts = [transition.event.data, *(change.value for change in transition.changes)]
+    return 100 + sum(len(text) if isinstance(text, str) else 50 for text in texts)
+
+
 def _matches(info: RunInfo, query: RunQuery) -> bool:
-    words = ' '.join((info.title, info.note, *info.tags, *map(str, info.parameters.values()))).lower()
+    texts = (info.title, info.note, info.pattern, *info.tags, *map(str, info.parameters.values()))
+    words = _words(' '.join(texts))
     return (
         (not query.pattern or info.pattern == query.pattern)
         and (not query.status or info.status in query.status)
         and (not query.tag or query.tag in info.tags)
         and (query.since is None or info.created >= query.since)
         and (query.until is None or info.created < query.until)
-        and all(word in words for word in query.text.lower().split())
+        and all(any(word.startswith(start) for word in words) for start in _words(query.text))
     )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r'[^\W_]+', text.lower())

@@ -17,11 +17,17 @@ from sqlalchemy import Engine, QueuePool, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from engine.errors import InvalidInput, JournalDamaged, JournalUnavailable
+from engine.errors import InvalidInput, JournalDamaged, JournalError, JournalUnavailable
 from storage.migrations import check, migrate
 
 MAGIC = b'SQLite format 3\0'
-DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
+DAMAGED = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_ERROR,  # a table is missing
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_CONSTRAINT,  # the writer looks before it writes: the rows contradict each other
+}
 ADVICE = {
     sqlite3.SQLITE_FULL: 'the disk or the quota is full: free some space or raise the quota, then try again',
     sqlite3.SQLITE_BUSY: 'another process holds the database locked: close it or wait, then try again',
@@ -148,4 +154,8 @@ def explain(error: Exception, path: Path) -> BaseException:
         )
     if code in ADVICE:
         return JournalUnavailable(f'{path}: {ADVICE[code]} ({error})')
+    if isinstance(error, UnicodeEncodeError):
+        return JournalError(
+            f'{path}: a text holds half of a surrogate pair, which no file can hold ({error})'
+        )
     return error

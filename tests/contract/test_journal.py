@@ -1,0 +1,468 @@
+"""What every journal does: one suite for the one in memory and the one on disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.errors import JournalConflict, StaleOwner, UnknownRun
+from engine.journal import Journal, MemoryJournal
+from engine.records import (
+    Change,
+    Edge,
+    EdgeShape,
+    Event,
+    Guard,
+    RunId,
+    RunInfo,
+    RunQuery,
+    Shape,
+    Snapshot,
+    StatePath,
+    StateShape,
+    Status,
+    Transition,
+    Usage,
+)
+from storage import open_journal
+
+pytestmark = pytest.mark.anyio
+
+SHAPE = Shape(
+    pattern='debate',
+    title='Debate',
+    initial=StatePath('arguing'),
+    states=(
+        StateShape(
+            path=StatePath('arguing'),
+            name='arguing',
+            parent=StatePath(''),
+            kind='parallel',
+            initial=(StatePath('arguing.pro'), StatePath('arguing.con')),
+            within=60.5,
+        ),
+        StateShape(path=StatePath('arguing.pro'), name='pro', parent=StatePath('arguing'), kind='atomic'),
+    ),
+    edges=(EdgeShape(trigger='done', source=StatePath('arguing'), dest='judging', unless=('spent',)),),
+    answer='verdict',
+)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return 'asyncio'
+
+
+@pytest.fixture(params=['memory', 'sql'])
+async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
+    made: Journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
+    yield made
+    await made.close()
+
+
+def run(name: str = 'one', **fields: Any) -> RunInfo:
+    plain: dict[str, Any] = {'id': RunId(name), 'pattern': 'debate', 'title': 'A debate', 'created': 100.0}
+    return RunInfo(**(plain | fields))
+
+
+def step(seq: int, name: str = 'one', **fields: Any) -> Transition:
+    plain: dict[str, Any] = {'run': RunId(name), 'seq': seq, 'time': 100.0 + seq, 'event': Event(name='done')}
+    return Transition(**(plain | fields))
+
+
+async def claimed(journal: Journal, name: str = 'one', steps: int = 0, **fields: Any) -> RunInfo:
+    """A run that is ours, with some history."""
+    await journal.create(run(name, **fields), SHAPE)
+    info = await journal.claim(RunId(name), 'me')
+    if steps:
+        await journal.append(replace(info, seq=steps), [step(seq, name) for seq in range(1, steps + 1)])
+    return await journal.info(info.id)
+
+
+async def listed(journal: Journal, **fields: Any) -> list[str]:
+    return [info.id for info in (await journal.runs(RunQuery(**fields))).runs]
+
+
+async def seqs(journal: Journal, name: str = 'one', **fields: Any) -> list[int]:
+    return [step.seq for step in await journal.transitions(RunId(name), **fields)]
+
+
+# Runs
+
+
+async def test_a_run_is_kept_as_it_was_created(journal: Journal) -> None:
+    full = run(
+        parameters={'motion': 'Ünïcode ☂ 日本', 'rounds': 3, 'deep': [{'x': None}, 1.5, 2**70, '\ud800']},
+        models={'': 'scripted', 'judge': 'other'},
+        seed=2**80,
+        status=Status.WAITING,
+        updated=101.25,
+        usage=Usage(input=1, output=2, calls=3),
+        error='it broke',
+        waiting='approval',
+        simulated=False,
+        tags=('b', 'a', 'b', "it's"),
+        note='a note\nof two lines',
+        parent=RunId('elsewhere'),
+        parent_at=7,
+        owner='me',
+        epoch=3,
+    )
+    await journal.create(full, SHAPE)
+    assert await journal.info(full.id) == full
+    assert await journal.shape(full.id) == SHAPE
+    assert await journal.transitions(full.id) == []
+    assert await journal.snapshot(full.id, 99) is None
+
+
+async def test_a_mapping_that_cannot_be_written_to_is_kept(journal: Journal) -> None:
+    await journal.create(run(parameters=MappingProxyType({'a': MappingProxyType({'b': 1})})), SHAPE)
+    assert (await journal.info(RunId('one'))).parameters == {'a': {'b': 1}}
+
+
+async def test_an_id_is_taken_once(journal: Journal) -> None:
+    await journal.create(run(title='first'), SHAPE)
+    with pytest.raises(JournalConflict, match='one'):
+        await journal.create(run(title='second'), SHAPE)
+    assert (await journal.info(RunId('one'))).title == 'first'
+
+
+async def test_an_unknown_run_is_named(journal: Journal) -> None:
+    nobody = RunId('nobody')
+    for call in (
+        journal.info(nobody),
+        journal.shape(nobody),
+        journal.transitions(nobody),
+        journal.snapshot(nobody, 1),
+        journal.claim(nobody, 'me'),
+        journal.annotate(nobody, title='x'),
+        journal.delete(nobody),
+        journal.append(run('nobody'), [step(1, 'nobody')]),
+        journal.fork(run('child', parent=nobody), SHAPE),
+    ):
+        with pytest.raises(UnknownRun, match='nobody'):
+            await call
+    assert await listed(journal) == []
+
+
+# Appending
+
+
+async def test_what_moves_is_kept_and_the_rest_stays(journal: Journal) -> None:
+    info = await claimed(journal, parameters={'a': 1})
+    await journal.annotate(info.id, title='Renamed', tags=['x'], note='n')
+    moved = replace(
+        info,
+        status=Status.FAILED,
+        updated=200.5,
+        usage=Usage(input=5, output=6, calls=7),
+        error='e',
+        waiting='w',
+        title='no',
+        tags=('no',),
+        note='no',
+        owner='no',
+        seq=1,
+    )
+    size = await journal.append(moved, [step(1)])
+    assert size > 0
+    kept = replace(moved, title='Renamed', tags=('x',), note='n', owner='me', bytes=size)
+    assert await journal.info(info.id) == kept
+    assert await journal.append(replace(moved, status=Status.DONE), []) == 0
+    assert await journal.info(info.id) == replace(kept, status=Status.DONE)
+
+
+async def test_bytes_are_counted(journal: Journal) -> None:
+    info = await claimed(journal)
+    sizes = [
+        await journal.append(replace(info, seq=2), [step(1), step(2)]),
+        await journal.append(replace(info, seq=3), [step(3)]),
+    ]
+    assert (await journal.info(info.id)).bytes == sum(sizes)
+    assert (await journal.info(info.id)).seq == 3
+
+
+async def test_a_stale_owner_writes_nothing(journal: Journal) -> None:
+    old = await claimed(journal)
+    new = await journal.claim(old.id, 'another')
+    assert (new.owner, new.epoch) == ('another', old.epoch + 1)
+    with pytest.raises(StaleOwner, match='one') as caught:
+        await journal.append(
+            replace(old, status=Status.DONE), [step(1)], Snapshot(run=old.id, seq=1, state={})
+        )
+    assert (caught.value.run, caught.value.epoch) == ('one', old.epoch)
+    assert await journal.info(old.id) == new
+    assert await seqs(journal) == []
+    assert await journal.snapshot(old.id, 1) is None
+    await journal.append(new, [step(1)])
+    assert await seqs(journal) == [1]
+
+
+@pytest.mark.parametrize('wrong', [1, 2, 4, 5], ids=['again', 'last', 'gap', 'leap'])
+async def test_a_wrong_seq_writes_nothing(journal: Journal, wrong: int) -> None:
+    info = await claimed(journal, steps=2)
+    with pytest.raises(JournalConflict) as caught:
+        await journal.append(replace(info, status=Status.DONE), [step(wrong)])
+    assert (caught.value.run, caught.value.seq) == ('one', wrong)
+    assert await seqs(journal) == [1, 2]
+    assert await journal.info(info.id) == info
+
+
+async def test_transitions_are_appended_all_or_none(journal: Journal) -> None:
+    info = await claimed(journal, steps=1)
+    with pytest.raises(JournalConflict):
+        await journal.append(info, [step(2), step(3), step(3)], Snapshot(run=info.id, seq=2, state={}))
+    assert await seqs(journal) == [1]
+    assert await journal.snapshot(info.id, 9) is None
+    await journal.append(info, [step(2), step(3), step(4)])
+    assert await seqs(journal) == [1, 2, 3, 4]
+
+
+async def test_many_runs_at_once_and_stale_ones_among_them(journal: Journal) -> None:
+    infos = [await claimed(journal, f'run{number}') for number in range(50)]
+    stale = {info.id for info in infos[::7]}
+    for name in stale:
+        await journal.claim(name, 'another')
+
+    async def live(info: RunInfo) -> None:
+        for seq in range(1, 6):
+            await journal.append(replace(info, updated=float(seq), seq=seq), [step(seq, info.id)])
+
+    ends = await asyncio.gather(*map(live, infos), return_exceptions=True)
+    assert {info.id for info, end in zip(infos, ends, strict=True) if isinstance(end, StaleOwner)} == stale
+    assert [end for end in ends if end is not None and not isinstance(end, StaleOwner)] == []
+    for info in infos:
+        assert await seqs(journal, info.id) == ([] if info.id in stale else [1, 2, 3, 4, 5])
+
+
+async def test_two_writers_of_one_step_cannot_both_win(journal: Journal) -> None:
+    info = await claimed(journal)
+    tries = (journal.append(info, [step(1, event=Event(name=f'by{n}'))]) for n in range(9))
+    ends = await asyncio.gather(*tries, return_exceptions=True)
+    assert sum(isinstance(end, JournalConflict) for end in ends) == 8
+    assert await seqs(journal) == [1]
+
+
+# Reading
+
+
+async def test_ranges(journal: Journal) -> None:
+    await claimed(journal, steps=5)
+    assert await seqs(journal) == [1, 2, 3, 4, 5]
+    assert await seqs(journal, after=2) == [3, 4, 5]
+    assert await seqs(journal, until=2) == [1, 2]
+    assert await seqs(journal, after=1, until=4, limit=2) == [2, 3]
+    assert await seqs(journal, after=5) == []
+    assert await seqs(journal, until=0) == []
+    assert await seqs(journal, after=4, until=99) == [5]
+    assert await seqs(journal, limit=0) == []
+
+
+async def test_the_latest_snapshot_before_a_step(journal: Journal) -> None:
+    info = await claimed(journal)
+    for seq in range(1, 7):
+        picture = Snapshot(run=info.id, seq=seq, state={'at': seq, 'x': ['☂']}) if seq % 2 == 0 else None
+        await journal.append(info, [step(seq)], picture)
+    assert await journal.snapshot(info.id, 1) is None
+    assert await journal.snapshot(info.id, 2) == Snapshot(run=info.id, seq=2, state={'at': 2, 'x': ['☂']})
+    assert (await journal.snapshot(info.id, 5) or pytest.fail()).seq == 4
+    assert (await journal.snapshot(info.id, 999) or pytest.fail()).seq == 6
+
+
+async def test_a_transition_with_every_field(journal: Journal) -> None:
+    full = step(
+        1,
+        time=1760000000.123456,
+        event=Event(name='done', at=StatePath('a.b'), data={'text': 'x' * 5000}, attempt=3, since=9),
+        raised=True,
+        left=(StatePath('a.b'), StatePath('a')),
+        entered=(StatePath('c'),),
+        active=(StatePath('c'), StatePath('d.e')),
+        edges=(Edge(source=StatePath('a'), dest='c'), Edge(source=StatePath('d'), dest='')),
+        guards=(Guard(name='split', value=True, wanted=False, source=StatePath('a'), dest='c'),),
+        changes=(
+            Change(op='add', path='/memory/said/-', value={'text': 'x' * 5000}),
+            Change(op='remove', path='/memory/round'),
+            Change(op='replace', path='', value=None),
+        ),
+    )
+    info = await claimed(journal)
+    await journal.append(info, [full, step(2)])
+    assert await journal.transitions(info.id) == [full, step(2)]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(min_value=2**63 - 2, max_value=2**90)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec=None))
+    | st.sampled_from(['x' * 600, '☂' * 300]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=30,
+)
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    database=None,
+)
+@given(data=st.dictionaries(st.text(), JSON), value=JSON)
+async def test_json_comes_back_as_it_went(journal: Journal, data: Any, value: Any) -> None:
+    name = f'r{(await journal.runs(RunQuery(limit=0))).total}'
+    sent = step(
+        1, name, event=Event(name='e', data=data), changes=(Change(op='add', path='/x', value=value),)
+    )
+    info = await claimed(journal, name)
+    await journal.append(info, [sent], Snapshot(run=info.id, seq=1, state=data))
+    (got,) = await journal.transitions(info.id)
+    picture = await journal.snapshot(info.id, 1)
+    # By its text, for 1 == 1.0 == True.
+    assert repr(got) == repr(sent)
+    assert picture is not None and repr(picture.state) == repr(data)
+
+
+# Forks, notes, lists
+
+
+async def test_a_fork_begins_as_its_parent(journal: Journal) -> None:
+    parent = await claimed(journal)
+    for seq in range(1, 5):
+        await journal.append(parent, [step(seq)], Snapshot(run=parent.id, seq=seq, state={'at': seq}))
+    child = run('child', parent=parent.id, parent_at=3, seq=3, tags=('forked',))
+    await journal.fork(child, SHAPE)
+    assert await journal.transitions(child.id) == [step(seq, 'child') for seq in (1, 2, 3)]
+    assert await journal.snapshot(child.id, 9) == Snapshot(run=child.id, seq=3, state={'at': 3})
+    kept = await journal.info(child.id)
+    assert (kept.seq, kept.parent, kept.parent_at, kept.tags) == (3, 'one', 3, ('forked',))
+    assert 0 < kept.bytes < (await journal.info(parent.id)).bytes
+    info = await journal.claim(child.id, 'me')
+    await journal.append(info, [step(4, 'child', event=Event(name='other'))])
+    assert (await journal.transitions(parent.id))[3].event.name == 'done'
+    with pytest.raises(JournalConflict):
+        await journal.fork(child, SHAPE)
+    await journal.delete(parent.id)
+    assert await seqs(journal, 'child') == [1, 2, 3, 4]
+
+
+async def test_annotating_changes_what_is_given(journal: Journal) -> None:
+    info = await claimed(journal, tags=('a', 'b'), note='old')
+    assert await journal.annotate(info.id, title='New') == replace(info, title='New')
+    assert await journal.annotate(info.id, tags=['c'], note='') == replace(
+        info, title='New', tags=('c',), note=''
+    )
+    assert await journal.annotate(info.id, tags=[]) == replace(info, title='New', tags=(), note='')
+    assert await listed(journal, tag='c') == []
+    await journal.append(info, [step(1)])  # a person's words do not fence the owner
+
+
+async def test_a_deleted_run_is_gone(journal: Journal) -> None:
+    info = await claimed(journal, steps=3, tags=('t',))
+    other = await claimed(journal, 'other', steps=1)
+    await journal.delete(info.id)
+    with pytest.raises(UnknownRun):
+        await journal.info(info.id)
+    with pytest.raises(UnknownRun):
+        await journal.append(info, [step(4)])
+    assert await listed(journal) == ['other']
+    assert await listed(journal, tag='t') == []
+    assert await seqs(journal, 'other') == [1]
+    again = await claimed(journal)
+    assert (await seqs(journal), again.tags, again.seq) == ([], (), 0)
+    assert (await journal.info(other.id)).seq == 1
+
+
+async def test_filters(journal: Journal) -> None:
+    await journal.create(run('a', created=1.0, status=Status.DONE, tags=('x', 'y')), SHAPE)
+    await journal.create(run('b', created=2.0, pattern='loop', tags=('y',)), SHAPE)
+    await journal.create(run('c', created=3.0, status=Status.FAILED), SHAPE)
+    await journal.create(run('d', created=3.0, status=Status.WAITING), SHAPE)
+    assert await listed(journal) == ['d', 'c', 'b', 'a']
+    assert await listed(journal, pattern='loop') == ['b']
+    assert await listed(journal, status=(Status.DONE, Status.FAILED)) == ['c', 'a']
+    assert await listed(journal, tag='y') == ['b', 'a']
+    assert await listed(journal, tag='z') == []
+    assert await listed(journal, since=2.0) == ['d', 'c', 'b']
+    assert await listed(journal, until=2.0) == ['a']
+    assert await listed(journal, since=1.5, until=3.0, pattern='loop', tag='y') == ['b']
+
+
+async def test_pages_and_their_total(journal: Journal) -> None:
+    for number in range(5):
+        await journal.create(run(f'r{number}', created=float(number)), SHAPE)
+    assert await listed(journal, limit=2) == ['r4', 'r3']
+    assert await listed(journal, limit=2, offset=4) == ['r0']
+    assert await listed(journal, limit=2, offset=9) == []
+    assert (await journal.runs(RunQuery(limit=0))).total == 5
+    assert (await journal.runs(RunQuery(since=3.0, limit=1))).total == 2
+
+
+async def test_search_takes_the_beginnings_of_words(journal: Journal) -> None:
+    await journal.create(run('a', title='Zebras are striped', parameters={'motion': 'Ban the café'}), SHAPE)
+    await journal.create(run('b', title='Horses', tags=('four-legged',), note='see zebras_too'), SHAPE)
+    assert await listed(journal, text='zebra') == ['b', 'a']
+    assert await listed(journal, text='STRIPED zeb') == ['a']
+    assert await listed(journal, text='ebra') == []
+    assert await listed(journal, text='zebra unicorn') == []
+    assert await listed(journal, text='ban café') == ['a']
+    assert await listed(journal, text='legged') == ['b']
+    assert await listed(journal, text='too') == ['b']
+    assert await listed(journal, text='debate') == ['b', 'a']
+    assert await listed(journal, text='horses', tag='four-legged') == ['b']
+
+
+async def test_search_follows_what_a_person_changes(journal: Journal) -> None:
+    info = await claimed(journal, title='before', tags=('old',))
+    await journal.annotate(info.id, title='after', tags=['new'])
+    assert await listed(journal, text='before') == await listed(journal, text='old') == []
+    assert await listed(journal, text='after new') == ['one']
+    await journal.delete(info.id)
+    assert await listed(journal, text='after') == []
+
+
+OPERATORS = [
+    'a" OR "b',
+    'title:x',
+    '^x',
+    'NEAR(a b)',
+    'AND',
+    'x AND',
+    'a*b',
+    '{x y}: z',
+    "'; DROP TABLE run",
+    '日本',
+]
+NO_WORDS = ['"', "'", '""', '*', '-', '(', '\0', '🎉', '\\', '', '   ', '\ud800', '%', '_', '☂ ' * 200]
+
+
+@pytest.mark.parametrize('text', OPERATORS)
+async def test_no_character_is_an_operator(journal: Journal, text: str) -> None:
+    await journal.create(run(title='umbrella'), SHAPE)
+    await journal.create(run('other', title=text), SHAPE)
+    assert await listed(journal, text=text) == ['other']
+
+
+@pytest.mark.parametrize('text', NO_WORDS)
+async def test_a_text_without_words_restricts_nothing(journal: Journal, text: str) -> None:
+    await journal.create(run(title='umbrella'), SHAPE)
+    assert await listed(journal, text=text) == ['one']
+
+
+async def test_unfinished_oldest_first(journal: Journal) -> None:
+    for number, status in enumerate(Status):
+        await journal.create(run(status, created=float(-number), status=status), SHAPE)
+    info = await journal.claim(RunId('running'), 'me')
+    assert [info.id for info in await journal.unfinished()] == ['waiting', 'paused', 'running']
+    await journal.append(replace(info, status=Status.CANCELLED), [step(1, 'running')])
+    assert [info.id for info in await journal.unfinished()] == ['waiting', 'paused']

@@ -1,0 +1,83 @@
+"""Claims: who is alive, across processes and however they die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from engine.errors import JournalUnavailable
+from storage import Claims, Served
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def process(directory: Path, call: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds something until it is killed."""
+    code = (
+        f'import sys\nfrom storage.locks import Claims\nclaims = Claims(sys.argv[1])\n{call}\n'
+        "print('held', flush=True)\nsys.stdin.read()"
+    )
+    child = subprocess.Popen(
+        [sys.executable, '-c', code, str(directory)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        try:
+            assert child.stdout is not None and child.stdout.readline() == 'held\n'
+            yield child
+        finally:
+            child.kill()
+
+
+def test_an_owner_is_alive_until_its_process_is_killed(tmp_path: Path) -> None:
+    claims = Claims(tmp_path)
+    assert not claims.is_alive('worker')
+    with process(tmp_path, "claims.take('worker')") as child:
+        assert claims.is_alive('worker')
+        assert not claims.is_alive('another')
+        with pytest.raises(JournalUnavailable, match='worker'):
+            claims.take('worker')
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        assert not claims.is_alive('worker')
+        claims.take('worker')
+        assert claims.is_alive('worker')
+    claims.release()
+
+
+def test_an_owner_is_alive_to_itself_until_it_lets_go(tmp_path: Path) -> None:
+    claims, other = Claims(tmp_path / 'made'), Claims(tmp_path / 'made')
+    claims.take('a/b ☂')
+    claims.take('a/b ☂')
+    assert claims.is_alive('a/b ☂') and other.is_alive('a/b ☂')
+    claims.release()
+    assert not other.is_alive('a/b ☂')
+    assert list((tmp_path / 'made').iterdir()) == []
+
+
+def test_a_second_server_is_told_of_the_first(tmp_path: Path) -> None:
+    claims = Claims(tmp_path)
+    assert claims.served() is None
+    with process(tmp_path, "claims.serve('pid 77 at http://localhost:8080')") as child:
+        assert claims.served() == 'pid 77 at http://localhost:8080'
+        with pytest.raises(Served, match='pid 77 at http://localhost:8080') as caught:
+            claims.serve(f'pid {os.getpid()}')
+        assert caught.value.holder == 'pid 77 at http://localhost:8080'
+        child.kill()
+        child.wait()
+        assert claims.served() is None
+        claims.serve('second')
+        assert Claims(tmp_path).served() == 'second'
+    claims.release()
+    assert claims.served() is None

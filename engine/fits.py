@@ -16,6 +16,19 @@ KINDS: dict[str, type | tuple[type, ...]] = {
     'boolean': bool,
     'null': type(None),
 }
+FORMATS = {
+    'date': r'\d{4}-\d\d-\d\d$',
+    'date-time': r'\d{4}-\d\d-\d\d[T ]\d',
+    'time': r'\d\d:\d\d',
+    'duration': r'-?P[\dT]',
+    'email': r'[^@\s]+@[^@\s]+$',
+    'uuid': r'[0-9a-fA-F-]{32,36}$',
+    'uri': r'[a-z][a-z0-9+.-]*:\S+$',
+    'ipv4': r'[\d.]+$',
+    'ipv6': r'[0-9a-fA-F:.]+$',
+    'json-string': r'[\d\[{"tfn-]\S*$',
+}
+"""Enough to tell a text of that format from any other."""
 
 
 def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,6 +82,9 @@ def _is(value: Any, kind: str) -> bool:
 
 def _fits_text(value: str, schema: Mapping[str, Any]) -> bool:
     if not schema.get('minLength', 0) <= len(value) <= schema.get('maxLength', math.inf):
+        return False
+    known = FORMATS.get(schema.get('format', ''))
+    if known and not re.match(known, value):
         return False
     try:
         return 'pattern' not in schema or re.search(schema['pattern'], value) is not None

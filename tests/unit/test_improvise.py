@@ -128,6 +128,7 @@ def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         ),
         st.integers(0, 6).map(lambda least: Annotated[set[str], Field(min_length=least)]),
         st.integers(0, 6).map(lambda least: Annotated[frozenset[int], Field(min_length=least)]),
+        st.sampled_from([date, UUID]).map(lambda one: Annotated[set[one], Field(min_length=4)]),  # type: ignore[valid-type]
         inner.map(lambda one: create_model('Inner', value=(one, ...))),
     )
 
@@ -192,6 +193,7 @@ def test_a_schema_that_contains_itself_comes_to_an_end() -> None:
         ('abc', {'pattern': '(?<bad'}, True),
         ([1, 1], {'uniqueItems': True}, False),
         ([1, 'a'], {'prefixItems': [{'type': 'integer'}], 'items': False}, False),
+        ('soon', {'type': 'string', 'format': 'date'}, False),
         ({'a': 1}, {'required': ['b']}, False),
         ({'a': 1}, {'properties': {}, 'additionalProperties': False}, False),
         ({'a': None}, {'properties': {'a': {'anyOf': [{'type': 'string'}, {'type': 'null'}]}}}, True),

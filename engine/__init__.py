@@ -55,7 +55,7 @@ from engine.stage import Stage, stage
 from engine.tool import Tool, ToolContext, tool
 from engine.view import Fold, fold
 
-__all__ = [
+__all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # run workflows
     'Conductor',
     'Catalog',

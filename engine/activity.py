@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from engine.clock import Clock
 from engine.errors import EngineError
@@ -27,8 +27,8 @@ class Retry:
 
     def after(self, attempt: int, *, seed: str, asked: float | None = None) -> float:
         """Seconds to wait after the failure of `attempt`; `asked` is what the other side asked for."""
-        delay = min(self.longest, self.delay * 2 ** (attempt - 1))
-        chance = random.Random(f'{seed}:{attempt}').random()  # noqa: S311  (repeatable on purpose)
+        delay = min(self.longest, self.delay * 2.0 ** min(attempt - 1, 60))
+        chance = random.Random(f'{seed}:{attempt}').random()
         return max(asked or 0.0, delay * (1 - self.jitter * chance))
 
 

@@ -1,9 +1,10 @@
-"""The agent's own chart, nested in a workflow's: thinking, using tools, waiting for approval, done, failed."""
+"""The agent's own chart, nested in a workflow's: thinking, using tools, approving, done, failed."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,8 @@ from pydantic import BaseModel
 from engine import converse
 from engine.activity import Retry
 from engine.course import Scope
-from engine.message import Message, ToolResult
+from engine.errors import PatternError
+from engine.message import Message, ToolCall, ToolResult
 from engine.records import Event
 from engine.state import AgentState
 
@@ -40,7 +42,7 @@ class AgentSpec:
     turns: int
 
 
-def agent(
+def agent(  # noqa: PLR0913  (all but the name have defaults)
     name: str,
     role: Role | str = '',
     *,
@@ -100,14 +102,14 @@ def agent(
             _edge('done', 'thinking', 'approving', keep_reply, needs_approval),
             _edge('done', 'thinking', 'using_tools', keep_reply),
             _edge('done', 'using_tools', 'thinking', keep_results),
-            _edge('approve', 'approving', 'using_tools', keep_permission),
+            _edge('approve', 'approving', 'using_tools', keep_permission, names_calls),
             _edge('deny', 'approving', 'thinking', keep_denial),
             _edge('failed', ['thinking', 'using_tools'], 'failed', give_up),
         ],
     }
 
 
-def _edge(
+def _edge(  # noqa: PLR0913
     trigger: str, source: str | list[str], dest: str, after: Any, conditions: Any = None, unless: Any = None
 ) -> dict[str, Any]:
     edge = {'trigger': trigger, 'source': source, 'dest': dest, 'after': after}
@@ -144,13 +146,18 @@ def may_repair(scope: Scope, event: Event) -> bool:
 
 def begin(spec: AgentSpec, scope: Scope, event: Event) -> None:
     """Give the agent its task; a second visit goes on with the same conversation."""
-    prompt = getattr(scope.pattern, spec.prompt) if isinstance(spec.prompt, str) else spec.prompt
-    task = Message.of('user', prompt(scope.state.memory))
+    task = Message.of('user', _task(spec, scope))
     known = scope.state.agents.get(scope.path)
     if known is not None:
+        if known.messages[
+            -1
+        ].calls:  # It was stopped before they were run; a provider wants an answer to each.
+            known.messages.append(_unanswered(known, 'This was not run: the work was stopped.'))
         known.messages.append(task)
         known.visits += 1
         known.turns = known.repairs = 0
+        if known.problem:
+            known.problem = ''
         return
     instructions = [Message.of('system', spec.instructions)] if spec.instructions else []
     scope.state.agents[scope.path] = AgentState(
@@ -163,7 +170,9 @@ def keep_reply(scope: Scope, event: Event) -> None:
     agent = _agent(scope)
     agent.messages.append(_reply(event))
     agent.turns += 1
-    agent.model = str(event.data.get('model', ''))
+    model = str(event.data.get('model', ''))
+    if model != agent.model:
+        agent.model = model
     usage = event.data.get('usage', {})
     agent.input_tokens += int(usage.get('input', 0))
     agent.output_tokens += int(usage.get('output', 0))
@@ -178,26 +187,35 @@ def keep_results(scope: Scope, event: Event) -> None:
         agent.store = dict(event.data['store'])
 
 
+def names_calls(scope: Scope, event: Event) -> bool:
+    """The arguments a person changed belong to calls that wait."""
+    edited = event.data.get('arguments') or {}
+    known = {call.id for call in _agent(scope).messages[-1].calls}
+    return isinstance(edited, Mapping) and known.issuperset(edited)
+
+
 def keep_permission(scope: Scope, event: Event) -> None:
-    """Remember the tools that a person allowed for the rest of the run."""
+    """Take over the arguments that a person changed; remember tools allowed for the rest of the run."""
+    agent = _agent(scope)
+    reply = agent.messages[-1]
+    edited = event.data.get('arguments') or {}
+    if edited:
+        parts = [
+            replace(part, arguments=_json_text(edited[part.id]))
+            if isinstance(part, ToolCall) and part.id in edited
+            else part
+            for part in reply.parts
+        ]
+        agent.messages[-1] = replace(reply, parts=tuple(parts))
     if event.data.get('always'):
-        agent = _agent(scope)
-        agent.allowed = tuple(sorted({*agent.allowed, *(call.name for call in agent.messages[-1].calls)}))
+        agent.allowed = tuple(sorted({*agent.allowed, *(call.name for call in reply.calls)}))
 
 
 def keep_denial(scope: Scope, event: Event) -> None:
     """Tell the agent that a person said no, and why."""
     agent = _agent(scope)
-    said = f'A person did not allow this: {event.data.get("reason") or "no reason was given"}.'
-    agent.messages.append(
-        Message(
-            role='tool',
-            parts=tuple(
-                ToolResult(id=call.id, name=call.name, text=said, ok=False)
-                for call in agent.messages[-1].calls
-            ),
-        )
-    )
+    reason = event.data.get('reason') or 'no reason was given'
+    agent.messages.append(_unanswered(agent, f'A person did not allow this: {reason}'))
 
 
 def ask_again(scope: Scope, event: Event) -> None:
@@ -217,6 +235,38 @@ def give_up(scope: Scope, event: Event) -> None:
     problem = event.data.get('error') or event.data.get('unfit') or 'it used all its turns without an answer'
     if agent is not None:
         agent.problem = str(problem)
+
+
+def _task(spec: AgentSpec, scope: Scope) -> str:
+    pattern, prompt = scope.pattern, spec.prompt
+    name = prompt if isinstance(prompt, str) else f'prompt of {scope.path}'
+    try:
+        with scope.state.reading():
+            text = (
+                getattr(pattern, prompt)(scope.state.memory)
+                if isinstance(prompt, str)
+                else prompt(scope.state.memory)
+            )
+    except Exception as error:
+        problem = f'{name!r} raised {type(error).__name__}: {error}'
+        raise PatternError(pattern.name, problem, where=f'state {scope.path!r}') from error
+    if not isinstance(text, str):
+        problem = f'{name!r} must return a text, not {type(text).__name__}'
+        raise PatternError(pattern.name, problem, where=f'state {scope.path!r}')
+    return text
+
+
+def _unanswered(agent: AgentState, text: str) -> Message:
+    """Results for the calls of the last reply, none of which was run."""
+    calls = agent.messages[-1].calls
+    return Message(
+        role='tool',
+        parts=tuple(ToolResult(id=call.id, name=call.name, text=text, ok=False) for call in calls),
+    )
+
+
+def _json_text(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _agent(scope: Scope) -> AgentState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.catalog import Catalog
@@ -16,24 +17,23 @@ if TYPE_CHECKING:
     from engine.stage import Stage
 
 
-async def run_alone(work: Stage, state: TaskState) -> TaskState:
-    """Run a stage on a copy of `state` and return what became of it. Raises `EngineError` when its agent fails."""
+async def run_alone(work: Stage, state: TaskState, catalog: Catalog | None = None) -> TaskState:
+    """Run a stage on a copy of `state` and return what became of it. Raises `EngineError`."""
 
     class Alone(Pattern):
         """One stage."""
 
-        Memory = TaskState
+        Memory = type(state)
         initial = 'working'
         states = (stage('working', work), {'name': 'over', 'final': True})
         transitions = (['done', 'working', 'over'],)
 
         def remember(self) -> TaskState:
-            return TaskState.from_dict(state.to_dict())
+            return state.apart()
 
-    catalog = Catalog.load()
-    catalog.add(Alone)
+    catalog = replace(catalog or Catalog.load(), patterns={'alone': Alone})
     async with Conductor(catalog=catalog) as conductor:
         outcome = await conductor.result(await conductor.start('alone'))
     if outcome.status is not Status.DONE:
         raise EngineError(f'{work.role.title} failed: {outcome.error}')
-    return TaskState.from_dict(outcome.memory)
+    return type(state).from_dict(outcome.memory)

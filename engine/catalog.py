@@ -1,4 +1,4 @@
-"""Finds patterns, models and tools: one file, one entry; a file with an error is reported and the others load."""
+"""Finds patterns, models and tools: one file, one entry; a faulty file is reported, the others load."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import sys
 import traceback
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from engine.errors import EngineError, PatternError, UnknownPattern
 from engine.model import Model
 from engine.pattern import Pattern
+from engine.plain import said
 from engine.tool import Tool
 
 
@@ -69,21 +73,35 @@ class Catalog:
             loaded = importlib.import_module(module) if module else _execute(path)
             for entry in _entries(loaded):
                 if isinstance(entry, Tool):
-                    self.tools[entry.name] = entry
+                    self._add('tool', self.tools, entry.name, entry)
                 elif issubclass(entry, Pattern):
                     self.add(entry)
                 else:
-                    self.models[entry.name] = entry()
-        except Exception as error:  # Whatever a user's file does, the others must load.
+                    self._add('model', self.models, entry.name, entry())  # type: ignore[attr-defined]
+        except KeyboardInterrupt:
+            raise
+        except (
+            BaseException
+        ) as error:  # Whatever a user's file does, `sys.exit()` for one, the others must load.
             self.faults.append(_fault(path, error))
+
+    def _add(self, kind: str, entries: dict[str, Any], name: str, entry: Any) -> None:
+        if entries.setdefault(name, entry) is not entry:
+            raise EngineError(f'there is a {kind} {name!r} already')
 
 
 def _execute(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f'hemicycle_{path.stem}', path)
+    name = f'hemicycle_{zlib.crc32(str(path.parent).encode()):08x}_{path.stem}'
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise EngineError(f'{path} cannot be loaded')
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.modules[name] = module  # Where dataclasses and pydantic look up the names in annotations.
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 
@@ -97,13 +115,12 @@ def _entries(module: ModuleType) -> Iterator[Tool | type]:
                 yield value
 
 
-def _fault(path: Path, error: Exception) -> Fault:
-    if isinstance(error, SyntaxError):
+def _fault(path: Path, error: BaseException) -> Fault:
+    if isinstance(error, SyntaxError) and error.filename == str(path):
         return Fault(path=str(path), line=error.lineno or 0, problem=f'{type(error).__name__}: {error.msg}')
     lines = [
         frame.lineno or 0
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path)
     ]
-    said = str(error) if isinstance(error, EngineError) else f'{type(error).__name__}: {error}'
-    return Fault(path=str(path), line=lines[-1] if lines else 0, problem=said)
+    return Fault(path=str(path), line=lines[-1] if lines else 0, problem=said(error))

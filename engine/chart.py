@@ -14,6 +14,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 from engine.activity import Activity, Retry
 from engine.course import Cursor, End, Node, Scope
 from engine.errors import PatternError
+from engine.path import is_active, within
 from engine.records import Change, Edge, Event, Guard, Shape, StatePath
 from engine.shape import START, draw, walk
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from engine.pattern import Pattern
     from engine.state import RunState
 
+MOST_KNOWN = 10_000
+"""Decisions' courses that a chart keeps; when there are more, it begins anew."""
 MOST_MOVES = 100
 """Moves that one event may lead to; more is a loop of edges that need no event."""
 
@@ -55,7 +58,10 @@ class Chart:
         self._invokes = {path: state['invoke'] for path, state in stated.items() if 'invoke' in state}
         self._machine = _build(pattern)
         self._known: dict[tuple[tuple[StatePath, ...], str, StatePath], Node] = {}
-        self._always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
+        self._triggers = {edge.trigger for edge in self.shape.edges}
+        always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
+        self._always = sorted(always, key=lambda path: (-path.count('.'), path))
+        """Sources of edges without an event, innermost first."""
         self._children: dict[str, list[StatePath]] = {}
         for state in self.shape.states:
             self._children.setdefault(state.parent, []).append(state.path)
@@ -78,7 +84,12 @@ class Chart:
             while following is None and raised:
                 name, path = raised.pop(0)
                 if is_active(path, moves[-1].active):
-                    consequence = Event(name=name, at=path, data=event.data)
+                    data = (
+                        {**event.data, 'error': _reason(path, state, event)}
+                        if name == 'failed'
+                        else event.data
+                    )
+                    consequence = Event(name=name, at=path, data=data)
                     following = self._fire(moves[-1].active, state, consequence, raised=True)
             if following is None:
                 return moves
@@ -107,7 +118,7 @@ class Chart:
         )
 
     def _eventless(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> Move | None:
-        for path in sorted(self._always, key=lambda path: -path.count('.')) if self._always else ():
+        for path in self._always:
             if is_active(path, active):
                 consequence = Event(name='always', at=path, data=event.data)
                 move = self._fire(active, state, consequence, raised=True)
@@ -150,8 +161,12 @@ class Chart:
         self, active: tuple[StatePath, ...], state: RunState, event: Event, *, raised: bool
     ) -> Move | None:
         """One move; its course is looked up where the same guards have answered the same way before."""
+        if event.name not in self._triggers or (event.at and event.at not in self.states):
+            return None
         key = (active, event.name, event.at)
         cursor = Cursor(state, event, active)
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
         end = self._known.setdefault(key, Node()).follow(cursor)
         if end is None:
             cursor.replay = len(cursor.course)
@@ -167,7 +182,7 @@ class Chart:
         if not end.moved:
             return None
         return Move(
-            event=Event(name=event.name, at=event.at) if raised else event,
+            event=_bare(event) if raised else event,
             raised=raised,
             left=end.left,
             entered=end.entered,
@@ -178,17 +193,19 @@ class Chart:
         )
 
 
-def is_active(path: StatePath, active: tuple[StatePath, ...]) -> bool:
-    """Whether the state at `path` is active, itself or through something inside it."""
-    return any(within(leaf, path) for leaf in active)
+def _reason(path: StatePath, state: RunState, event: Event) -> str:
+    """Why the composite at `path` failed."""
+    agent = state.agents.get(path)
+    return (agent.problem if agent else '') or str(event.data.get('error') or f'{path} failed')
 
 
-def within(path: str, ancestor: str) -> bool:
-    """Whether `path` is `ancestor` or inside it; everything is inside the run ('')."""
-    return not ancestor or path == ancestor or path.startswith(f'{ancestor}.')
+def _bare(event: Event) -> Event:
+    """A consequence as it is journaled: the data of its cause stands in the step before."""
+    data = {'error': event.data['error']} if event.name == 'failed' else {}
+    return Event(name=event.name, at=event.at, data=data)
 
 
-class _Condition(Condition):  # type: ignore[misc]
+class _Condition(Condition):
     def check(self, event_data: Any) -> bool:
         transition, scope = event_data.transition, event_data.machine.prefix_path
         source, dest = _join(scope, transition.source), _join(scope, transition.dest)
@@ -197,14 +214,14 @@ class _Condition(Condition):  # type: ignore[misc]
         return cursor.ask(asked) is self.target
 
 
-class _Transition(NestedTransition):  # type: ignore[misc]
+class _Transition(NestedTransition):
     condition_cls = _Condition
 
     def execute(self, event_data: Any) -> bool:
         cursor: Cursor = event_data.model
         scope = list(event_data.machine.prefix_path)
         source = _join(scope, self.source)
-        # The library asks every region, and goes on with the states it began with after one has left them all.
+        # The library asks every region, also those that an earlier one has left with all of them.
         if not _addressed(cursor.event, source) or not is_active(StatePath(source), tuple(cursor.active)):
             return False
         cursor.here = StatePath(source.rpartition('.')[0])
@@ -214,7 +231,7 @@ class _Transition(NestedTransition):  # type: ignore[misc]
         return True
 
 
-class _State(NestedState):  # type: ignore[misc]
+class _State(NestedState):
     """A state that takes our own keys; `engine.shape` reads them from the pattern's lists."""
 
     separator = '.'
@@ -239,7 +256,7 @@ class _State(NestedState):  # type: ignore[misc]
         cursor.here = before
 
 
-class _Machine(HierarchicalMachine):  # type: ignore[misc]
+class _Machine(HierarchicalMachine):
     state_cls = _State
     transition_cls = _Transition
 

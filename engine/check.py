@@ -1,13 +1,15 @@
-"""Checks every name a pattern uses when its class is made: a mistake names the pattern, the state and the trigger."""
+"""Checks every name a pattern uses when its class is made, and says where a mistake is."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from engine.activity import Retry
 from engine.errors import PatternError
 from engine.records import CONTROL
-from engine.shape import EDGE_KEYS, children_of, edge_of, walk
+from engine.shape import EDGE_KEYS, START, children_of, edge_of, walk
 
 if TYPE_CHECKING:
     from engine.pattern import Pattern
@@ -27,107 +29,156 @@ STATE_KEYS = frozenset(
     }
     | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent'}
 )
+ARGUMENTS = {'prompt': 1}
+"""How many a method gets, beside `self`; two where nothing is said."""
+
+States = list[tuple[str, str, Mapping[str, Any]]]
 
 
 def check(pattern: Pattern) -> None:
     """Raise `PatternError` for the first mistake in a pattern's states and transitions."""
-    states = list(walk(pattern.chart_states()))
-    paths = {path for path, _, _ in states}
-    if len(paths) != len(states):
-        twice = next(path for path in paths if sum(path == other for other, _, _ in states) > 1)
-        raise PatternError(pattern.name, 'there are two states of this name', where=f'state {twice!r}')
-    if pattern.initial not in paths:
-        raise PatternError(pattern.name, f'initial names no state: {pattern.initial!r}', where='initial')
+    _check_form(pattern, pattern.chart_states())
+    states: States = list(walk(pattern.chart_states()))
+    paths = [path for path, _, _ in states]
+    known = set(paths)
+    for path in paths:
+        if paths.count(path) > 1:
+            raise PatternError(pattern.name, 'there are two states of this name', where=f'state {path!r}')
+    if pattern.initial not in known:
+        raise PatternError(pattern.name, f'it names no state: {pattern.initial!r}', where='initial')
     if pattern.answer and pattern.answer not in pattern.Memory.model_fields:
         raise PatternError(pattern.name, f'Memory has no field {pattern.answer!r}', where='answer')
     for path, _, state in states:
         _check_state(pattern, path, state)
-        inside = {child for child in paths if child.startswith(f'{path}.')}
-        _check_edges(
-            pattern, state.get('transitions', ()), path, {child[len(path) + 1 :] for child in inside}
-        )
-    _check_edges(pattern, pattern.chart_transitions(), '', paths)
+        inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}
+        _check_edges(pattern, state.get('transitions', ()), path, inside)
+    _check_edges(pattern, pattern.chart_transitions(), '', known)
     _check_endings(pattern, states)
 
 
+def _check_form(pattern: Pattern, states: Any, inside: str = '') -> None:
+    """What all the rest relies on: lists of names and of mappings that have one."""
+    where = f'state {inside!r}' if inside else 'states'
+    if isinstance(states, (str, Mapping)) or not isinstance(states, Sequence):
+        raise PatternError(pattern.name, 'it must be a list of states', where=where)
+    for item in states:
+        name = item.get('name') if isinstance(item, Mapping) else item
+        if not isinstance(name, str) or not name or '.' in name or name == START:
+            raise PatternError(
+                pattern.name, f'a state needs a name without dots, and {item!r} has none', where=where
+            )
+        for key in ('parallel', 'children', 'states'):
+            if isinstance(item, Mapping) and item.get(key):
+                _check_form(pattern, item[key], f'{inside}.{name}' if inside else name)
+
+
 def _check_state(pattern: Pattern, path: str, state: Mapping[str, Any]) -> None:
-    where = f'state {path!r}'
+    def wrong(problem: str) -> PatternError:
+        return PatternError(pattern.name, problem, where=f'state {path!r}')
+
     unknown = set(state) - STATE_KEYS
     if unknown:
-        known = ', '.join(sorted(STATE_KEYS))
-        raise PatternError(pattern.name, f'unknown key {min(unknown)!r}; there are: {known}', where=where)
-    if '.' in state['name'] or not state['name']:
-        raise PatternError(pattern.name, 'a name must not be empty or hold a dot', where=where)
-    children = {child['name'] for child in children_of(state)}
-    initial = state.get('initial')
+        raise wrong(f'unknown key {min(unknown)!r}; there are: {", ".join(sorted(STATE_KEYS))}')
+    children = [child['name'] for child in children_of(state)]
+    initial = None if state.get('parallel') else state.get('initial')
     if children and not state.get('parallel') and initial not in children:
-        raise PatternError(
-            pattern.name, f'initial must name one of {sorted(children)}, not {initial!r}', where=where
-        )
-    if state.get('outcome', 'done') not in ('done', 'failed'):
-        raise PatternError(
-            pattern.name, f"outcome is 'done' or 'failed', not {state['outcome']!r}", where=where
-        )
+        raise wrong(f'initial must name one of {sorted(children)}, not {initial!r}')
+    for problem in _contradictions(state, bool(children)):
+        raise wrong(problem)
     for key in ('on_enter', 'on_exit', 'invoke'):
-        _check_methods(pattern, state.get(key), where, key)
+        _check_methods(pattern, state.get(key), f'state {path!r}', key)
     if 'agent' in state:
-        _check_methods(pattern, state['agent'].prompt, where, 'prompt')
+        _check_methods(pattern, state['agent'].prompt, f'state {path!r}', 'prompt')
+
+
+def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
+    if state.get('outcome', 'done') not in ('done', 'failed'):
+        yield f"outcome is 'done' or 'failed', not {state['outcome']!r}"
+    if state.get('final') and (composite or 'invoke' in state or state.get('transitions')):
+        yield 'a final state holds nothing, invokes nothing and leads nowhere'
+    if composite and 'invoke' in state:
+        yield 'a state that holds others invokes nothing: let one of them do it'
+    seconds = state.get('within')
+    if seconds is not None and not (type(seconds) in (int, float) and seconds > 0):
+        yield f'within is a number of seconds above 0, not {seconds!r}'
+    if not isinstance(state.get('retry', Retry()), Retry):
+        yield f'retry is an engine.Retry, not {state["retry"]!r}'
 
 
 def _check_edges(pattern: Pattern, edges: Sequence[Any], scope: str, known: set[str]) -> None:
     for item in edges:
+        if not isinstance(item, Mapping) and not 3 <= len(item) <= len(EDGE_KEYS):
+            raise PatternError(
+                pattern.name, f'an edge is trigger, source, dest ..., not {item!r}', where=scope
+            )
         edge = edge_of(item)
         trigger = edge.get('trigger', '?')
-        where = f'trigger {trigger!r} from {edge.get("source", "?")!r}' + (
-            f' in state {scope!r}' if scope else ''
-        )
-        missing = {'trigger', 'source', 'dest'} - set(edge)
-        if missing or set(edge) - set(EDGE_KEYS):
-            problem = (
-                f'lacks {sorted(missing)}'
-                if missing
-                else f'unknown keys {sorted(set(edge) - set(EDGE_KEYS))}'
-            )
+        inside = f' in state {scope!r}' if scope else ''
+        where = f'trigger {trigger!r} from {edge.get("source", "?")!r}{inside}'
+        missing, unknown = {'trigger', 'source', 'dest'} - set(edge), set(edge) - set(EDGE_KEYS)
+        if missing or unknown:
+            problem = f'lacks {sorted(missing)}' if missing else f'unknown keys {sorted(unknown)}'
             raise PatternError(pattern.name, problem, where=where)
-        if trigger in CONTROL:
-            raise PatternError(pattern.name, 'this name belongs to the engine', where=where)
-        sources = [edge['source']] if isinstance(edge['source'], str) else list(edge['source'])
-        for name in [*sources, edge['dest']]:
+        if not isinstance(trigger, str) or not trigger or trigger in CONTROL:
+            raise PatternError(
+                pattern.name, 'a trigger is a name, and none of the engine events', where=where
+            )
+        for name in [*_sources(edge), edge['dest']]:
             if name not in known and name not in ('*', '=', None):
                 raise PatternError(pattern.name, f'there is no state {name!r}', where=where)
-        for key in ('conditions', 'unless', 'before', 'after', 'prepare'):
+        for key in ('conditions', 'unless', 'before', 'after'):
             _check_methods(pattern, edge.get(key), where, key)
 
 
 def _check_methods(pattern: Pattern, value: Any, where: str, key: str) -> None:
     for name in value if isinstance(value, (list, tuple)) else [value]:
-        if isinstance(name, str) and not callable(getattr(pattern, name, None)):
+        if not isinstance(name, str):
+            continue
+        method = getattr(pattern, name, None)
+        if not callable(method):
             raise PatternError(pattern.name, f'there is no method {name!r} (named as {key})', where=where)
+        try:
+            inspect.signature(method).bind(*[None] * ARGUMENTS.get(key, 2))
+        except TypeError:
+            takes = (
+                'memory' if key == 'prompt' else f'memory and {"activity" if key == "invoke" else "event"}'
+            )
+            raise PatternError(
+                pattern.name, f'{name!r} (named as {key}) must take {takes}', where=where
+            ) from None
+        if inspect.iscoroutinefunction(method) != (key == 'invoke'):
+            kind = 'must be' if key == 'invoke' else 'must not be'
+            raise PatternError(pattern.name, f'{name!r} (named as {key}) {kind} async', where=where)
 
 
-def _check_endings(pattern: Pattern, states: list[tuple[Any, Any, Mapping[str, Any]]]) -> None:
-    handled = {(edge['trigger'], source) for edge, source in _all_edges(pattern, states)}
+def _check_endings(pattern: Pattern, states: States) -> None:
+    edges = list(_all_edges(pattern, states))
+    done = {source for edge, source in edges if edge['trigger'] == 'done'}
+    stated = {path: state for path, _, state in states}
     for path, parent, state in states:
-        taken = ('done', path) in handled or (not parent and ('done', '*') in handled)
-        if 'invoke' in state and not taken:
-            raise PatternError(
-                pattern.name, 'its activity ends in `done`, which no edge takes', where=f'state {path!r}'
-            )
-    for edge, source in _all_edges(pattern, states):
+        if 'invoke' in state and path not in done and (parent or '*' not in done):
+            problem = 'its activity ends in `done`, which no edge takes'
+            raise PatternError(pattern.name, problem, where=f'state {path!r}')
+    for edge, source in edges:
+        where = f'trigger {edge["trigger"]!r} from {source!r}'
+        state = stated.get(source, {})
         if edge['trigger'] == 'always' and edge['dest'] is None:
-            raise PatternError(
-                pattern.name, 'an `always` edge must lead somewhere', where=f'state {source!r}'
-            )
+            raise PatternError(pattern.name, 'an `always` edge must lead somewhere', where=where)
+        if state.get('final'):
+            raise PatternError(pattern.name, 'nothing leads out of a final state', where=where)
+        ends = 'invoke' in state or children_of(state) or source not in stated
+        if edge['trigger'] == 'done' and not ends:
+            raise PatternError(pattern.name, 'nothing in this state can become done', where=where)
 
 
-def _all_edges(
-    pattern: Pattern, states: list[tuple[Any, Any, Mapping[str, Any]]]
-) -> Iterator[tuple[dict[str, Any], str]]:
-    scopes = [
-        ('', pattern.chart_transitions()),
-        *((path, state.get('transitions', ())) for path, _, state in states),
-    ]
-    for scope, edges in scopes:
+def _all_edges(pattern: Pattern, states: States) -> Iterator[tuple[dict[str, Any], str]]:
+    inner = ((path, state.get('transitions', ())) for path, _, state in states)
+    for scope, edges in [('', pattern.chart_transitions()), *inner]:
         for edge in map(edge_of, edges):
-            for source in [edge['source']] if isinstance(edge['source'], str) else edge['source']:
+            for source in _sources(edge):
                 yield edge, f'{scope}.{source}' if scope and source != '*' else source
+
+
+def _sources(edge: Mapping[str, Any]) -> list[str]:
+    source = edge['source']
+    return [source] if isinstance(source, str) else list(source)

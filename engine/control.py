@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from engine.errors import InvalidInput
-from engine.memory import apply
+from engine.memory import MemoryMisuse, escape
+from engine.patch import apply
 from engine.pattern import problems
 from engine.records import Change, Event
 from engine.state import RunState
@@ -38,13 +39,30 @@ def edited(state: RunState, event: Event) -> tuple[RunState, tuple[Change, ...]]
         raise InvalidInput(problems(error)) from None
     document: dict[str, Any] = state.dump()
     for change in changes:
+        if change.path.split('/')[1:2] not in (['memory'], ['agents']):
+            raise InvalidInput({change.path or 'path': 'a path begins with /memory or /agents'})
         try:
             apply(document, [change])
         except (KeyError, IndexError, ValueError, TypeError):
             raise InvalidInput({change.path or 'path': 'there is nothing at this place'}) from None
-    if not isinstance(document.get('memory'), Mapping):
-        raise InvalidInput({'memory': 'it must stay a mapping'})
+    for part in ('memory', 'agents'):
+        if not isinstance(document.get(part), Mapping):
+            raise InvalidInput({part: 'it must stay a mapping'})
+    gone = set(state.agents) - set(document['agents'])
+    if gone:
+        raise InvalidInput({f'/agents/{min(gone)}': 'an agent cannot be taken out'})
     try:
-        return RunState.load(state.pattern, document), changes
+        loaded = RunState.load(state.pattern, document)
     except ValidationError as error:
         raise InvalidInput(problems(error)) from None
+    except MemoryMisuse as error:
+        raise InvalidInput({'changes': str(error)}) from None
+    return loaded, (*changes, *_settled(document, loaded.dump()))
+
+
+def _settled(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> Iterator[Change]:
+    """What reading the edited data made of it: '3' became 3, a field left out got its default."""
+    for part in ('memory', 'agents'):
+        for name, value in loaded[part].items():
+            if name not in given[part] or given[part][name] != value:
+                yield Change(op='add', path=f'/{part}/{escape(name)}', value=value)

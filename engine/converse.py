@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -15,6 +17,7 @@ from engine.course import Scope
 from engine.errors import ToolError
 from engine.message import Message, ToolCall, ToolResult
 from engine.model import Gathered, Hints, ModelRequest, ReasoningPiece, TextPiece
+from engine.plain import said
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -27,8 +30,9 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     """Call the agent's model once, streaming its text.
 
     Returns:
-        `message` (the reply), `text`, `model`, `simulated`, `usage`, `approval` (tools that need a person's word), and,
-        where a record was asked for and no tool was, `output` (its JSON) or `unfit` (what is wrong with the answer).
+        `message` (the reply), `text`, `model`, `simulated`, `usage`, `approval` (tools that need a person's
+        word), and, where a record was asked for and no tool was, `output` (its JSON) or `unfit` (what is
+        wrong with the answer).
 
     Raises:
         ModelError: the call failed.
@@ -86,21 +90,29 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
         `results` in the order of the calls, and `store`, the agent's notes after them.
     """
     agent = scope.state.agents[scope.path]
-    context = ToolContext(key=activity.key, store=dict(agent.store))
+    store = dict(agent.store)
     tools = _tools(spec, activity)
     calls = next(message.calls for message in reversed(agent.messages) if message.calls)
-    results = await asyncio.gather(*(_use(tools, call, context) for call in calls))
-    return {'results': to_jsonable_python(results), 'store': context.store}
+    contexts = [ToolContext(key=f'{activity.run.id}:{call.id}', store=store) for call in calls]
+    results = await asyncio.gather(*map(_use, repeat(tools), calls, contexts))
+    return {'results': to_jsonable_python(results), 'store': store}
 
 
 async def _use(tools: dict[str, Tool], call: ToolCall, context: ToolContext) -> ToolResult:
+    """Run one call. Whatever goes wrong is told to the model, which can do something about it."""
     found = tools.get(call.name)
     try:
         if found is None:
             raise ToolError(f'there is no tool {call.name!r}; there are: {", ".join(tools) or "none"}')
         return ToolResult(id=call.id, name=call.name, text=await found.run(call.arguments, context))
     except ToolError as error:
-        return ToolResult(id=call.id, name=call.name, text=str(error), ok=False)
+        problem = said(error)
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, GeneratorExit) or (task is not None and task.cancelling()):
+            raise
+        problem = f'{call.name} broke down: {said(error)}'
+    return ToolResult(id=call.id, name=call.name, text=problem, ok=False)
 
 
 def _tools(spec: AgentSpec, activity: Activity) -> dict[str, Tool]:
@@ -114,15 +126,28 @@ def _task(activity: Activity) -> str:
 
 def _fitted(record: type[BaseModel], text: str) -> dict[str, Any]:
     """The answer as the record asked for; models like to wrap it in a fence or in a sentence."""
-    found = re.search(r'\{.*\}', text, flags=re.DOTALL)
     try:
-        return {
-            'output': record.model_validate(json.loads(found.group() if found else text)).model_dump(
-                mode='json'
-            )
-        }
+        answer = _json_in(text)
+        return {'output': record.model_validate(answer).model_dump(mode='json')}
     except ValidationError as error:
-        listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
+        listed = '; '.join(
+            f'{".".join(map(str, item["loc"])) or "it"}: {item["msg"]}' for item in error.errors()
+        )
         return {'unfit': listed}
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         return {'unfit': f'it is not JSON: {error}'}
+
+
+def _json_in(text: str) -> Any:
+    """The text as JSON, or the first object inside it that is."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        for start in islice(re.finditer(r'\{', text), MOST_BRACES):
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.JSONDecoder().raw_decode(text, start.start())[0]
+        raise
+
+
+MOST_BRACES = 100
+"""Places in an answer at which a JSON object is looked for."""

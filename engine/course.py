@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a guard or an action that is a plain function gets: the run's data and where in the chart it stands."""
+    """What a plain function gets as a guard or an action: the run's data and where it stands."""
 
     pattern: Pattern
     state: RunState
@@ -30,7 +30,8 @@ class Asked:
 
     name: str
     call: Callable[[Scope, Event], Any] | None
-    """A function of the engine's own, which gets a `Scope`; None is the pattern's method `name`, which gets memory."""
+    """A function of the engine's own, which gets a `Scope`; None is the pattern's method `name`, which gets
+    memory."""
     path: StatePath
     source: StatePath = StatePath('')
     dest: str = ''
@@ -39,6 +40,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class End:
+    """Where a course leads: a move without what is the run's own."""
+
     moved: bool
     left: tuple[StatePath, ...]
     entered: tuple[StatePath, ...]
@@ -50,8 +53,8 @@ class End:
 class Node:
     """A tree of decisions: what is asked next, and where each answer leads.
 
-    The library's resolution of nested states depends on nothing but the active states, the event and the guards'
-    answers. So each course is found by the library once and walked from then on.
+    The library's resolution of nested states depends on nothing but the active states, the event and the
+    guards' answers. So each course is found by the library once and walked from then on.
     """
 
     asked: Asked | None = None
@@ -79,6 +82,15 @@ class Node:
         node.end = end
 
 
+def _leaves(state: Any) -> Iterator[StatePath]:
+    """The library's states, which are lists in lists where parallel states nest."""
+    if isinstance(state, list):
+        for item in state:
+            yield from _leaves(item)
+    else:
+        yield StatePath(state)
+
+
 class Cursor:
     """The library's model: where one decision stands, and what it met."""
 
@@ -100,7 +112,7 @@ class Cursor:
     @property
     def active(self) -> list[StatePath]:
         """The active leaves."""
-        return [StatePath(path) for path in (self.state if isinstance(self.state, list) else [self.state])]
+        return list(_leaves(self.state))
 
     def ask(self, asked: Asked) -> bool:
         """Evaluate a guard or carry out an action; during a replay, repeat the answer it gave."""
@@ -114,10 +126,13 @@ class Cursor:
                 answer = getattr(state.pattern, asked.name)(state.memory, self.event)
             else:
                 answer = asked.call(Scope(pattern=state.pattern, state=state, path=asked.path), self.event)
-        except Exception as error:
+        except PatternError:
+            raise
+        except BaseException as error:  # `sys.exit()` in a pattern ends a run, not the process.
             kind = 'action' if asked.wanted is None else 'guard'
-            problem = f'{kind} {asked.name} raised {type(error).__name__}: {error}'
-            raise PatternError(state.pattern.name, problem, where=self.event.name) from error
+            problem = f'{kind} {asked.name!r} raised {type(error).__name__}: {error}'
+            where = f'trigger {self.event.name!r} in state {asked.source or asked.path or self.event.at!r}'
+            raise PatternError(state.pattern.name, problem, where=where) from error
         finally:
             log.open = False
         result = True

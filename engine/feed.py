@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from types import TracebackType
 from typing import Self
 
+from engine.path import parent_of
 from engine.records import Delta, RunId, StatePath, Transition, Trouble
 
 Item = Transition | Delta | Trouble
@@ -28,10 +30,13 @@ class Subscription:
 
     def put(self, item: Item) -> None:
         """Hand over an item. Only the feed calls this."""
-        if len(self._items) >= MOST_WAITING:
+        if len(self._items) < MOST_WAITING:
+            self._items.append(item)
+        else:
             self._items.clear()
             self.overrun = True
-        self._items.append(item)
+            for kept in self._feed.partial(self.run):  # The texts in flight, whole: their pieces are lost.
+                self._items.extend((replace(kept[0], kind='reset', text=''), *kept))
         self._ready.set()
 
     def take(self) -> list[Item]:
@@ -69,16 +74,26 @@ class Feed:
     def __init__(self) -> None:
         self._readers: dict[RunId, set[Subscription]] = {}
         self._partial: dict[RunId, dict[StatePath, list[Delta]]] = {}
+        self._troubles: dict[RunId, Trouble] = {}
+        self.closed = False
+        """Whether nothing will come any more, of any run."""
 
     def subscribe(self, run: RunId) -> Subscription:
         """Begin to listen. The text streamed so far of replies in flight comes first."""
         subscription = Subscription(self, run)
         self._readers.setdefault(run, set()).add(subscription)
-        for deltas in self._partial.get(run, {}).values():
-            for kind, pieces in groupby(deltas, key=lambda delta: delta.kind):
-                alike = list(pieces)
-                subscription.put(replace(alike[0], kind=kind, text=''.join(delta.text for delta in alike)))
+        for kept in self.partial(run):
+            for delta in kept:
+                subscription.put(delta)
+        if run in self._troubles:
+            subscription.put(self._troubles[run])
         return subscription
+
+    def partial(self, run: RunId) -> Iterator[list[Delta]]:
+        """What has been streamed of each reply in flight, in as few pieces as can be."""
+        for deltas in self._partial.get(run, {}).values():
+            groups = (list(pieces) for _, pieces in groupby(deltas, key=lambda delta: delta.kind))
+            yield [replace(alike[0], text=''.join(delta.text for delta in alike)) for alike in groups]
 
     def leave(self, subscription: Subscription) -> None:
         """Stop listening."""
@@ -90,8 +105,15 @@ class Feed:
     def wake(self, run: RunId) -> None:
         """Tell everybody who listens that the run is not run here any more."""
         self._partial.pop(run, None)
+        self._troubles.pop(run, None)
         for reader in tuple(self._readers.get(run, ())):
             reader.wake()
+
+    def close(self) -> None:
+        """Let everybody who listens to anything go."""
+        self.closed = True
+        for run in tuple(self._readers):
+            self.wake(run)
 
     def publish(self, item: Item) -> None:
         """Hand an item to everybody who listens to its run."""
@@ -101,10 +123,14 @@ class Feed:
                 partial.pop(item.path, None)
             else:
                 partial.setdefault(item.path, []).append(item)
-        elif isinstance(item, Transition) and item.run in self._partial:
+        elif isinstance(item, Trouble) and item.problem:
+            self._troubles[item.run] = item
+        elif isinstance(item, Trouble):
+            self._troubles.pop(item.run, None)
+        elif item.run in self._partial:
             # The reply is in the journal now: what was shown of it piece by piece is no longer needed.
             for left in item.left:
-                self._partial[item.run].pop(StatePath(left.rpartition('.')[0]), None)
+                self._partial[item.run].pop(parent_of(left), None)
                 self._partial[item.run].pop(left, None)
             if not self._partial[item.run]:
                 del self._partial[item.run]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, SupportsIndex
+from dataclasses import is_dataclass
+from typing import Any, Self, SupportsIndex
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 from pydantic_core import to_jsonable_python
@@ -39,8 +41,8 @@ class Log:
 class Memory(BaseModel):
     """Base of what a run remembers.
 
-    Fields hold scalars, frozen records, tuples of these, other `Memory` objects, and lists and dicts (whose elements
-    are again of that kind; inside a list, nothing that can change in place).
+    Fields hold scalars, frozen records, tuples of these, other `Memory` objects, and lists and dicts (whose
+    elements are again of that kind; inside a list, nothing that can change in place).
     """
 
     model_config = ConfigDict(extra='forbid', validate_assignment=True)
@@ -55,21 +57,36 @@ class Memory(BaseModel):
         self._log, self._at = log, at
 
     def __setattr__(self, name: str, value: Any) -> None:
-        log = None if name.startswith('_') else self._log
-        if log is None:
+        log = self._log
+        if log is None or name in ('_log', '_at'):
             super().__setattr__(name, value)
             return
-        if not log.open:
-            raise MemoryMisuse(f'{self._at}/{name} was written outside an action: only actions write memory')
-        super().__setattr__(name, value)
         path = f'{self._at}/{name}'
+        if not log.open:
+            raise MemoryMisuse(f'{path} was written outside an action: only actions write memory')
+        if name.startswith('_'):
+            raise MemoryMisuse(f'{path} is private and would not be kept: make it a field')
+        if value is self.__dict__.get(name) and isinstance(value, (LoggedList, LoggedDict, Memory)):
+            return  # What `memory.items += [...]` ends with: the list has written its own changes down.
+        super().__setattr__(name, value)
         log.note('replace', path, self.__dict__[name])
         self.__dict__[name] = adopt(self.__dict__[name], log, path)
 
+    def __delattr__(self, name: str) -> None:
+        if self._log is not None:
+            raise MemoryMisuse(f'{self._at}/{name} cannot be deleted: set it to its default')
+        super().__delattr__(name)
+
+    def apart(self) -> Self:
+        """A copy that belongs to no run: what is written there is seen by nobody."""
+        return type(self).model_validate(to_jsonable_python(self))
+
 
 def adopt(value: Any, log: Log, path: str) -> Any:
-    """Return `value` such that its changes are written to `log`; raises `MemoryMisuse` where that cannot be."""
+    """Return `value` such that its changes are written to `log`, or raise `MemoryMisuse`."""
     if isinstance(value, Memory):
+        # One that stands somewhere already would report its changes from two places as those of one.
+        value = value if value._log is None else value.apart()
         value.attach(log, path)
         return value
     if isinstance(value, dict):
@@ -81,16 +98,26 @@ def adopt(value: Any, log: Log, path: str) -> Any:
 
 def frozen(value: Any, path: str) -> Any:
     """Return `value` if it cannot change in place; raises `MemoryMisuse` otherwise."""
-    changeable = isinstance(value, (list, dict, set, bytearray, Memory)) or (
-        isinstance(value, BaseModel) and not value.model_config.get('frozen')
-    )
-    if changeable:
+    if isinstance(value, tuple):
+        for item in value:
+            frozen(item, path)
+    elif _changeable(value):
         raise MemoryMisuse(f'{path} holds a {type(value).__name__}: use a tuple or a frozen record there')
     return value
 
 
-def _escape(key: Any) -> str:
-    return str(key).replace('~', '~0').replace('/', '~1')
+def _changeable(value: Any) -> bool:
+    if isinstance(value, BaseModel):
+        return not value.model_config.get('frozen')
+    if is_dataclass(value):
+        return not getattr(type(value), '__dataclass_params__').frozen  # noqa: B009
+    return isinstance(value, (list, dict, set, bytearray, deque))
+
+
+def escape(key: Any) -> str:
+    """A dictionary's key as one part of a JSON pointer."""
+    text = key if isinstance(key, str) else next(iter(to_jsonable_python({key: None})))
+    return str(text).replace('~', '~0').replace('/', '~1')
 
 
 class LoggedList(list[Any]):
@@ -109,7 +136,7 @@ class LoggedList(list[Any]):
 
     def extend(self, items: Iterable[Any]) -> None:
         """Add elements at the end."""
-        for item in items:
+        for item in list(items):  # A copy: a list may be extended by itself.
             self.append(item)
 
     def insert(self, index: SupportsIndex, item: Any) -> None:
@@ -158,13 +185,16 @@ class LoggedList(list[Any]):
         else:
             self.pop(index)
 
-    def __iadd__(self, items: Iterable[Any]) -> LoggedList:  # type: ignore[override,misc]
+    def __iadd__(self, items: Iterable[Any]) -> LoggedList:  # type: ignore[misc]
         self.extend(items)
         return self
 
-    def __imul__(self, times: SupportsIndex) -> LoggedList:  # type: ignore[override,misc]
+    def __imul__(self, times: SupportsIndex) -> LoggedList:
         self._replace(list(self) * times.__index__())
         return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return list, (list(self),)  # A copy is a plain list.
 
     def _replace(self, items: list[Any]) -> None:
         self._log.note('replace', self._path, items)
@@ -177,18 +207,18 @@ class LoggedDict(dict[Any, Any]):
     __slots__ = ('_log', '_path')
 
     def __init__(self, items: Mapping[Any, Any], log: Log, path: str) -> None:
-        super().__init__({key: adopt(value, log, f'{path}/{_escape(key)}') for key, value in items.items()})
+        super().__init__({key: adopt(value, log, f'{path}/{escape(key)}') for key, value in items.items()})
         self._log, self._path = log, path
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        path = f'{self._path}/{_escape(key)}'
+        path = f'{self._path}/{escape(key)}'
         self._log.note('add', path, value)
         super().__setitem__(key, adopt(value, self._log, path))
 
     def __delitem__(self, key: Any) -> None:
         if key not in self:
             raise KeyError(key)
-        self._log.note('remove', f'{self._path}/{_escape(key)}')
+        self._log.note('remove', f'{self._path}/{escape(key)}')
         super().__delitem__(key)
 
     def update(self, *others: Any, **named: Any) -> None:
@@ -212,6 +242,8 @@ class LoggedDict(dict[Any, Any]):
 
     def popitem(self) -> tuple[Any, Any]:
         """Take the newest key out."""
+        if not self:
+            raise KeyError('the dictionary is empty')
         key = next(reversed(self))
         return key, self.pop(key)
 
@@ -220,39 +252,9 @@ class LoggedDict(dict[Any, Any]):
         for key in list(self):
             del self[key]
 
-    def __ior__(self, other: Any) -> LoggedDict:  # type: ignore[override,misc]
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return dict, (dict(self),)  # A copy is a plain dict.
+
+    def __ior__(self, other: Any) -> LoggedDict:  # type: ignore[misc]
         self.update(other)
         return self
-
-
-def apply(document: dict[str, Any], changes: Iterable[Change]) -> None:
-    """Carry out recorded changes on a plain JSON document, in place.
-
-    Raises:
-        KeyError, IndexError: the document is not the one the changes were recorded on.
-    """
-    for change in changes:
-        target: Any = document
-        *parents, last = [part.replace('~1', '/').replace('~0', '~') for part in change.path.split('/')[1:]]
-        for part in parents:
-            target = target[int(part)] if isinstance(target, list) else target[part]
-        if not isinstance(target, list):
-            if change.op == 'remove':
-                del target[last]
-            else:
-                target[last] = fresh(change.value)
-        elif change.op == 'remove':
-            del target[int(last)]
-        elif change.op == 'replace':
-            target[int(last)] = fresh(change.value)
-        elif last == '-':
-            target.append(fresh(change.value))
-        else:
-            target.insert(int(last), fresh(change.value))
-
-
-def fresh(value: Any) -> Any:
-    """A copy of a JSON value: changes are applied to it while the recorded one, which others hold, stays as it is."""
-    if isinstance(value, dict):
-        return {key: fresh(item) for key, item in value.items()}
-    return [fresh(item) for item in value] if isinstance(value, list) else value

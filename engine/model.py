@@ -120,7 +120,7 @@ class Gathered:
                 self.completed = event
 
     def message(self, call_id: str) -> Message:
-        """The whole reply. The calls get ids of our own, made from `call_id`: providers repeat or omit theirs.
+        """The whole reply; its calls get ids made from `call_id`, for providers repeat or omit theirs.
 
         Raises:
             ModelError: the stream ended without its end mark.

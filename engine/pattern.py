@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from engine.check import check
 from engine.errors import InvalidInput, PatternError
-from engine.memory import Memory
+from engine.memory import Memory as BaseMemory
 
 Listed = Sequence[Any]
 
@@ -23,14 +23,15 @@ class Pattern:
         Parameters: what the launch form asks for.
         Memory: the run's data; only actions write it. A field named like a parameter starts with its value.
         initial: the state a run begins in.
-        states, transitions: handed to `transitions` as they stand, plus our keys (`invoke`, `within`, `retry`,
-            `outcome`, `waits`, and what `agent()` makes). They may be methods, when they depend on the parameters.
+        states, transitions: handed to `transitions` as they stand, plus our keys (`invoke`, `within`,
+            `retry`, `outcome`, `waits`, and what `agent()` makes). They may be methods, when they depend on
+            the parameters.
         answer: the field of memory that holds the result, or ''.
 
-    Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are actions,
-    `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output. A method named by
-    `invoke` is an activity, `async (self, memory, activity)`: it gets a copy of memory and returns its result.
-    `prompt_<agent>(self, memory)` gives an agent its task.
+    Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
+    actions, `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output.
+    A method named by `invoke` is an activity, `async (self, memory, activity)`: it gets a copy of memory
+    and returns its result. `prompt_<agent>(self, memory)` gives an agent its task.
     """
 
     name: ClassVar[str] = ''
@@ -42,9 +43,7 @@ class Pattern:
     class Parameters(BaseModel):
         """Asked for in the launch form."""
 
-    class Memory(Memory):
-        """What a run remembers."""
-
+    Memory: type[BaseMemory] = BaseMemory
     states: Any = ()
     transitions: Any = ()
 
@@ -56,10 +55,17 @@ class Pattern:
             cls.title = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', ' ', cls.__name__)
         if 'summary' not in cls.__dict__:
             cls.summary = inspect.getdoc(cls) or ''
-        if not isinstance(cls.Memory, type) or not issubclass(cls.Memory, Memory):
-            raise PatternError(cls.name, 'Memory must be a subclass of engine.Memory', where='Memory')
+        for part, base in (('Memory', BaseMemory), ('Parameters', BaseModel)):
+            found = getattr(cls, part)
+            if not isinstance(found, type) or not issubclass(found, base):
+                problem = f'it must be a subclass of {base.__module__.partition(".")[0]}.{base.__name__}'
+                raise PatternError(cls.name, problem, where=part)
         if cls.states:
-            check(cls.sample())
+            try:
+                check(cls.sample())
+            except (AttributeError, ValidationError) as error:
+                problem = f'its chart cannot be drawn with default parameters: {error}'
+                raise PatternError(cls.name, problem, where='states') from error
 
     def __init__(self, parameters: BaseModel | None = None) -> None:
         self.parameters: Any = parameters if parameters is not None else self.Parameters()
@@ -80,12 +86,10 @@ class Pattern:
         """The transitions, with the parameters taken into account."""
         return self.transitions() if callable(self.transitions) else self.transitions  # type: ignore[no-any-return]
 
-    def remember(self) -> Memory:
+    def remember(self) -> BaseMemory:
         """The memory a run starts with."""
-        given = {name: getattr(self.parameters, name) for name in type(self.parameters).model_fields}
-        return self.Memory.model_validate(
-            {name: given[name] for name in given if name in self.Memory.model_fields}
-        )
+        shared = type(self.parameters).model_fields.keys() & self.Memory.model_fields.keys()
+        return self.Memory.model_validate({name: getattr(self.parameters, name) for name in shared})
 
     @classmethod
     def sample(cls) -> Pattern:

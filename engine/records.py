@@ -92,8 +92,8 @@ class Transition:
     """Seconds since 1970, by the engine's clock."""
     event: Event
     raised: bool = False
-    """True for a consequence of the step before it (a composite became done, an `always` edge): it was decided
-    in the same turn and carries no data of its own."""
+    """True for a consequence of the step before it (a composite became done, an `always` edge): it was
+    decided in the same turn and carries no data of its own."""
     left: tuple[StatePath, ...] = ()
     entered: tuple[StatePath, ...] = ()
     active: tuple[StatePath, ...] = ()

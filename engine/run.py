@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 from dataclasses import replace
 
-from engine.activity import Services
 from engine.chart import Chart
 from engine.control import edited, refusal
-from engine.errors import EventRefused, JournalError, JournalUnavailable, PatternError
-from engine.feed import Feed
-from engine.journal import Journal
+from engine.errors import EngineError, EventRefused, PatternError
+from engine.host import Host
 from engine.mailbox import Letter, Mailbox
+from engine.plain import said
+from engine.recorder import Recorder
 from engine.records import CONTROL, ENDINGS, Event, RunInfo, StatePath, Transition, Trouble
 from engine.state import RunState
-from engine.view import Ledger, snapshot_of
+from engine.view import Ledger
 from engine.work import Work
 
-SNAPSHOT_STEPS = 200
-"""A snapshot is kept at most this often, and no sooner than the steps since the last one outweigh it: a seek stays
-short, and all snapshots together take no more room than the steps do."""
-LONGEST_WAIT = 30.0
-"""Seconds between two tries to write to a journal that has no room."""
+log = logging.getLogger('hemicycle')
 
 
 class Run:
     """A live run. Everything that happens to it goes through its mailbox."""
 
-    def __init__(
-        self,
-        info: RunInfo,
-        chart: Chart,
-        state: RunState,
-        ledger: Ledger,
-        *,
-        journal: Journal,
-        feed: Feed,
-        services: Services,
-        ended: Callable[[Run], None],
-    ) -> None:
+    def __init__(self, info: RunInfo, chart: Chart, state: RunState, ledger: Ledger, host: Host) -> None:
         self.info, self.chart, self.state, self.ledger = info, chart, state, ledger
-        self._journal, self._feed, self._services, self._ended = journal, feed, services, ended
+        self._host = host
+        self._recorder = Recorder(host)
         self._mailbox = Mailbox(self._handle)
-        self._work = Work(chart, ledger, services, feed, lambda: (self.info, self.state), self._mailbox.post)
-        self._weight = self._last_weight = self._last_seq = 0
+        self._work = Work(chart, ledger, host, lambda: (self.info, self.state), self._mailbox.post)
         self.lost = ''
         """Why this process may no longer write to the run, if it may not."""
 
@@ -53,12 +38,14 @@ class Run:
         Raises:
             EventRefused: no active state takes it, or the run has ended.
             InvalidInput: its data does not fit.
+            JournalError: the run is not ours any more.
         """
         await self._mailbox.ask(event)
 
     async def release(self) -> None:
         """Stop working on the run without ending it: it goes on where it is claimed next."""
-        self._mailbox.close()
+        gone = 'its process is closing'
+        await self._mailbox.close(lambda event: EventRefused(self.info.id, event.name, gone))
         await self._work.stop()
 
     async def _handle(self, letter: Letter) -> None:
@@ -69,29 +56,37 @@ class Run:
             raise EventRefused(self.info.id, event.name, self.lost or f'it is {self.ledger.status}')
         if event.since and self.ledger.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a visit that is over: its state was left while this letter waited.
-        try:
-            steps = self._decide(event)
-        except PatternError as error:
-            # What the actions wrote before one of them raised is not journaled, and dies with this run.
-            self.state.log.take()
-            steps = [self._abort(str(error))]
-        for step in steps:
-            self.ledger.take(step)
-        if await self._write(steps):
-            await self._act(steps)
+        await self._carry_out(self._decided(event, asked=letter.answer is not None))
+        dead_end = self._dead_end()
+        if dead_end:
+            await self._carry_out([self._abort(dead_end)])
 
-    def _decide(self, event: Event) -> list[Transition]:
+    def _decided(self, event: Event, *, asked: bool) -> list[Transition]:
+        try:
+            return self._decide(event, asked=asked)
+        except PatternError as error:
+            problem = str(error)
+        except EngineError:
+            raise  # A refusal: nothing was written.
+        except Exception as error:
+            log.exception('run %s: event %s', self.info.id, event.name)
+            problem = said(error)
+        # What the actions wrote before one of them raised is not journaled, and dies with this run.
+        self.state.log.take()
+        return [self._abort(problem)]
+
+    def _decide(self, event: Event, *, asked: bool) -> list[Transition]:
         """What the event leads to. Writes memory, and nothing else."""
         if event.name in CONTROL and event.name != 'start':
             return [self._control(event)]
         moves = self.chart.fire(self.ledger.active, self.state, event)
+        if not moves and (asked or event.name not in ENDINGS):
+            raise EventRefused(self.info.id, event.name, self._expected())
         if not moves and event.name in ('failed', 'expired'):
             return [self._abort(str(event.data.get('error', '')) or f'{event.at} {event.name}')]
-        if not moves and event.name not in ENDINGS:
-            raise EventRefused(self.info.id, event.name, self._expected())
-        now = self._services.clock.now()
         if not moves:
             return [self._step(event)]
+        now = self._now()
         return [
             Transition(
                 run=self.info.id,
@@ -125,7 +120,7 @@ class Run:
         return Transition(
             run=self.info.id,
             seq=self.ledger.seq + 1,
-            time=self._services.clock.now(),
+            time=self._now(),
             event=event,
             active=self.ledger.active,
         )
@@ -137,65 +132,44 @@ class Run:
     def _all_active(self) -> tuple[StatePath, ...]:
         return tuple(StatePath(path) for path in reversed(self.ledger.entered))
 
-    async def _write(self, steps: list[Transition]) -> bool:
-        """Journal the steps; while there is no room, wait for it. False: the run is not ours any more."""
-        ledger = self.ledger
-        self.info = replace(
-            self.info,
-            seq=ledger.seq,
-            status=ledger.status,
-            updated=ledger.time,
-            usage=ledger.usage,
-            error=ledger.error if ledger.status.ended else '',
-            waiting=ledger.waiting,
-        )
-        due = ledger.seq - self._last_seq >= SNAPSHOT_STEPS and self._weight >= self._last_weight
-        snapshot = snapshot_of(self.info.id, ledger, self.state.dump()) if due else None
-        wait = 0.5
-        while True:
-            try:
-                weight = await self._journal.append(self.info, steps, snapshot)
-            except JournalUnavailable as error:
-                self._feed.publish(Trouble(run=self.info.id, problem=str(error)))
-                await self._services.clock.sleep(wait)
-                wait = min(LONGEST_WAIT, wait * 2)
-            except JournalError as error:
-                self.lost = str(error)
-                self._feed.publish(Trouble(run=self.info.id, problem=self.lost))
-                await self._work.stop()
-                self._ended(self)
-                return False
-            else:
-                break
-        if wait > 0.5:
-            self._feed.publish(Trouble(run=self.info.id, problem=''))
-        self.info = replace(self.info, bytes=self.info.bytes + weight)
-        self._weight += weight
-        if snapshot:
-            self._last_seq, self._last_weight, self._weight = ledger.seq, self._weight + self._last_weight, 0
-        return True
+    def _now(self) -> float:
+        # A machine's clock may be set back; a history's may not.
+        return max(self.ledger.time, self._host.services.clock.now())
 
-    async def _act(self, steps: list[Transition]) -> None:
+    async def _carry_out(self, steps: list[Transition]) -> None:
+        """Journal, then act. Raises `JournalError` where the run is not ours any more."""
         for step in steps:
-            self._feed.publish(step)
+            self.ledger.take(step)
+        try:
+            self.info = await self._recorder.write(self.info, self.ledger, steps, self.state.dump)
+        except Exception as error:
+            await self._lose(error)
+            raise
+        for step in steps:
+            self._host.feed.publish(step)
         stopped = self._work.follow(steps)
         if self.ledger.status.ended:
             await self._work.settle(stopped)
             await self._work.stop()
-            self._ended(self)
-            return
-        if steps[0].event.name in CONTROL:
+            self._host.ended(self)
+        elif steps[0].event.name in CONTROL:
             self._work.control(steps[0].event)
-        self._check_for_a_dead_end()
 
-    def _check_for_a_dead_end(self) -> None:
-        """A run in which nothing can happen any more fails, and says where."""
-        if self._work.busy or self.ledger.waiting:
-            return
-        if set(self.chart.takes(self.ledger.active)) <= ENDINGS | {'always'}:
-            where = ', '.join(self.ledger.active)
-            problem = f'{self.ledger.error}; ' if self.ledger.error else ''
-            self._mailbox.post(Event(name='abort', data={'error': f'{problem}nothing leads out of {where}'}))
+    async def _lose(self, error: Exception) -> None:
+        """The journal takes nothing more from this process: stop, and leave the run to whoever claims it."""
+        self.lost = said(error)
+        self._host.feed.publish(Trouble(run=self.info.id, problem=self.lost))
+        await self._work.stop()
+        self._host.ended(self)
+
+    def _dead_end(self) -> str:
+        """Why nothing can happen to this run any more, or ''."""
+        ledger = self.ledger
+        if self.lost or ledger.status.ended or ledger.waiting or self._work.busy or self._mailbox.waiting:
+            return ''
+        if set(self.chart.takes(ledger.active)) - ENDINGS - {'always'}:
+            return ''
+        return f'{ledger.error and f"{ledger.error}; "}nothing leads out of {", ".join(ledger.active)}'
 
     def _expected(self) -> str:
         taken = [name for name in self.chart.takes(self.ledger.active) if name not in ENDINGS | {'always'}]

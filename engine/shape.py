@@ -1,4 +1,4 @@
-"""Draws a pattern's lists of states and transitions as a Shape: plain data that needs no pattern to be shown."""
+"""Draws a pattern's states and transitions as a Shape: plain data that needs no pattern."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 START = StatePath('[*]')
 """The pseudo-state in which every run begins, as Mermaid writes it."""
 
-EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after', 'prepare')
+EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after')
+"""Those of `transitions`, but for `prepare`: it would write memory even where the edge is not taken."""
 
 
 def draw(pattern: Pattern) -> Shape:

@@ -6,9 +6,10 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from engine.activity import Activity
 from engine.agent import Role, agent
@@ -17,8 +18,12 @@ from engine.errors import EngineError
 from engine.records import Event
 from engine.task import TaskState
 
+if TYPE_CHECKING:
+    from engine.catalog import Catalog
+
 Process = Callable[[TaskState], TaskState | Mapping[str, Any] | Awaitable[TaskState | Mapping[str, Any]]]
-"""Takes the state and returns it, or a mapping of the fields it changes (as a LangGraph node does); sync or async."""
+"""Takes the state and returns it, or (as a LangGraph node) a mapping of the fields it changes; sync or
+async."""
 
 
 class Stage:
@@ -35,15 +40,19 @@ class Stage:
         """Write the answer (`text`, and `output` where a record was asked for) into the state."""
         raise NotImplementedError
 
-    async def process(self, state: TaskState) -> TaskState:
-        """Run this stage alone, outside any pipeline.
+    async def process(self, state: TaskState, *, catalog: Catalog | None = None) -> TaskState:
+        """Run this stage alone, outside any pipeline; `state` stays as it is.
+
+        Args:
+            state: what the stage reads.
+            catalog: models and tools; what the engine brings by default.
 
         Raises:
             EngineError: the agent failed; the message says why.
         """
         from engine.alone import run_alone
 
-        return await run_alone(self, state)
+        return await run_alone(self, state, catalog)
 
 
 def stage(
@@ -82,8 +91,9 @@ def stage(
 def take_state(scope: Scope, event: Event) -> None:
     """Write the fields that a callable changed into the run's memory."""
     memory = scope.state.memory
-    for name in event.data['changed']:
-        setattr(memory, name, getattr(type(memory).model_validate(event.data['state']), name))
+    given = type(memory).model_validate({**to_jsonable_python(memory), **event.data['changes']})
+    for name in event.data['changes']:
+        setattr(memory, name, getattr(given, name))
 
 
 def _accept(work: Stage, scope: Scope, event: Event) -> None:
@@ -97,16 +107,30 @@ async def _process(work: Process, scope: Scope, activity: Activity) -> dict[str,
     assert isinstance(state, TaskState)
     before = state.to_dict()
     # A callable that is not async may block: it gets a thread of its own.
-    result = work(state) if _is_async(work) else await asyncio.to_thread(work, state)
+    result = work(state) if _is_async(work) else await asyncio.to_thread(_called, work, state)
     if inspect.isawaitable(result):
         result = await result
     if isinstance(result, TaskState):
         after = result.to_dict()
     elif isinstance(result, Mapping):
-        after = TaskState.from_dict({**before, **result}).to_dict()
+        after = type(state).from_dict({**before, **result}).to_dict()
     else:
         raise EngineError(f'a stage must return the state or a mapping, not {type(result).__name__}')
-    return {'state': after, 'changed': [name for name in after if after[name] != before[name]]}
+    # What the orchestrator alone decides on is not the stage's to change.
+    return {
+        'changes': {name: after[name] for name in after if after[name] != before[name] and name not in KEPT}
+    }
+
+
+def _called(work: Process, state: TaskState) -> Any:
+    try:
+        return work(state)
+    except StopIteration as error:  # A future cannot carry it: whoever waits would wait for ever.
+        raise RuntimeError(f'StopIteration: {error}') from error
+
+
+KEPT = frozenset({'task', 'status', 'iteration', 'max_iterations', 'error'})
+"""Fields that no callable may change."""
 
 
 def _is_async(work: Process) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -64,7 +65,16 @@ class RunState:
 
     def detached(self) -> Memory:
         """A copy of memory for an activity: what it writes there is seen by nobody."""
-        return type(self.memory).model_validate(to_jsonable_python(self.memory))
+        return self.memory.apart()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """While a part of an action runs that may read memory and not write it."""
+        was, self.log.open = self.log.open, False
+        try:
+            yield
+        finally:
+            self.log.open = was
 
     def dump(self) -> dict[str, Any]:
         """The whole document as JSON values."""

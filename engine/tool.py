@@ -58,19 +58,23 @@ class Tool:
             raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
         given = {name: getattr(values, name) for name in type(values).model_fields}
         text = await self.call(context, **given)
+        if not isinstance(text, str):
+            raise TypeError(f'a tool returns a text, not {type(text).__name__}')
         if len(text) > MOST_TEXT:
             return f'{text[:MOST_TEXT]}\n[cut: {len(text) - MOST_TEXT} more characters]'
         return text
 
 
 def tool(*, approval: bool = False) -> Callable[[Callable[..., Awaitable[str]]], Tool]:
-    """Make a tool of `async def name(context: ToolContext, ...) -> str`; its docstring is what the model reads."""
+    """Make a tool of `async def name(context: ToolContext, ...) -> str`; a model reads its docstring."""
 
     def make(call: Callable[..., Awaitable[str]]) -> Tool:
         hints = get_type_hints(call, include_extras=True)
         fields: dict[str, Any] = {}
         for parameter in list(inspect.signature(call).parameters.values())[1:]:
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            if parameter.name not in hints:
+                raise TypeError(f'tool {call.__name__}: its parameter {parameter.name!r} needs a type')
             fields[parameter.name] = (hints[parameter.name], default)
         arguments = create_model(call.__name__, __config__=ConfigDict(extra='forbid'), **fields)
         return Tool(
@@ -88,7 +92,7 @@ def _parsed(arguments: str) -> Mapping[str, Any]:
     # Providers send '' for a call without arguments.
     try:
         values = json.loads(arguments or '{}')
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ToolError(f'the arguments are not valid JSON: {error}') from None
     if not isinstance(values, dict):
         raise ToolError('the arguments must be a JSON object')

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Self
 
-from engine.memory import apply, fresh
+from engine.patch import apply, fresh
 from engine.records import RUN, RunId, Shape, Snapshot, StatePath, Status, Transition, Usage, View
 
 
@@ -41,10 +41,11 @@ class Ledger:
         self.active = transition.active
         if not transition.raised:
             self._control(transition)
-        usage = event.data.get('usage')
+        usage = None if transition.raised else event.data.get('usage')
         if isinstance(usage, Mapping):
-            self.usage += Usage(**{key: int(usage.get(key, 0)) for key in ('input', 'output', 'calls')})
-        if event.name == 'failed' and event.data.get('error'):
+            counts = {key: usage.get(key, 0) for key in ('input', 'output', 'calls')}
+            self.usage += Usage(**{key: count for key, count in counts.items() if isinstance(count, int)})
+        if event.name in ('failed', 'expired') and event.data.get('error'):
             self.error = str(event.data['error'])
 
     def _control(self, transition: Transition) -> None:
@@ -55,13 +56,21 @@ class Ledger:
             case 'resume':
                 self.paused = False
             case 'recover':
-                self.paused = self.paused or bool(event.data.get('paused'))
+                self.paused = bool(event.data.get('paused', self.paused))
             case 'cancel':
                 self.cancelled, self.error = True, str(event.data.get('reason', ''))
             case 'abort':
                 self.aborted, self.error = True, str(event.data.get('error', ''))
             case 'retry':
                 self.attempts[event.at] = event.attempt
+
+    @property
+    def reason(self) -> str:
+        """Why the run failed or was cancelled, or what went wrong last; empty when all is well."""
+        status = self.status
+        if status is Status.FAILED and not self.error:
+            return f'it ended in {self.active[0]}' if self.active else 'it was aborted'
+        return '' if status is Status.DONE else self.error
 
     @property
     def outcome(self) -> str:
@@ -127,7 +136,7 @@ class Fold:
             agents=self.document['agents'],
             usage=ledger.usage,
             paused=ledger.paused,
-            error=ledger.error,
+            error=ledger.reason,
             waiting=ledger.waiting,
         )
 
@@ -139,7 +148,7 @@ class Fold:
     def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
         """Go on from a snapshot."""
         fold = cls(snapshot.run, shape)
-        state = dict(snapshot.state)
+        state = fresh(dict(snapshot.state))  # The journal may hand out its own.
         fold.document = state.pop('document')
         state['usage'] = Usage(**state['usage'])
         state['active'] = tuple(state['active'])
@@ -154,10 +163,10 @@ KEPT = ('time', 'started', 'active', 'entered', 'attempts', 'paused', 'cancelled
 
 
 def snapshot_of(run: RunId, ledger: Ledger, document: Mapping[str, Any]) -> Snapshot:
-    """A ledger and a document as one snapshot."""
-    state = {name: getattr(ledger, name) for name in KEPT}
+    """A ledger and a document as one snapshot, which goes on as it is when they change."""
+    state = {name: fresh(getattr(ledger, name)) for name in KEPT}
     return Snapshot(
-        run=run, seq=ledger.seq, state={**state, 'usage': asdict(ledger.usage), 'document': document}
+        run=run, seq=ledger.seq, state={**state, 'usage': asdict(ledger.usage), 'document': fresh(document)}
     )
 
 

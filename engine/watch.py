@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
+from engine.errors import UnknownStep
 from engine.feed import Feed, Item, Subscription
 from engine.journal import Journal
 from engine.records import RunId, Transition
@@ -21,11 +22,13 @@ async def watch(
     """Yield the run's steps after `after`, and text as it is streamed; end when the run has ended.
 
     Raises:
-        UnknownRun
+        UnknownRun, UnknownStep
     """
-    seq = after
+    seq, last = after, (await journal.info(run)).seq
+    if not 0 <= after <= last:
+        raise UnknownStep(run, after, last)
     with feed.subscribe(run) as subscription:
-        while True:
+        while not feed.closed:
             subscription.overrun = False
             while steps := await journal.transitions(run, after=seq, limit=PAGE):
                 for step in steps:
@@ -34,19 +37,25 @@ async def watch(
             info = await journal.info(run)
             if info.status.ended and seq >= info.seq:
                 return
-            complete = True
-            while complete and not subscription.overrun:
-                if not await _arrival(subscription, is_live):
-                    break
-                for item in subscription.take():
-                    if isinstance(item, Transition):
-                        if item.seq <= seq:
-                            continue
-                        if item.seq > seq + 1:
-                            complete = False  # Something was missed: the journal has it.
-                            break
-                        seq = item.seq
+            whole = True
+            while whole and not subscription.overrun and await _arrival(subscription, is_live):
+                items, seq, whole = _following(subscription.take(), seq)
+                for item in items:
                     yield item
+
+
+def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:
+    """Of what came: what follows on step `seq`, the step it leads to, and whether nothing was missed."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Transition):
+            if item.seq <= seq:
+                continue
+            if item.seq > seq + 1:
+                return found, seq, False  # The journal has what is missing.
+            seq = item.seq
+        found.append(item)
+    return found, seq, True
 
 
 async def _arrival(subscription: Subscription, is_live: Callable[[], bool]) -> bool:

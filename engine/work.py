@@ -7,17 +7,20 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic_core import to_jsonable_python
-
-from engine.activity import Activity, Retry, Services
-from engine.chart import Chart, is_active
-from engine.feed import Feed
+from engine.activity import Activity
+from engine.chart import Chart
+from engine.errors import EngineError
+from engine.host import Host
+from engine.path import is_active, parent_of
+from engine.plain import plain, said
 from engine.records import Delta, Event, RunInfo, StatePath, Transition
 from engine.state import RunState
 from engine.view import Ledger
 
 STOP_SECONDS = 5.0
 """How long a cancelled activity may take to clean up before the run goes on without it."""
+
+Kind = Literal['text', 'reasoning', 'reset']
 
 
 @dataclass(slots=True)
@@ -30,23 +33,33 @@ class Timer:
 
 
 class Work:
-    """The activities and time-outs of one run."""
+    """The activities and time-outs of one run.
+
+    Args:
+        chart: what is invoked where.
+        ledger: which states are active, since when.
+        host: the clock, the models and tools, and who listens to streamed text.
+        current: gives the run's summary and its data.
+        post: takes the endings.
+    """
 
     def __init__(
         self,
         chart: Chart,
         ledger: Ledger,
-        services: Services,
-        feed: Feed,
+        host: Host,
         current: Callable[[], tuple[RunInfo, RunState]],
         post: Callable[[Event], None],
     ) -> None:
-        self._chart, self._ledger, self._services, self._feed = chart, ledger, services, feed
+        self._chart, self._ledger, self._host = chart, ledger, host
+        self._clock = host.services.clock
         self._current, self._post = current, post
         self._tasks: dict[StatePath, asyncio.Task[None]] = {}
         self._timers: dict[StatePath, Timer] = {}
         self._held: list[StatePath] = []
         """States whose activity starts when the run is resumed."""
+        self._stopping: set[asyncio.Task[None]] = set()
+        """Cancelled, and not over yet: the loop itself holds a task only weakly."""
 
     @property
     def busy(self) -> bool:
@@ -85,8 +98,8 @@ class Work:
                 self._release(1)
             case 'recover':
                 # As after a restart: the active states' activities begin again, and so do their time-outs.
-                for path in self._ledger.entered:
-                    self._start(StatePath(path))
+                for active in self._ledger.entered:
+                    self._start(StatePath(active))
             case 'retry':
                 self._tasks[event.at] = self._spawn(
                     event.at, self._later(event.at, float(event.data['delay']))
@@ -95,7 +108,9 @@ class Work:
     async def stop(self) -> None:
         """Cancel everything, and wait until it has stopped."""
         self._held.clear()
-        await self.settle([task for path in [*self._tasks, *self._timers] for task in self._stop(path)])
+        for path in [*self._tasks, *self._timers]:
+            self._stop(path)
+        await self.settle(list(self._stopping))
 
     async def settle(self, tasks: list[asyncio.Task[None]]) -> None:
         """Wait for cancelled tasks to clean up, within bounds."""
@@ -119,6 +134,8 @@ class Work:
         timer = self._timers.pop(path, None)
         tasks = [task for task in (self._tasks.pop(path, None), timer.task if timer else None) if task]
         for task in tasks:
+            self._stopping.add(task)
+            task.add_done_callback(self._stopping.discard)
             task.cancel()
         return tasks
 
@@ -127,13 +144,13 @@ class Work:
             if timer.task:
                 timer.task.cancel()
                 timer.task = None
-                timer.remaining -= self._services.clock.now() - timer.started
+                timer.remaining -= self._clock.now() - timer.started
 
     def _wind(self, path: StatePath) -> None:
         timer = self._timers[path]
         if timer.task is None:
-            timer.started = self._services.clock.now()
-            timer.task = self._spawn(path, self._expire(path, timer.remaining))
+            timer.started = self._clock.now()
+            timer.task = self._spawn(path, self._expire(path, timer))
 
     def _release(self, count: int) -> None:
         released, self._held = self._held[:count], self._held[count:]
@@ -146,14 +163,16 @@ class Work:
     def _spawn(self, path: StatePath, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(work, name=f'{self._current()[0].id}:{path}')
 
-    async def _expire(self, path: StatePath, seconds: float) -> None:
+    async def _expire(self, path: StatePath, timer: Timer) -> None:
         since = self._ledger.entered[path][0]
-        await self._services.clock.sleep(seconds)
+        await self._clock.sleep(timer.remaining)
+        del self._timers[path]
+        seconds = self._chart.states[path].within
         error = f'{path} did not end within {seconds:g} seconds'
         self._post(Event(name='expired', at=path, since=since, data={'error': error}))
 
     async def _later(self, path: StatePath, seconds: float) -> None:
-        await self._services.clock.sleep(seconds)
+        await self._clock.sleep(seconds)
         if self._ledger.paused:
             del self._tasks[path]
             self._held.append(path)
@@ -161,34 +180,57 @@ class Work:
             await self._attempt(path)
 
     async def _attempt(self, path: StatePath) -> None:
-        since, attempt = self._ledger.entered[path][0], self._ledger.attempts.get(path, 1)
+        task = asyncio.current_task()
+        assert task is not None
         info, state = self._current()
+        since, attempt = self._ledger.entered[path][0], self._ledger.attempts.get(path, 1)
         try:
-            result = await self._chart.activity(path, state)(self._activity(info, path, since, attempt))
-            data = to_jsonable_python(result if isinstance(result, Mapping) else {'value': result})
-        except Exception as error:
-            event = self._failure(info, path, since, attempt, error)
+            activity = Activity(
+                run=info,
+                path=path,
+                attempt=attempt,
+                since=since,
+                services=self._host.services,
+                stream=self._stream(info, path, task),
+            )
+            result = await self._chart.activity(path, state)(activity)
+            data = plain(result if isinstance(result, Mapping) else {'value': result})
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # A SystemExit in a task would end the process, and all other runs.
+            if task.cancelling():
+                raise
+            event = self._failure(path, since, attempt, error)
         else:
             event = Event(name='done', at=path, since=since, attempt=attempt, data=data)
-        self._tasks.pop(path, None)
-        self._post(event)
+        if self._tasks.get(path) is task:  # Otherwise it was cancelled and took no notice.
+            del self._tasks[path]
+            self._post(event)
 
-    def _failure(self, info: RunInfo, path: StatePath, since: int, attempt: int, error: Exception) -> Event:
-        retry: Retry | None = self._chart.retries.get(path)
-        problem = str(error) or type(error).__name__
-        data: dict[str, Any] = {'error': problem, 'kind': getattr(error, 'kind', type(error).__name__)}
-        if retry is None or attempt >= retry.attempts or not getattr(error, 'retryable', True):
+    def _failure(self, path: StatePath, since: int, attempt: int, error: BaseException) -> Event:
+        retry = self._chart.retries.get(path)
+        data: dict[str, Any] = {'error': said(error), 'kind': getattr(error, 'kind', type(error).__name__)}
+        if retry is None or attempt >= retry.attempts or not _may_help(error):
             return Event(name='failed', at=path, since=since, attempt=attempt, data=data)
-        delay = retry.after(attempt, seed=f'{info.seed}:{path}', asked=getattr(error, 'retry_after', None))
-        data['delay'] = round(delay, 3)
+        seed = f'{self._current()[0].seed}:{path}'
+        data['delay'] = round(retry.after(attempt, seed=seed, asked=getattr(error, 'retry_after', None)), 3)
         return Event(name='retry', at=path, since=since, attempt=attempt + 1, data=data)
 
-    def _activity(self, info: RunInfo, path: StatePath, since: int, attempt: int) -> Activity:
-        home = StatePath(path.rpartition('.')[0] or path)
+    def _stream(
+        self, info: RunInfo, path: StatePath, task: asyncio.Task[None]
+    ) -> Callable[[str, Kind], None]:
+        home = parent_of(path) or path
 
-        def stream(text: str, kind: Literal['text', 'reasoning', 'reset'] = 'text') -> None:
-            self._feed.publish(Delta(run=info.id, path=home, text=text, kind=kind))
+        def stream(text: str, kind: Kind = 'text') -> None:
+            if self._tasks.get(path) is task:  # It may be cancelled, and still talk.
+                self._host.feed.publish(Delta(run=info.id, path=home, text=text, kind=kind))
 
-        return Activity(
-            run=info, path=path, attempt=attempt, since=since, services=self._services, stream=stream
-        )
+        return stream
+
+
+def _may_help(error: BaseException) -> bool:
+    """Whether another attempt may: our own errors say so, and what nobody has foreseen may pass."""
+    unforeseen = isinstance(error, Exception) and not isinstance(
+        error, EngineError | MemoryError | ValueError
+    )
+    return bool(getattr(error, 'retryable', unforeseen))

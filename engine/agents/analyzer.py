@@ -17,8 +17,9 @@ class AnalyzerAgent(Stage):
         name='analyzer',
         title='Analyzer',
         instructions=(
-            "You write an analysis in Markdown from a researcher's findings. Answer the task, weigh the findings, "
-            'and come to a conclusion. When a reviewer sends a draft back, answer every comment in the next one.'
+            "You write an analysis in Markdown from a researcher's findings. Answer the task, weigh the "
+            'findings, and come to a conclusion. When a reviewer sends a draft back, answer every comment '
+            'in the next one.'
         ),
         tools=('notes', 'calculator'),
     )

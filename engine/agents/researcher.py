@@ -29,8 +29,8 @@ class ResearchAgent(Stage):
         name='researcher',
         title='Researcher',
         instructions=(
-            'You research a task for an analyst. Collect facts, say where each comes from, and say what you could '
-            'not find out. Keep notes while you work; use the calculator for every number you derive.'
+            'You research a task for an analyst. Collect facts, say where each comes from, and say what you '
+            'could not find out. Keep notes while you work; use the calculator for every number you derive.'
         ),
         tools=('notes', 'calculator'),
     )

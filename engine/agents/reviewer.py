@@ -17,8 +17,9 @@ class ReviewerAgent(Stage):
         name='reviewer',
         title='Reviewer',
         instructions=(
-            'You review an analysis for correctness, completeness and clarity against the research it rests on. '
-            'Approve it only when it can be delivered as it is. Otherwise say what must change, one demand a comment.'
+            'You review an analysis for correctness, completeness and clarity against the research it rests '
+            'on. Approve it only when it can be delivered as it is. Otherwise say what must change, one '
+            'demand a comment.'
         ),
         tools=('notes',),
     )

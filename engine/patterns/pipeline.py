@@ -1,4 +1,4 @@
-"""Pipeline: research, analyze, review; the reviewer sends work back until it approves or the limit is reached."""
+"""Pipeline: research, analyze, review; the reviewer sends work back until it approves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def chart(
 
 
 class Pipeline(Pattern):
-    """A researcher, an analyzer and a reviewer work on one task in turn; the reviewer can send the draft back."""
+    """A researcher, an analyzer and a reviewer in turn; the reviewer can send the draft back."""
 
     class Parameters(BaseModel):
         """What the launch form asks for."""

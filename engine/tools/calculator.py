@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -23,7 +24,8 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
-LARGEST_POWER = 64
+MOST_BITS = 2_048
+"""Of a whole number: larger ones take long, and nobody reads them."""
 
 
 @tool()
@@ -36,7 +38,7 @@ async def calculator(
         value = _value(ast.parse(expression, mode='eval').body)
     except (SyntaxError, ValueError, RecursionError):
         raise ToolError(f'not an arithmetic expression: {expression!r}') from None
-    except (ZeroDivisionError, OverflowError) as error:
+    except ArithmeticError as error:
         raise ToolError(str(error)) from None
     return f'{value:.12g}' if isinstance(value, float) else str(value)
 
@@ -49,7 +51,26 @@ def _value(node: ast.expr) -> Any:
             return OPERATORS[type(op)](_value(operand))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
             first, second = _value(left), _value(right)
-            if isinstance(op, ast.Pow) and abs(second) > LARGEST_POWER:
-                raise OverflowError(f'powers above {LARGEST_POWER} are not worked out')
-            return OPERATORS[type(op)](first, second)
+            whole = isinstance(first, int) and isinstance(second, int)
+            if (
+                whole
+                and isinstance(op, ast.Pow)
+                and abs(first) > 1
+                and first.bit_length() * second > MOST_BITS
+            ):
+                raise OverflowError(TOO_LARGE)
+            return _checked(OPERATORS[type(op)](first, second))
     raise ValueError(node)
+
+
+def _checked(value: Any) -> int | float:
+    if isinstance(value, complex):
+        raise ArithmeticError('the result is not a real number')
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise OverflowError(TOO_LARGE)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise OverflowError(TOO_LARGE)
+    return value  # type: ignore[no-any-return]
+
+
+TOO_LARGE = 'a number on the way is too large to be worked out'

@@ -1,0 +1,94 @@
+"""Archive: what can be read of runs, past and present, and what a person may note on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.audit import audit
+from engine.catalog import Catalog
+from engine.errors import UnknownStep
+from engine.journal import Journal
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Transition, View
+from engine.shape import draw
+from engine.view import Fold
+
+FOLD_IN_PLACE = 1_000
+"""Steps that are folded on the event loop; more go to a thread."""
+
+
+class Archive:
+    """Reads a journal. Runs no workflow."""
+
+    def __init__(self, journal: Journal, catalog: Catalog) -> None:
+        self.journal, self.catalog = journal, catalog
+
+    async def runs(self, query: RunQuery | None = None) -> RunPage:
+        """A page of the list of runs."""
+        return await self.journal.runs(query or RunQuery())
+
+    async def info(self, run: RunId) -> RunInfo:
+        """A run's summary. Raises `UnknownRun`."""
+        return await self.journal.info(run)
+
+    async def shape(self, run: RunId) -> Shape:
+        """A run's chart. Raises `UnknownRun`."""
+        return await self.journal.shape(run)
+
+    async def view(self, run: RunId, at: int | None = None) -> View:
+        """The run at step `at`, or now.
+
+        Raises:
+            UnknownRun, UnknownStep
+        """
+        return (await self.fold(run, at)).view
+
+    async def fold(self, run: RunId, at: int | None = None) -> Fold:
+        """A fold of the run up to step `at`, to go on from; from the nearest snapshot."""
+        info = await self.journal.info(run)
+        last = info.seq if at is None else at
+        if not 0 <= last <= info.seq:
+            raise UnknownStep(run, last, info.seq)
+        shape, snapshot = await self.journal.shape(run), await self.journal.snapshot(run, last)
+        fold = Fold.load(snapshot, shape) if snapshot else Fold(run, shape)
+        rest = await self.journal.transitions(run, after=fold.ledger.seq, until=last)
+        return (
+            fold.take_all(rest) if len(rest) < FOLD_IN_PLACE else await asyncio.to_thread(fold.take_all, rest)
+        )
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """Steps of a run, in order. Raises `UnknownRun`."""
+        return await self.journal.transitions(run, after=after, until=until, limit=limit)
+
+    async def audit(self, run: RunId) -> int:
+        """Re-fire the run's events through a fresh chart.
+
+        Returns:
+            The number of steps, all as recorded.
+
+        Raises:
+            Diverged, UnknownPattern, UnknownRun
+        """
+        info = await self.journal.info(run)
+        made = self.catalog.pattern(info.pattern)
+        transitions = await self.journal.transitions(run)
+        return await asyncio.to_thread(audit, run, made(made.parse(info.parameters)), transitions)
+
+    async def annotate(
+        self,
+        run: RunId,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] | None = None,
+        note: str | None = None,
+    ) -> RunInfo:
+        """Change what a person says of a run. Raises `UnknownRun`."""
+        return await self.journal.annotate(run, title=title, tags=tags, note=note)
+
+    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+        """The chart a run of the pattern would have; its defaults' where no parameters are given."""
+        made = self.catalog.pattern(pattern)
+        return draw(made(made.parse(parameters)) if parameters else made.sample())

@@ -1,0 +1,22 @@
+"""Paths of states: which is inside which, and which are active."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.records import StatePath
+
+
+def is_active(path: str, active: Sequence[StatePath]) -> bool:
+    """Whether the state at `path` is active, itself or through something inside it."""
+    return any(within(leaf, path) for leaf in active)
+
+
+def within(path: str, ancestor: str) -> bool:
+    """Whether `path` is `ancestor` or inside it; everything is inside the run ('')."""
+    return not ancestor or path == ancestor or path.startswith(f'{ancestor}.')
+
+
+def parent_of(path: str) -> StatePath:
+    """The state around the one at `path`; '' for an outermost one."""
+    return StatePath(path.rpartition('.')[0])

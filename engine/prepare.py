@@ -1,0 +1,112 @@
+"""Prepares runs: checks what is asked for, finds the chart, and restores what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.activity import Services
+from engine.chart import Chart
+from engine.check import check
+from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
+from engine.path import is_active
+from engine.pattern import Pattern, problems
+from engine.plain import plain
+from engine.records import CONTROL, Event, RunId, StatePath
+from engine.shape import START, walk
+from engine.state import RunState
+from engine.view import Fold, Ledger
+
+FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'cancel', 'edit'})
+"""Events of the engine's that a person may send; the others it sends itself."""
+MOST_CHARTS = 100
+
+
+class Charts:
+    """Charts by pattern, and by parameters where these shape the chart."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._charts: dict[object, Chart] = {}
+
+    def of(self, workflow: Pattern) -> Chart:
+        """The chart of a pattern with its parameters. Raises `PatternError`."""
+        fixed = not callable(workflow.states) and not callable(workflow.transitions)
+        key: object = type(workflow) if fixed else (type(workflow), workflow.parameters.model_dump_json())
+        if key not in self._charts:
+            if not fixed:
+                check(workflow)
+            self._check_tools(workflow)
+            while len(self._charts) >= MOST_CHARTS:
+                del self._charts[next(iter(self._charts))]
+            self._charts[key] = Chart(workflow)
+        return self._charts[key]
+
+    def _check_tools(self, workflow: Pattern) -> None:
+        for path, _, state in walk(workflow.chart_states()):
+            for name in state['agent'].tools if 'agent' in state else ():
+                if name not in self._services.tools:
+                    raise PatternError(workflow.name, f'there is no tool {name!r}', where=f'state {path!r}')
+
+
+def begun(workflow: Pattern) -> RunState:
+    """The data a run starts with. Raises `PatternError`."""
+    try:
+        return RunState(workflow, workflow.remember())
+    except ValidationError as error:
+        listed = '; '.join(f'{field}: {problem}' for field, problem in problems(error).items())
+        raise PatternError(workflow.name, f'it cannot start: {listed}', where='Memory') from None
+
+
+def restored(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
+    """The live data of a recorded run. Raises `EngineError` where its pattern has changed too much."""
+    unknown = [path for path in fold.ledger.active if path not in chart.states and path != START]
+    if unknown:
+        raise EngineError(f'pattern {workflow.name!r} has no state {unknown[0]!r} any more')
+    try:
+        return RunState.load(workflow, fold.document)
+    except ValidationError as error:
+        listed = '; '.join(f'{field}: {problem}' for field, problem in problems(error).items())
+        raise EngineError(f'the memory of pattern {workflow.name!r} has changed: {listed}') from None
+
+
+def simulated(services: Services, models: Mapping[str, str]) -> bool:
+    """Whether all models chosen for a run only play. Raises `InvalidInput` for one that is not there."""
+    unknown = {
+        f'models.{role}'
+        if role
+        else 'models': f'there is no model {name!r}; there are: {", ".join(services.models)}'
+        for role, name in models.items()
+        if name not in services.models
+    }
+    if unknown:
+        raise InvalidInput(unknown)
+    chosen = set(models.values()) | (set() if '' in models else {'scripted'} & set(services.models))
+    return all(services.models[name].simulated for name in chosen)
+
+
+def title_of(parameters: Mapping[str, Any], fallback: str) -> str:
+    """A line for lists: the longest text among the parameters."""
+    texts = (value for value in parameters.values() if isinstance(value, str))
+    words = max(texts, key=len, default='')[:1_000].split()
+    line = ' '.join(words)
+    return (line if len(line) <= 80 else f'{line[:79].rstrip()}…') or fallback
+
+
+def outside_event(run: RunId, ledger: Ledger, name: str, at: str, data: Mapping[str, Any] | None) -> Event:
+    """An event as somebody sends it.
+
+    Raises:
+        EventRefused: only the engine may send it, or it is addressed to a state that is not active.
+        InvalidInput: its data is not JSON.
+    """
+    if name in CONTROL - FROM_OUTSIDE or name in ('done', 'expired', 'always'):
+        raise EventRefused(run, name, 'only the engine sends it')
+    if at and not is_active(at, ledger.active):
+        raise EventRefused(run, name, f'{at!r} is not active')
+    try:
+        return Event(name=name, at=StatePath(at), data=plain(dict(data or {})))
+    except (ValueError, TypeError) as error:
+        raise InvalidInput({'data': f'it is not JSON: {error}'}) from None

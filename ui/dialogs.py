@@ -1,0 +1,66 @@
+"""Questions in a dialog: are you sure, and what a person says of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from nicegui import ui
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import RunInfo
+from ui.forms import Form
+from ui.parts import Text, attach
+from ui.theme import button
+
+
+class Said(BaseModel):
+    """What a person says of a run."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    title: str = Field(min_length=1, max_length=200, title='Title')
+    tags: list[str] = Field([], max_length=20, title='Tags', json_schema_extra={'inline': True})
+    note: str = Field('', max_length=10_000, title='Note', json_schema_extra={'multiline': True})
+
+
+@contextmanager
+def _dialog(title: str) -> Iterator[ui.dialog]:
+    with ui.dialog() as dialog, ui.element('div').classes('card dialog'):
+        heading = Text('h2', title)
+        attach(dialog, aria_labelledby=heading.html_id)
+        yield dialog
+
+
+async def ask(title: str, text: str, *, yes: str, no: str) -> bool:
+    """Whether the person is sure; the harmless answer has the focus."""
+    with _dialog(title) as dialog:
+        Text('p', text)
+        with ui.element('div').classes('dialog-actions'):
+            stay = button(no).on('click', lambda: dialog.submit(False))
+            attach(stay, autofocus='')
+            button(yes, kind='danger').on('click', lambda: dialog.submit(True))
+    sure = bool(await dialog)
+    dialog.delete()
+    return sure
+
+
+async def edit(info: RunInfo) -> Said | None:
+    """What is to be said of the run from now on, or None."""
+    with _dialog('Edit what is said of this run') as dialog:
+        form = Form(Said, on_change=lambda: None)
+        form.set({'title': info.title, 'tags': info.tags, 'note': info.note})
+
+        def save() -> None:
+            if (said := form.check()) is not None:
+                dialog.submit(said)
+            else:
+                form.go_to_problem()
+
+        with ui.element('div').classes('dialog-actions'):
+            button('Keep as it was').on('click', lambda: dialog.submit(None))
+            button('Save', kind='primary').on('click', save)
+    said = cast(Said | None, await dialog)
+    dialog.delete()
+    return said

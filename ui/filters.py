@@ -1,0 +1,150 @@
+"""Which runs a list shows: the filters as a record, in the address, and on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from engine import RunQuery, Status
+from ui.parts import Choice, Text, attach, label, line_input
+from ui.theme import WORDS, button
+
+UNENDED = 'unended'
+STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {status.value: words for status, words in WORDS.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a person asked for."""
+
+    text: str = ''
+    pattern: str = ''
+    status: str = ''
+    tag: str = ''
+    since: str = ''
+    """A day, as 2026-03-04; `until` is included."""
+    until: str = ''
+    page: int = 1
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> Filters:
+        """From an address; what makes no sense is left out."""
+        page = given.get('page', '')
+        return cls(
+            text=given.get('text', '')[:200],
+            pattern=given.get('pattern', ''),
+            status=given.get('status', '') if given.get('status', '') in STATUSES else '',
+            tag=given.get('tag', ''),
+            since=given.get('since', '') if _day(given.get('since', '')) else '',
+            until=given.get('until', '') if _day(given.get('until', '')) else '',
+            page=int(page) if page.isdecimal() and 0 < int(page) < 10**6 else 1,
+        )
+
+    @property
+    def narrowing(self) -> int:
+        """How many filters are set."""
+        return sum(map(bool, (self.text, self.pattern, self.status, self.tag, self.since, self.until)))
+
+    def address(self, path: str) -> str:
+        """The page at `path` with these filters."""
+        given = {
+            name: value for name, value in asdict(self).items() if value and (name, value) != ('page', 1)
+        }
+        return f'{path}?{urlencode(given)}' if given else path
+
+    def query(self, size: int) -> RunQuery:
+        """What the journal is asked, `size` runs a page."""
+        if self.status == UNENDED:
+            status = tuple(status for status in Status if not status.ended)
+        else:
+            status = (Status(self.status),) if self.status else ()
+        until = _day(self.until)
+        since = _day(self.since)
+        return RunQuery(
+            text=self.text.strip(),
+            pattern=self.pattern,
+            status=status,
+            tag=self.tag,
+            since=since.timestamp() if since else None,
+            until=(until + timedelta(days=1)).timestamp() if until else None,
+            offset=(self.page - 1) * size,
+            limit=size,
+        )
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, '%Y-%m-%d').astimezone()
+    except ValueError:
+        return None
+
+
+class FilterBar:
+    """The controls of the filters."""
+
+    def __init__(
+        self, filters: Filters, patterns: Mapping[str, str], *, on_change: Callable[[Filters], None]
+    ) -> None:
+        """Draw them; `patterns` maps names to titles, `on_change` gets the filters after each change."""
+        self._filters, self._on_change, self._setting = filters, on_change, False
+        with (
+            ui.element('div').classes('filters folded').props('role="search" aria-label="Runs"') as self._box
+        ):
+            with ui.element('div').classes('filter wide'):
+                self._text = line_input(filters.text, kind='search', placeholder='Search runs')
+                self._text.props('debounce=200')
+                label('Search runs', self._text, 'visually-hidden')
+            self._more = button('Filters', icon='tune', kind='more')
+            self._more.on('click', lambda: self._box.classes(toggle='folded'))
+            self._pattern = self._choice('Pattern', {'': 'Any pattern', **patterns}, filters.pattern)
+            self._status = self._choice('Status', STATUSES, filters.status)
+            self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
+            self._since = self._date('From', filters.since)
+            self._until = self._date('To', filters.until)
+        for field in (self._text, self._since, self._until):
+            field.on_value_change(lambda _: self._changed())
+
+    def _choice(self, name: str, options: Mapping[str, str], value: str) -> Choice:
+        with ui.element('div').classes('filter'):
+            choice = Choice(options, value=value, on_change=self._changed)
+            label(name, choice, 'visually-hidden')
+        return choice
+
+    def _date(self, name: str, value: str) -> ui.input:
+        with ui.element('div').classes('filter date'):
+            caption = Text('label', name, 'muted small')
+            field = line_input(value, kind='date', max='9999-12-31')
+            attach(caption, for_=field.html_id)
+        return field
+
+    def offer_tags(self, tags: Iterable[str]) -> None:
+        """Offer these tags, and those offered before."""
+        known = {*self._tag.offered, *tags} - {''}
+        self._tag.offer({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
+
+    def show(self, shown: bool) -> None:
+        """Show the filters, or hide them where there is nothing to filter."""
+        self._box.set_visibility(shown)
+
+    def clear(self) -> None:
+        """Show all runs."""
+        self._setting = True
+        for field in (self._text, self._pattern, self._status, self._tag, self._since, self._until):
+            field.set_value('')
+        self._setting = False
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._setting:
+            return
+        read = Filters.read({
+            'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
+            'tag': self._tag.value, 'since': self._since.value or '', 'until': self._until.value or '',
+        })  # fmt: skip
+        if read != replace(self._filters, page=1):
+            self._filters = read
+            self._on_change(read)

@@ -1,0 +1,211 @@
+"""The launch form at work: drafts, earlier inputs, the diagram beside it, and the start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from nicegui import app, ui
+from pydantic import BaseModel, Field
+
+from engine import EngineError, InvalidInput, Pattern, RunInfo, Shape
+from ui.diagram import INSTALL, available, svg
+from ui.door import Door
+from ui.elements import Diagram
+from ui.forms import Form
+from ui.parts import Text
+from ui.picker import Pick, picker
+from ui.samples import Starter, earlier, samples
+from ui.theme import button, notice
+from ui.words import ago
+
+SETTLE = 0.4
+"""Seconds without a change after which the diagram is drawn again and the draft is kept."""
+DRAFT_LIMIT = 60_000
+"""Characters of a draft that is kept."""
+RUN_KEYS = """(event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key !== "Enter" || event.repeat) return;
+    event.preventDefault();
+    emit();
+}"""
+
+
+class Options(BaseModel):
+    """What every run can be given."""
+
+    title: str = Field(
+        '',
+        max_length=200,
+        title='Title',
+        description='How lists call the run; made from the input when empty',
+    )
+    tags: list[str] = Field(
+        [], max_length=20, title='Tags', description='To find it by', json_schema_extra={'inline': True}
+    )
+    seed: int = Field(
+        0, ge=0, le=2**31 - 1, title='Seed', description='The same seed and input give the same simulated run'
+    )
+
+
+class Launcher:
+    """The form of one pattern with everything around it."""
+
+    def __init__(self, door: Door, made: type[Pattern]) -> None:
+        """Draw it; `load` fills in what has to be looked up."""
+        self._door, self._made = door, made
+        self._starter = Starter(door)
+        self._shape: Shape | None = None
+        self._ready = False
+        with ui.element('div').classes('launch') as page:
+            with ui.element('div').classes('card launch-form'):
+                self._picks = ui.element('div').classes('picks')
+                self._form = Form(made.Parameters, on_change=self._touch)
+                with ui.element('details').classes('fold'):
+                    Text('summary', 'Options')
+                    self._options = Form(Options, on_change=self._touch)
+                self._trouble = ui.element('div')
+                with ui.element('div').classes('launch-actions'):
+                    self._run = button('Run', icon='play_arrow', kind='primary big')
+                    self._run.on('click', self.start)
+                    Text('kbd', 'Ctrl')
+                    Text('kbd', 'Enter')
+                    ui.element('div').classes('grow')
+                    button('Start afresh', kind='quiet').on('click', self._reset)
+                self._say_model()
+            with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
+                with ui.element('div').classes('panel-head'):
+                    Text('h2', 'What will run', id='chart')
+                self._chart = ui.element('div').classes('launch-diagram')
+        page.on('keydown', self.start, js_handler=RUN_KEYS)
+        self._settle = ui.timer(SETTLE, self._settled, active=False, immediate=False)
+        self._diagram: Diagram | None = None
+
+    def _say_model(self) -> None:
+        with ui.element('p').classes('simulated'):
+            ui.icon('theaters').props('size="18px"')
+            Text('span', 'Simulated: the scripted model answers. No key, no network, free.')
+
+    async def load(self, again: RunInfo | None) -> None:
+        """Offer samples and earlier inputs, put the draft back, draw the diagram."""
+        drafts = app.storage.user.get('drafts', {})
+        if again is not None:
+            self._take(again.parameters, {'title': again.title, 'tags': again.tags, 'seed': again.seed})
+        elif draft := drafts.get(self._made.name):
+            self._form.fill(draft.get('form', {}))
+            self._options.fill(draft.get('options', {}))
+        self._form.focus()
+        await self._offer()
+        await self._draw()
+        self._ready = True
+
+    async def _offer(self) -> None:
+        now = self._door().clock.now()
+        ready = [
+            Pick(
+                title=sample.title,
+                note=sample.about,
+                chosen=partial(self._take, sample.parameters),
+            )
+            for sample in samples(self._made)
+        ]
+        before = [
+            Pick(
+                title=info.title,
+                note=ago(info.created, now),
+                chosen=partial(self._take, info.parameters),
+            )
+            for info in await earlier(self._door(), self._made.name)
+        ]
+        with self._picks:
+            if ready:
+                picker('Use a sample', 'auto_awesome', ready)
+            if before:
+                picker('Use an earlier input', 'history', before)
+        self._picks.set_visibility(bool(ready or before))
+
+    def _take(self, parameters: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> None:
+        self._form.set(parameters)
+        if options is not None:
+            self._options.set(options)
+        self._form.check()
+
+    def _reset(self) -> None:
+        self._form.set({})
+        self._options.set({})
+        self._form.focus()
+
+    def _touch(self) -> None:
+        if self._ready:
+            self._settle.deactivate()
+            self._settle.activate()
+
+    async def _settled(self) -> None:
+        self._settle.deactivate()
+        self._keep({'form': self._form.raw, 'options': self._options.raw})
+        await self._draw()
+
+    def _keep(self, draft: dict[str, Any] | None) -> None:
+        drafts = dict(app.storage.user.get('drafts', {}))
+        drafts.pop(self._made.name, None)
+        if draft is not None and len(json.dumps(draft)) <= DRAFT_LIMIT:
+            drafts[self._made.name] = draft
+        app.storage.user['drafts'] = drafts
+
+    async def _draw(self) -> None:
+        parsed, _ = self._form.parse()
+        try:
+            shape = self._door().draw(self._made.name, parsed.model_dump(mode='json') if parsed else None)
+        except EngineError:
+            return
+        if shape == self._shape or (parsed is None and self._shape is not None):
+            return
+        self._shape = shape
+        drawn = await svg(shape, folded=True)
+        if self._diagram is None:
+            with self._chart:
+                if drawn:
+                    self._diagram = Diagram(drawn, label=f'The states of {self._made.title}')
+                else:
+                    Text('p', INSTALL if not available() else 'The chart cannot be drawn.', 'empty')
+        elif drawn:
+            self._diagram.show(drawn)
+
+    async def start(self) -> None:
+        """Start the run, or show what is wrong."""
+        if self._starter.busy:
+            return
+        parameters, options = self._form.check(), self._options.check()
+        if parameters is None or options is None:
+            (self._form if parameters is None else self._options).go_to_problem()
+            return
+        self._trouble.clear()
+        self._busy(True)
+        chosen = Options.model_validate(options.model_dump())
+        try:
+            await self._starter.start(
+                self._made.name,
+                parameters.model_dump(mode='json'),
+                title=chosen.title,
+                tags=chosen.tags,
+                seed=chosen.seed,
+            )
+        except InvalidInput as error:
+            self._form.refuse(error.problems)
+            self._form.go_to_problem()
+        except EngineError as error:
+            with self._trouble, notice('fail', 'error'):
+                Text('p', f'The run did not start: {error}. Nothing that you typed is lost.')
+        else:
+            self._settle.deactivate()
+            self._keep(None)
+            return
+        self._busy(False)
+
+    def _busy(self, busy: bool) -> None:
+        self._run.classes(add='busy' if busy else '', remove='' if busy else 'busy')
+        if busy:
+            self._run.props('disabled')
+        else:
+            self._run.props(remove='disabled')

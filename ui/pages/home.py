@@ -1,0 +1,80 @@
+"""Home: the patterns, what waits for a person, and the runs."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from nicegui import ui
+
+from engine import EngineError
+from ui.cards import pattern_cards
+from ui.door import Door
+from ui.filters import Filters
+from ui.parts import Text, link
+from ui.runlist import RunList
+from ui.theme import frame, notice
+from ui.waiting import Waiting
+
+SIZE = 10
+"""Runs on a page of the list."""
+
+
+def register(door: Door) -> None:
+    """Serve the page."""
+
+    @ui.page('/')
+    async def home(request: Request) -> None:
+        with frame('Home', here='/'):
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Put a team of agents to work, and watch every step')
+                Text('p', 'Pick a pattern, run a sample: no key, no set-up, nothing to pay.', 'muted')
+            _faults(door)
+            await _stranded(door)
+            waiting = Waiting(door)
+            await waiting.load()
+            with ui.element('section').classes('section').props('aria-labelledby="patterns"'):
+                Text('h2', 'Patterns', id='patterns')
+                await pattern_cards(door)
+            with ui.element('section').classes('section').props('aria-labelledby="runs"'):
+                with ui.element('div').classes('section-head'):
+                    Text('h2', 'Recent runs', id='runs')
+                    ui.element('div').classes('grow')
+                    with link('/runs', 'small'):
+                        Text('span', 'All runs')
+                runs = RunList(door, Filters.read(request.query_params), path='/', size=SIZE)
+            await runs.load()
+
+
+def _faults(door: Door) -> None:
+    faults = door().catalog.faults
+    if not faults:
+        return
+    with notice('fail', 'error'):
+        one = len(faults) == 1
+        Text(
+            'p', f'{"A file" if one else f"{len(faults)} files"} could not be loaded; everything else works.'
+        )
+        with ui.element('ul').classes('details-list'):
+            for fault in faults:
+                with ui.element('li'):
+                    Text('code', f'{fault.path}:{fault.line}' if fault.line else fault.path)
+                    Text('span', fault.problem)
+
+
+async def _stranded(door: Door) -> None:
+    found = []
+    for run, reason in door().stranded.items():
+        try:
+            found.append((await door().info(run), reason))
+        except EngineError:
+            continue  # deleted since, or not readable just now: the list of runs says so
+    if not found:
+        return
+    with notice('fail', 'link_off'):
+        runs = 'A run' if len(found) == 1 else f'{len(found)} runs'
+        Text('p', f'{runs} could not go on after the restart; what was done is kept.')
+        with ui.element('ul').classes('details-list'):
+            for info, reason in found:
+                with ui.element('li'):
+                    with link(f'/runs/{info.id}'):
+                        Text('span', info.title or info.id)
+                    Text('span', reason)

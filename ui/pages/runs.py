@@ -1,0 +1,27 @@
+"""Runs: the whole list, page by page."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from nicegui import ui
+
+from ui.door import Door
+from ui.filters import Filters
+from ui.parts import Text
+from ui.runlist import RunList
+from ui.theme import frame
+
+SIZE = 25
+"""Runs on a page of the list."""
+
+
+def register(door: Door) -> None:
+    """Serve the page."""
+
+    @ui.page('/runs')
+    async def runs(request: Request) -> None:
+        with frame('Runs', here='/runs'):
+            with ui.element('section').classes('section').props('aria-labelledby="runs"'):
+                Text('h1', 'Runs', id='runs')
+                listed = RunList(door, Filters.read(request.query_params), path='/runs', size=SIZE)
+            await listed.load()

@@ -1,0 +1,89 @@
+"""Small parts of pages and forms: text in any tag, a link, a native choice, a labelled control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+from nicegui import ui
+from nicegui.element import Element
+from nicegui.elements.mixins.text_element import TextElement
+from nicegui.elements.mixins.value_element import ValueElement
+
+
+class Text(TextElement):
+    """Text in a tag of your choice: headings, paragraphs, options."""
+
+    def __init__(self, tag: str, text: str, classes: str = '', **attributes: str) -> None:
+        """Show `text`; attributes are given as Python names, `aria_label` for `aria-label`."""
+        super().__init__(tag=tag, text=text)
+        self.classes(classes)
+        attach(self, **attributes)
+
+    def show(self, text: str) -> None:
+        """Show another text, if it is another one."""
+        if self.text != text:
+            self.set_text(text)
+
+
+class Choice(ValueElement[str]):
+    """The browser's own select: works with every keyboard, screen reader and phone."""
+
+    VALUE_PROP = 'value'
+    LOOPBACK = None
+
+    def __init__(
+        self, options: Mapping[str, str], *, value: str, on_change: Callable[[], Any] | None = None
+    ) -> None:
+        """Offer `options`, a mapping of values to what is shown."""
+        super().__init__(tag='select', value=value, on_value_change=None)
+        self._props.pop('loopback')
+        self.classes('select')
+        self.offered: dict[str, str] = {}
+        self.offer(options)
+        self.on(
+            'change', lambda event: self.set_value(str(event.args)), js_handler='(e) => emit(e.target.value)'
+        )
+        if on_change:
+            self.on_value_change(lambda _: on_change())
+
+    def offer(self, options: Mapping[str, str]) -> Self:
+        """Offer other options; the value stays, and is offered too."""
+        wanted = dict(options)
+        if self.value not in wanted:
+            wanted[self.value] = self.value
+        if wanted != self.offered:
+            self.offered = wanted
+            self.clear()
+            with self:
+                for value, shown in wanted.items():
+                    attach(TextElement(tag='option', text=shown), value=value)
+            self.update()
+        return self
+
+
+def attach(element: Element, **attributes: str) -> None:
+    """Set HTML attributes to texts of any content, which `props()` would have to parse."""
+    for name, value in attributes.items():
+        element.props[name.rstrip('_').replace('_', '-')] = value
+
+
+@contextmanager
+def link(path: str, classes: str = '', **attributes: str) -> Iterator[Element]:
+    """A link to a page of ours, around what is drawn inside it."""
+    with ui.element('a').classes(classes) as element:
+        attach(element, href=path, **attributes)
+        yield element
+
+
+def label(text: str, control: Element, classes: str = 'label') -> Text:
+    """The visible label of a control; a click on it goes to the control."""
+    return Text('label', text, classes, for_=control.html_id)
+
+
+def line_input(text: str = '', *, kind: str = 'text', **attributes: str) -> ui.input:
+    """A field of one line, without a label of its own."""
+    field = ui.input(value=text).props(f'borderless dense hide-bottom-space type="{kind}"').classes('input')
+    attach(field, **attributes)
+    return field

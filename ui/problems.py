@@ -1,0 +1,53 @@
+"""What is wrong with a value, said in plain words at its field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+SENTENCES = {
+    'missing': 'Fill this in.',
+    'string_too_short': 'At least {min_length} characters are needed; here are {size}.',
+    'string_too_long': 'At most {max_length:,} characters are allowed; here are {size:,}.',
+    'greater_than_equal': 'Must be {ge} or more.',
+    'less_than_equal': 'Must be {le} or less.',
+    'greater_than': 'Must be more than {gt}.',
+    'less_than': 'Must be less than {lt}.',
+    'int_parsing': 'Must be a whole number.',
+    'int_parsing_size': 'Must be a smaller number.',
+    'int_from_float': 'Must be a whole number.',
+    'float_parsing': 'Must be a number.',
+    'finite_number': 'Must be a number.',
+    'too_short': 'At least {min_length} entries are needed; here are {actual_length}.',
+    'too_long': 'At most {max_length} entries are allowed; here are {actual_length}.',
+}
+"""By pydantic's type of error; its own message stands for all others."""
+CHOICES = ('enum', 'literal_error')
+
+
+def problems(error: ValidationError) -> dict[str, str]:
+    """What is wrong, per field; '' is the whole."""
+    found: dict[str, str] = {}
+    for item in error.errors(include_url=False):
+        place = item['loc']
+        problem = explain(str(item['type']), item.get('ctx', {}), item.get('input'), item['msg'])
+        if len(place) > 1:
+            entry = place[1] + 1 if isinstance(place[1], int) else place[1]
+            problem = f'Entry {entry}: {problem}'
+        found.setdefault(str(place[0]) if place else '', problem)
+    return found
+
+
+def explain(kind: str, bounds: Mapping[str, Any], given: Any, message: str) -> str:
+    """One problem as a sentence that says what would be right."""
+    size = len(given.strip()) if isinstance(given, str) else 0
+    if kind == 'string_too_short' and not size:
+        return f'Fill this in: at least {bounds["min_length"]} characters.'
+    if given == '' and kind in CHOICES:
+        return 'Choose one.'
+    if kind in SENTENCES:
+        return SENTENCES[kind].format(**{**bounds, 'size': size})
+    said = message.removeprefix('Value error, ')
+    return f'{said[:1].upper()}{said[1:]}{"" if said.endswith((".", "!", "?")) else "."}'

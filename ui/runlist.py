@@ -1,0 +1,152 @@
+"""The list of runs with its filters, page by page; it follows what happens without being drawn anew."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from nicegui import background_tasks, ui
+
+from engine import EngineError, RunId, RunPage, RunQuery
+from ui.door import Door
+from ui.filters import FilterBar, Filters
+from ui.parts import Text
+from ui.runmenu import RunMenu
+from ui.runrow import RunRow
+from ui.theme import button, empty, notice
+
+EVERY = 1.0
+"""Seconds between two looks at the journal."""
+PATIENCE = 1.0
+"""Seconds that a page waits for its runs before it is delivered without them."""
+TAGS_FROM = 200
+"""The newest runs, whose tags are offered."""
+
+
+class RunList:
+    """Runs on a page at `path`, which holds the filters in its address."""
+
+    def __init__(self, door: Door, filters: Filters, *, path: str, size: int) -> None:
+        """Draw the list, still empty: `load` fills it."""
+        self._door, self._path, self._size = door, path, size
+        self.filters = filters
+        self._rows: dict[RunId, RunRow] = {}
+        self._shown: RunPage | None = None
+        self._titles = {name: made.title for name, made in door().catalog.patterns.items()}
+        self._looking = asyncio.Lock()
+        self._menu = RunMenu(door, on_done=self.look)
+        self._bar = FilterBar(filters, self._titles, on_change=self._filter)
+        self._trouble = ui.element('div')
+        self._said = ''
+        self._told = Text('p', 'Loading runs …', 'visually-hidden', role='status')
+        with ui.element('div').classes('card runs') as self._card:
+            with ui.element('div').classes('skeletons').props('aria-hidden="true"') as self._skeleton:
+                for _ in range(3):
+                    ui.element('div').classes('skeleton')
+            self._list = ui.element('ul').classes('run-list')
+            self._none = ui.element('div')
+        with ui.element('nav').classes('pager').props('aria-label="Pages of runs"') as self._pager:
+            self._newer = button('Newer', icon='chevron_left', kind='quiet')
+            self._newer.on('click', lambda: self._turn(-1))
+            self._range = Text('span', '', 'muted num')
+            self._older = button('Older', icon='chevron_right', kind='quiet trailing')
+            self._older.on('click', lambda: self._turn(1))
+        self._pager.set_visibility(False)
+
+    async def load(self) -> None:
+        """Fill the list, and keep it up to date from now on; returns at the latest after `PATIENCE`."""
+        task = background_tasks.create(self._begin(), name='list runs')
+        await asyncio.wait({task}, timeout=PATIENCE)
+
+    async def _begin(self) -> None:
+        await self.look()
+        with self._card:
+            ui.timer(EVERY, self.look, immediate=False)
+
+    async def look(self) -> None:
+        """Ask the journal once more."""
+        if self._looking.locked():
+            return
+        async with self._looking:
+            asked = self.filters
+            try:
+                page = await self._door().runs(asked.query(self._size))
+                if self._shown is None:
+                    newest = await self._door().runs(RunQuery(limit=TAGS_FROM))
+                    self._bar.offer_tags(tag for run in newest.runs for tag in run.tags)
+            except EngineError as error:
+                self._complain(str(error))
+                return
+        self._complain('')
+        if asked is not self.filters:
+            await self.look()
+        elif not page.runs and page.total and asked.page > 1:  # runs were deleted, or the address is old
+            with self._card:
+                self._filter(replace(asked, page=-(-page.total // self._size)))
+        else:
+            self._show(page)
+
+    def _show(self, page: RunPage) -> None:
+        now = self._door().clock.now()
+        self._skeleton.set_visibility(False)
+        for run in self._rows.keys() - {info.id for info in page.runs}:
+            self._rows.pop(run).element.delete()
+        with self._list:
+            for place, info in enumerate(page.runs):
+                row = self._rows.get(info.id)
+                if row is None:
+                    title = self._titles.get(info.pattern, info.pattern)
+                    row = self._rows[info.id] = RunRow(info, title, now, on_menu=self._menu.open)
+                    row.element.move(target_index=place)
+                else:
+                    row.show(info, now)
+        if self._shown is None or (self._shown.total, bool(self._shown.runs)) != (
+            page.total,
+            bool(page.runs),
+        ):
+            self._say_none(page)
+        self._bar.offer_tags(tag for info in page.runs for tag in info.tags)
+        self._say_range(page)
+        self._shown = page
+
+    def _say_none(self, page: RunPage) -> None:
+        self._none.clear()
+        self._bar.show(bool(page.total or self.filters.narrowing))
+        if page.runs:
+            return
+        with self._none:
+            if self.filters.narrowing:
+                empty('search_off', 'No run matches.')
+                with ui.element('div').classes('empty-action'):
+                    button('Clear filters').on('click', self._bar.clear)
+            else:
+                empty('play_circle', 'No runs yet. Run a sample: it takes one click and costs nothing.')
+
+    def _say_range(self, page: RunPage) -> None:
+        first = (self.filters.page - 1) * self._size
+        self._pager.set_visibility(page.total > self._size)
+        self._range.show(f'{first + 1}–{first + len(page.runs)} of {page.total:,}')
+        self._told.show(f'{page.total:,} {"run" if page.total == 1 else "runs"}')
+        for turn, possible in ((self._newer, first > 0), (self._older, first + len(page.runs) < page.total)):
+            turn.props(remove='disabled') if possible else turn.props('disabled')
+
+    def _complain(self, problem: str) -> None:
+        if problem == self._said:
+            return
+        self._said = problem
+        self._trouble.clear()
+        if problem:
+            self._skeleton.set_visibility(False)
+            with self._trouble, notice('fail', 'error'):
+                Text(
+                    'p',
+                    f'The list of runs cannot be read just now: {problem}. It is tried again every second.',
+                )
+
+    def _filter(self, filters: Filters) -> None:
+        self.filters = filters
+        ui.navigate.history.replace(filters.address(self._path))
+        background_tasks.create(self.look(), name='list runs')
+
+    def _turn(self, by: int) -> None:
+        self._filter(replace(self.filters, page=max(1, self.filters.page + by)))

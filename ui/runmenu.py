@@ -1,0 +1,97 @@
+"""What can be done with a run in a list: use its input again, edit what is said of it, cancel, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from engine import EngineError, RunInfo
+from ui.dialogs import ask, edit
+from ui.door import Door
+from ui.parts import Text, attach, link
+from ui.runrow import RunRow
+
+
+class RunMenu:
+    """The menu of the rows of one list, made when it is opened."""
+
+    def __init__(self, door: Door, *, on_done: Callable[[], Awaitable[None]]) -> None:
+        """`on_done` is awaited after each change."""
+        self._door, self._on_done = door, on_done
+        self._place = ui.element('div')
+        self._open: ui.menu | None = None
+
+    def open(self, row: RunRow) -> None:
+        """Open the menu at the row's button."""
+        if self._open is not None:
+            return
+        info = row.info
+        with row.menu_button, ui.menu().props('auto-close no-refocus=false').classes('menu') as menu:
+            self._open = menu
+            menu.on('hide', lambda: self._closed(menu))
+            with ui.element('div').classes('menu-items').props('role="menu"'):
+                if info.pattern in self._door().catalog.patterns:
+                    with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
+                        _face('replay', 'Use its input again')
+                _item('edit', 'Edit title, tags and note', lambda: self._edit(info))
+                if not info.status.ended:
+                    _item('stop_circle', 'Cancel the run', lambda: self._cancel(info), 'danger')
+                if info.status.ended or info.id in self._door().stranded:
+                    _item('delete', 'Delete the run', lambda: self._delete(info), 'danger')
+        menu.open()
+
+    def _closed(self, menu: ui.menu) -> None:
+        if self._open is menu:
+            self._open = None
+        menu.delete()
+
+    async def _edit(self, info: RunInfo) -> None:
+        with self._place:
+            said = await edit(info)
+        if said is not None:
+            await self._do(
+                self._door().annotate(info.id, title=said.title or info.title, tags=said.tags, note=said.note)
+            )
+
+    async def _cancel(self, info: RunInfo) -> None:
+        with self._place:
+            sure = await ask(
+                'Cancel this run?',
+                f'“{info.title}” stops for good; what it has done so far stays readable.',
+                yes='Cancel the run',
+                no='Let it run',
+            )
+        if sure:
+            await self._do(self._door().cancel(info.id))
+
+    async def _delete(self, info: RunInfo) -> None:
+        with self._place:
+            sure = await ask(
+                'Delete this run?',
+                f'“{info.title}” and its whole history are deleted. This cannot be undone.',
+                yes='Delete the run',
+                no='Keep it',
+            )
+        if sure:
+            await self._do(self._door().delete(info.id))
+
+    async def _do(self, work: Awaitable[object]) -> None:
+        with self._place:
+            try:
+                await work
+            except EngineError as error:
+                ui.notify(f'That did not work: {error}', type='negative', timeout=8_000, close_button='Close')
+        await self._on_done()
+
+
+def _item(icon: str, text: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
+    with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:
+        attach(element, role='menuitem')
+        _face(icon, text)
+    element.on('click', action)
+
+
+def _face(icon: str, text: str) -> None:
+    ui.icon(icon)
+    Text('span', text)

@@ -18,7 +18,7 @@ from engine.errors import JournalConflict, JournalError
 from engine.records import Change, Event, RunId, RunInfo, Shape, StatePath, Transition
 from storage import Settings, SqlJournal, open_journal
 from storage.database import prepare
-from storage.fairness import Turns
+from storage.fairness import PERIOD, TURN, Turns
 from storage.writer import Job, Work, Writer
 
 pytestmark = pytest.mark.anyio
@@ -159,6 +159,28 @@ async def test_the_loop_goes_on_while_the_writer_is_stuck(writer: Writer) -> Non
     assert not held.done()
     gate.opened.set()
     await held
+
+
+async def test_the_loop_stands_still_only_while_nobody_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    stood: list[float] = []
+    monkeypatch.setattr('storage.fairness.time.sleep', stood.append)
+    loop, turns = asyncio.get_running_loop(), Turns()
+
+    async def timers_pass() -> None:
+        future = loop.create_future()
+        loop.call_later(5 * PERIOD, future.set_result, None)
+        await future
+
+    stuck: asyncio.Future[int] = loop.create_future()
+    waiting = asyncio.create_task(turns.wait(stuck))
+    await timers_pass()
+    assert stood and set(stood) == {TURN}
+    stuck.set_result(3)
+    assert await waiting == 3
+    await timers_pass()
+    before = len(stood)
+    await timers_pass()
+    assert len(stood) == before
 
 
 async def test_a_saturated_loop_does_not_starve_the_writer(writer: Writer) -> None:

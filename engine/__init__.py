@@ -51,6 +51,7 @@ from engine.records import (
     Usage,
     View,
 )
+from engine.scenario import Sample, scenarios
 from engine.stage import Stage, stage
 from engine.tool import Tool, ToolContext, tool
 from engine.view import Fold, fold
@@ -59,6 +60,8 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # run workflows
     'Conductor',
     'Catalog',
+    'Sample',
+    'scenarios',
     'Fault',
     'Clock',
     'RealClock',

@@ -22,8 +22,8 @@ def build(open_conductor: Open) -> None:
     """Register everything that is served.
 
     Args:
-        open_conductor: opens the journal and makes the conductor; called once, on the server's event loop. Every
-            unfinished run whose owner is gone then goes on.
+        open_conductor: opens the journal and makes the conductor; called once, on the server's event loop.
+            Every unfinished run whose owner is gone then goes on.
     """
     door = Door()
 

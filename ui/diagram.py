@@ -11,9 +11,30 @@ from typing import Any
 
 import graphviz
 
-from engine import Edge, Shape, StateShape, Status, View
+from engine import Edge, Shape, StateShape, Status, Transition, View
 
 INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
+
+GRAPH = {
+    'rankdir': 'TB',
+    'compound': 'true',
+    'newrank': 'true',
+    'nodesep': '0.28',
+    'ranksep': '0.38',
+    'margin': '0.02',
+    'bgcolor': 'transparent',
+    'fontname': 'Helvetica',
+    'fontsize': '12',
+}
+NODE = {
+    'shape': 'box',
+    'style': 'rounded',
+    'fontname': 'Helvetica',
+    'fontsize': '12',
+    'height': '0.34',
+    'margin': '0.13,0.05',
+}
+EDGE = {'fontname': 'Helvetica', 'fontsize': '10', 'arrowsize': '0.65'}
 
 
 def available() -> bool:
@@ -22,7 +43,7 @@ def available() -> bool:
 
 
 async def svg(shape: Shape, *, folded: bool) -> str:
-    """The chart as SVG, or '' where `dot` is missing. With `folded`, an agent is one node, without its inner states."""
+    """The chart as SVG, or '' where `dot` is missing. With `folded`, an agent is one node."""
     return await asyncio.to_thread(_svg, shape, folded) if available() else ''
 
 
@@ -34,7 +55,7 @@ def dot(shape: Shape, *, folded: bool) -> str:
 
 @lru_cache(maxsize=256)
 def _svg(shape: Shape, folded: bool) -> str:
-    text = graphviz.Source(dot(shape, folded=folded)).pipe(format='svg', encoding='utf-8')
+    text = str(graphviz.Source(dot(shape, folded=folded)).pipe(format='svg', encoding='utf-8'))
     return text[text.index('<svg') :]
 
 
@@ -52,17 +73,7 @@ class _Drawing:
             owner = self.hidden.get(state.parent, state.parent)
             if self.folded and self._is_agent(owner):
                 self.hidden[state.path] = owner
-        graph = graphviz.Digraph(
-            graph_attr={
-                'rankdir': 'TB', 'compound': 'true', 'nodesep': '0.28', 'ranksep': '0.38', 'bgcolor': 'transparent',
-                'fontname': 'Helvetica', 'fontsize': '12', 'margin': '0.02', 'newrank': 'true',
-            },
-            node_attr={
-                'shape': 'box', 'style': 'rounded', 'fontname': 'Helvetica', 'fontsize': '12', 'height': '0.34',
-                'margin': '0.13,0.05',
-            },
-            edge_attr={'fontname': 'Helvetica', 'fontsize': '10', 'arrowsize': '0.65'},
-        )  # fmt: skip
+        graph = graphviz.Digraph(graph_attr=GRAPH, node_attr=NODE, edge_attr=EDGE)
         graph.node(
             '[*]',
             label='',
@@ -90,11 +101,11 @@ class _Drawing:
             if not children:
                 peripheries = '2' if state.kind == 'final' else '1'
                 graph.node(
-                    _quote(state.path), label=_label(state), id=f's:{state.path}', peripheries=peripheries,
+                    state.path, label=_label(state), id=f's:{state.path}', peripheries=peripheries,
                     _attributes={'class': classes},
                 )  # fmt: skip
                 continue
-            with graph.subgraph(name=f'cluster_{_quote(state.path)}') as cluster:
+            with graph.subgraph(name=f'cluster_{state.path}') as cluster:
                 cluster.attr(
                     label=_label(state), id=f's:{state.path}', style='rounded', margin='9', labeljust='l',
                     _attributes={'class': classes},
@@ -104,12 +115,16 @@ class _Drawing:
                     self._flatten(cluster, state.path)
 
     def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
-        """Put an agent's working states in one row and its ends in the next: charts of agents grow in one column."""
-        for final in (False, True):
-            row = [state.path for state in self.inside[path] if (state.kind == 'final') is final]
+        """An agent's work in one row, where it waits or ends in the next: charts grow in one column."""
+        for resting in (False, True):
+            row = [
+                state.path
+                for state in self.inside[path]
+                if (state.kind == 'final' or bool(state.waits)) is resting
+            ]
             with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
                 for node in row:
-                    rank.node(_quote(node))
+                    rank.node(node)
 
     def _edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
         """Edges that are drawn, each once, with what their labels say."""
@@ -132,17 +147,20 @@ class _Drawing:
         source, dest = edge
         options = {'id': f'e:{source}>{dest}'}
         if self._drawn_as_cluster(source):
-            options['ltail'] = f'cluster_{_quote(source)}'
+            options['ltail'] = f'cluster_{source}'
         if self._drawn_as_cluster(dest):
-            options['lhead'] = f'cluster_{_quote(dest)}'
+            options['lhead'] = f'cluster_{dest}'
         if failing or dest.endswith('.failed'):
             options |= {'style': 'dashed', 'weight': '0'}
         elif dest.endswith('.done') or source.count('.') == dest.count('.') == 0:
             options['weight'] = '20'  # the usual way runs straight down
         graph.edge(
-            _quote(self._anchor(source, out=True)), _quote(self._anchor(dest, out=False)),
-            label=f' {label}' if label else '', _attributes={'class': 'edge failing' if failing else 'edge'}, **options,
-        )  # fmt: skip
+            self._anchor(source, out=True),
+            self._anchor(dest, out=False),
+            label=f' {label}' if label else '',
+            _attributes={'class': 'edge failing' if failing else 'edge'},
+            **options,
+        )
 
     def _drawn_as_cluster(self, path: str) -> bool:
         return any(child.path not in self.hidden for child in self.inside.get(path, ()))
@@ -154,11 +172,6 @@ class _Drawing:
             finals = [state.path for state in inner if state.kind == 'final' and state.outcome == 'done']
             path = finals[0] if out and finals else inner[0].path
         return path
-
-
-def _quote(path: str) -> str:
-    # Graphviz reads a colon as the port of a node; paths have none, and dots are safe inside quotes.
-    return path
 
 
 def _label(state: StateShape) -> str:
@@ -174,19 +187,21 @@ def _edge_label(trigger: str, conditions: Iterable[str], unless: Iterable[str]) 
 
 
 def lit(
-    view: View, *, taken: Iterable[Edge] = (), seen: Iterable[str] = (), walked: Iterable[str] = ()
+    view: View, step: Transition | None, *, seen: Iterable[str] = (), walked: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """What is lit at a step: classes for states and edges, as the browser's component takes them."""
+    """What is lit after `step`: classes for states and edges, as the browser's component takes them."""
     leaves = list(view.active)
-    inside = [path for path in view.entered if path not in leaves]
-    ended_badly = view.status in (Status.FAILED, Status.CANCELLED) and not leaves
+    # A run that was stopped has no active state: show the ones in which it was.
+    left = step.left if step and not leaves else ()
+    stopped = [path for path in left if not any(other.startswith(f'{path}.') for other in left)]
     return {
         'active': leaves,
-        'inside': inside,
+        'inside': [path for path in view.entered if path not in leaves],
         'seen': list(seen),
         'waiting': leaves if view.waiting else [],
-        'broken': list(seen)[-1:] if ended_badly else [],
-        'taken': [edge_id(edge) for edge in taken],
+        'broken': stopped if view.status is Status.FAILED else [],
+        'halted': stopped if view.status is Status.CANCELLED else [],
+        'taken': [edge_id(edge) for edge in step.edges] if step else [],
         'walked': list(walked),
     }
 

@@ -26,7 +26,8 @@ class Said(BaseModel):
 
 
 @contextmanager
-def _dialog(title: str) -> Iterator[ui.dialog]:
+def framed(title: str) -> Iterator[ui.dialog]:
+    """A dialog with its title."""
     with ui.dialog() as dialog, ui.element('div').classes('card dialog'):
         heading = Text('h2', title)
         attach(dialog, aria_labelledby=heading.html_id)
@@ -35,7 +36,7 @@ def _dialog(title: str) -> Iterator[ui.dialog]:
 
 async def ask(title: str, text: str, *, yes: str, no: str) -> bool:
     """Whether the person is sure; the harmless answer has the focus."""
-    with _dialog(title) as dialog:
+    with framed(title) as dialog:
         Text('p', text)
         with ui.element('div').classes('dialog-actions'):
             stay = button(no).on('click', lambda: dialog.submit(False))
@@ -48,7 +49,7 @@ async def ask(title: str, text: str, *, yes: str, no: str) -> bool:
 
 async def edit(info: RunInfo) -> Said | None:
     """What is to be said of the run from now on, or None."""
-    with _dialog('Edit what is said of this run') as dialog:
+    with framed('Edit what is said of this run') as dialog:
         form = Form(Said, on_change=lambda: None)
         form.set({'title': info.title, 'tags': info.tags, 'note': info.note})
 

@@ -14,8 +14,8 @@ from ui.theme import ASSETS
 class Diagram(Element, component=ASSETS / 'diagram.js'):
     """A chart's SVG, lit by class."""
 
-    def __init__(self, svg: str, *, label: str, on_pick: Callable[[str], None] | None = None) -> None:
-        """Show `svg`; `label` is its name for those who cannot see it, `on_pick` gets the state that was clicked."""
+    def __init__(self, svg: str, *, label: str, on_pick: Callable[[str], Any] | None = None) -> None:
+        """Show `svg`; `label` names it for who cannot see it, `on_pick` gets the state that was clicked."""
         super().__init__()
         self._props |= {'svg': svg, 'label': label, 'lit': {}, 'pickable': on_pick is not None}
         if on_pick:

@@ -19,7 +19,7 @@ class News:
 
     steps: list[Transition] = field(default_factory=list)
     text: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """Per agent's path: kinds and pieces, in order, neighbours of one kind joined; kind `reset` takes back."""
+    """Per agent's path: kinds and pieces in order, neighbours of a kind joined; `reset` takes back."""
     trouble: str | None = None
 
 
@@ -33,8 +33,8 @@ class Follower:
         self.times: list[float] = []
         """The time of each step; step n is at n - 1."""
         self.marks: list[Mark] = []
-        self.seen: dict[str, int] = {}
-        """Each state that was entered, and the step that did it first."""
+        self.visits: dict[str, list[int]] = {}
+        """Each state that was entered, and the steps that did it."""
         self.walked: dict[str, int] = {}
         """Each edge that was taken, and the step that did it first."""
         self.last: Transition | None = None
@@ -72,21 +72,12 @@ class Follower:
         self._news = News()
         return news
 
-    def seen_at(self, step: int) -> list[str]:
-        """The states that had been entered by that step, in order."""
-        return [path for path, first in self.seen.items() if first <= step]
-
-    def walked_at(self, step: int) -> list[str]:
-        """The edges that had been taken by that step."""
-        return [edge for edge, first in self.walked.items() if first <= step]
-
     def _take(self, step: Transition) -> None:
-        outermost = {path for path in self.seen if '.' not in path}
-        mark = mark_of(step, outermost)
+        mark = mark_of(step, self.visits)
         if mark:
             self.marks.append(mark)
         for path in step.entered:
-            self.seen.setdefault(path, step.seq)
+            self.visits.setdefault(path, []).append(step.seq)
         for edge in step.edges:
             self.walked.setdefault(f'{edge.source}>{edge.dest or edge.source}', step.seq)
         self.times.append(step.time)

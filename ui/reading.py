@@ -1,4 +1,4 @@
-"""Reads views and transitions for people: blocks of a conversation, marks on the slider, sentences about a step."""
+"""Reads views and transitions for people: blocks of a conversation, marks, sentences about a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from engine import Change, EdgeShape, Guard, Shape, StatePath, Transition
 Block = dict[str, Any]
 """What `Conversation` shows: kind, title, note, text, and for tools arguments and ok."""
 
-HUMAN = frozenset({'pause', 'resume', 'step', 'cancel', 'edit', 'approve', 'deny'})
+HUMAN = {
+    'pause': 'paused the run',
+    'resume': 'let the run go on',
+    'step': 'let the run take one step',
+    'cancel': 'cancelled the run',
+    'edit': 'changed the memory',
+    'approve': 'allowed the tools',
+    'deny': 'did not allow the tools',
+}
+"""What a person did, by the event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +34,11 @@ class Mark:
 
 
 def agent_blocks(agent: Mapping[str, Any]) -> list[Block]:
-    """An agent's conversation (the dump of an `AgentState`) as blocks; a tool's call and its result are one."""
-    results = {
-        part['id']: part
-        for message in agent.get('messages', ())
-        for part in message['parts']
-        if part['kind'] == 'result'
-    }
+    """An agent's conversation (the dump of an `AgentState`); a tool's call and its result are one block."""
+    messages = agent.get('messages', ())
+    results = {part['id']: part for said in messages for part in said['parts'] if part['kind'] == 'result'}
     blocks: list[Block] = []
-    for message in agent.get('messages', ()):
+    for message in messages:
         for part in message['parts']:
             block = _block(message['role'], part, results)
             if block:
@@ -44,13 +49,13 @@ def agent_blocks(agent: Mapping[str, Any]) -> list[Block]:
 def _block(role: str, part: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]) -> Block | None:
     match part['kind'], role:
         case 'text', 'system':
-            return {'kind': 'task', 'title': 'Instructions', 'text': part['text'], 'fold': True}
+            return {'kind': 'task', 'title': 'Instructions', 'text': part['text']}
         case 'text', 'user':
-            return {'kind': 'task', 'title': 'Task', 'text': part['text'], 'fold': True}
+            return {'kind': 'task', 'title': 'Task', 'text': part['text']}
         case 'text', _:
             return {'kind': 'text', 'text': readable(part['text'])}
         case 'reasoning', _:
-            return {'kind': 'reasoning', 'text': part['text'], 'fold': True}
+            return {'kind': 'reasoning', 'title': 'Thinking', 'text': part['text']}
         case 'call', _:
             result = results.get(part['id'])
             return {
@@ -93,7 +98,7 @@ def _plain(value: Any) -> str:
 
 
 def entry(transition: Transition, shape: Shape) -> Block | None:
-    """What a step adds to the transcript: an agent's words, a person's, or a mishap; None for anything else."""
+    """What a step adds to the transcript: words of an agent, of a person, a mishap; or None."""
     event = transition.event
     home = StatePath(event.at.rpartition('.')[0])
     if event.name == 'done' and 'message' in event.data:
@@ -102,12 +107,12 @@ def entry(transition: Transition, shape: Shape) -> Block | None:
         calls = [part['name'] for part in event.data['message']['parts'] if part['kind'] == 'call']
         text = readable(''.join(texts)) if texts else f'uses {", ".join(calls)}'
         note = f'{event.data.get("model", "")} · step {transition.seq}'
-        kind = 'text' if texts else 'mark'
+        kind = 'text' if texts else 'event'
         return {'kind': kind, 'title': speaker(state.role if state else home), 'note': note, 'text': text}
-    mark = mark_of(transition, frozenset())
+    mark = mark_of(transition, {})
     if mark is None or mark.kind == 'revision':
         return None
-    kind = 'human' if mark.kind == 'human' else 'mark'
+    kind = 'human' if mark.kind == 'human' else 'event'
     return {
         'kind': kind,
         'title': 'You' if kind == 'human' else '',
@@ -121,8 +126,8 @@ def speaker(role: str) -> str:
     return role.replace('_', ' ').replace('-', ' ').capitalize()
 
 
-def mark_of(transition: Transition, visited: frozenset[str] | set[str]) -> Mark | None:
-    """The mark a step deserves; `visited` are the outermost states entered before it."""
+def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
+    """The mark a step deserves; `visits` are the states entered before it, with the steps that did."""
     event, seq = transition.event, transition.seq
     if event.name in ('failed', 'expired', 'abort') and not transition.raised:
         return Mark(seq=seq, kind='error', text=str(event.data.get('error') or f'{event.at} {event.name}'))
@@ -131,8 +136,11 @@ def mark_of(transition: Transition, visited: frozenset[str] | set[str]) -> Mark 
         return Mark(seq=seq, kind='error', text=text)
     if event.name in HUMAN:
         reason = event.data.get('reason')
-        return Mark(seq=seq, kind='human', text=f'{event.name}{f": {reason}" if reason else ""}')
-    back = [path for path in transition.entered if '.' not in path and path in visited]
+        return Mark(seq=seq, kind='human', text=f'{HUMAN[event.name]}{f": {reason}" if reason else ""}')
+    # Going back is entering a state that was first entered before the one that is left.
+    first = {path: steps[0] for path, steps in visits.items() if '.' not in path}
+    left = min((first.get(path, seq) for path in transition.left if '.' not in path), default=0)
+    back = [path for path in transition.entered if '.' not in path and first.get(path, seq) < left]
     if back:
         return Mark(seq=seq, kind='revision', text=f'back to {back[0]}')
     output = event.data.get('output')
@@ -144,8 +152,12 @@ def mark_of(transition: Transition, visited: frozenset[str] | set[str]) -> Mark 
 def headline(transition: Transition) -> str:
     """A step in a few words."""
     event = transition.event
-    where = event.at.replace('.', ' › ').replace('_', ' ')
-    return f'{event.name} · {where}' if where else event.name
+    return f'{event.name} · {place(event.at)}' if event.at else event.name
+
+
+def place(path: str) -> str:
+    """A state's path for people."""
+    return path.replace('.', ' › ').replace('_', ' ')  # noqa: RUF001  (the sign that stands between steps of a path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,9 +212,9 @@ def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[W
 def lookup(document: Any, path: str) -> Any:
     """The value at a JSON pointer, or None where there is none."""
     for part in path.split('/')[1:]:
-        part = part.replace('~1', '/').replace('~0', '~')
+        key = part.replace('~1', '/').replace('~0', '~')
         try:
-            document = document[int(part)] if isinstance(document, list) else document[part]
+            document = document[int(key)] if isinstance(document, list) else document[key]
         except (KeyError, IndexError, ValueError, TypeError):
             return None
     return document

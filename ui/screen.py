@@ -7,15 +7,17 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import Conductor, EngineError, Fold, RunInfo, Shape, Transition, View
-from ui import diagram, theme
-from ui.elements import Diagram, narration
+from engine import Conductor, Fold, RunInfo, Shape, Transition, View
+from ui import theme
+from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
 from ui.panes.agents import AgentPanes
-from ui.panes.dialogs import Dialogs, say
+from ui.panes.chart import ChartPane
+from ui.panes.dialogs import Dialogs, told
 from ui.panes.header import Header
 from ui.panes.inspector import Inspector
 from ui.panes.player import Player
+from ui.panes.tabs import Tabs
 from ui.panes.transcript import Transcript
 from ui.reading import befores, headline
 
@@ -31,37 +33,26 @@ class Screen:
         self.follower = Follower(conductor, info.id, shape)
         self._at: int | None = None
         self._view: View | None = None
+        self._step: Transition | None = None
         self._wanted: list[int | None] = []
         self._seeking = False
-        self._folded = False
-        self._picked = ''
 
     async def draw(self, at: int | None) -> None:
         """Make the page, showing step `at`."""
         self._at = at
-        dialogs = Dialogs(self._conductor, self._info, self._renamed)
-        self._header = Header(
-            self._info,
-            pause=lambda: self._steer('pause'),
-            resume=lambda: self._steer('resume'),
-            step=lambda: self._steer('step'),
-            cancel=dialogs.cancel,
-            fork=lambda: dialogs.fork(self._at or self.follower.head),
-            more=dialogs.more,
-        )
+        self._dialogs = Dialogs(self._conductor, self._info, lambda info: self._header.rename(info.title))
+        self._header = Header(self._info, self._steer)
         self._trouble = ui.element('div').classes('trouble')
         self._switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
-            await self._draw_diagram()
+            self._chart = ChartPane(self._shape, self.follower, self.seek)
+            await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
-                with ui.tabs().props('dense no-caps align=left').classes('panel-tabs') as tabs:
-                    agents = ui.tab('agents', 'Agents')
-                    transcript = ui.tab('transcript', 'Transcript')
-                with ui.tab_panels(tabs, value=agents).classes('panel-body').props('keep-alive'):
-                    with ui.tab_panel(agents).classes('tight'):
-                        self._agents = AgentPanes(self._shape, self._send)
-                    with ui.tab_panel(transcript).classes('tight'):
-                        self._transcript = Transcript(self._conductor, self._info.id, self._shape)
+                tabs = Tabs('Agents or transcript')
+                with tabs.panel('Agents'):
+                    self._agents = AgentPanes(self._shape, self._send)
+                with tabs.panel('Transcript'):
+                    self._transcript = Transcript(self._conductor, self._info.id, self._shape)
             self._inspector = Inspector(self._shape)
         self._player = Player(self.follower, self.seek)
         self._said = narration()
@@ -111,8 +102,8 @@ class Screen:
     async def _show(self, fold: Fold, at: int | None, step: Transition | None, replaced: list[Any]) -> None:
         self._at = at
         view, seq = fold.view, fold.ledger.seq
-        self._view = view
-        self._light(view, step)
+        self._view, self._step = view, step
+        self._chart.show(view, step)
         self._agents.show(view, live=at is None)
         await self._transcript.show(seq)
         self._inspector.show(view, step, replaced, self._since(seq))
@@ -137,43 +128,10 @@ class Screen:
                 self._transcript.add(news.steps)
                 await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
                 self._agents.stream(news.text)
-        elif news.steps:
+        elif news.steps and self._view is not None:
+            self._chart.show(self._view, self._step)
             self._header.show(self.follower.fold.view, mine=self._mine)
             self._player.show(self._at, ended=not self._live)
-
-    def _light(self, view: View, step: Transition | None) -> None:
-        self._diagram.light(
-            diagram.lit(
-                view,
-                taken=step.edges if step else (),
-                seen=self.follower.seen_at(view.seq) or view.entered,
-                walked=self.follower.walked_at(view.seq),
-            )
-        )
-        where = ', '.join(path.replace('.', ' › ').replace('_', ' ') for path in view.active)
-        self._where.set_text(where or theme.WORDS[view.status])
-
-    async def _draw_diagram(self) -> None:
-        with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
-            with ui.element('div').classes('panel-head'):
-                self._where = ui.label().classes('where')
-                ui.element('span').classes('grow')
-                fold = theme.button(
-                    '', icon='unfold_less', kind='quiet', label="Fold or unfold the agents' inner states"
-                )
-                fold.on('click', self._refold)
-                fit = theme.button('', icon='fit_screen', kind='quiet', label='Show all of the diagram')
-                fit.on('click', lambda: self._diagram.run_method('fit'))
-            with ui.element('div').classes('panel-body flat'):
-                drawn = await diagram.svg(self._shape, folded=self._folded)
-                if not drawn:
-                    with theme.notice('wait', 'account_tree'):
-                        ui.label(diagram.INSTALL)
-                self._diagram = Diagram(drawn, label=f'State diagram of {self._shape.title}')
-
-    async def _refold(self) -> None:
-        self._folded = not self._folded
-        self._diagram.show(await diagram.svg(self._shape, folded=self._folded))
 
     def _switch(self) -> None:
         with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
@@ -186,9 +144,10 @@ class Screen:
                 part.on(
                     'click',
                     js_handler=(
-                        '(event) => { const button = event.currentTarget;'
+                        '(event) => { const part = event.currentTarget;'
                         f' document.querySelector(".run-grid").dataset.view = "{name}";'
-                        ' for (const one of button.parentElement.children) one.classList.toggle("on", one === button); }'
+                        ' for (const one of part.parentElement.children)'
+                        ' one.classList.toggle("on", one === part); }'
                     ),
                 )
                 with part:
@@ -209,21 +168,22 @@ class Screen:
         if self._view is not None:
             self._agents.tick(self._view, now if self._at is None and self._live else self._view.time)
 
-    def _renamed(self, info: RunInfo) -> None:
-        self._info = info
-        self._header.rename(info.title)
-
     def _warn(self, problem: str) -> None:
         self._trouble.clear()
         if problem:
             with self._trouble, theme.notice('wait', 'save'):
                 ui.label(f'{problem} Nothing is lost: the run goes on by itself when it can.')
 
-    async def _steer(self, name: str) -> None:
-        await self._send(name, '', {})
+    async def _steer(self, what: str) -> None:
+        match what:
+            case 'cancel':
+                await self._dialogs.cancel()
+            case 'fork':
+                await self._dialogs.fork(self._at or self.follower.head)
+            case 'more':
+                await self._dialogs.more()
+            case _:
+                await self._send(what, '', {})
 
     async def _send(self, name: str, at: str, data: dict[str, Any]) -> None:
-        try:
-            await self._conductor.send(self._info.id, name, at=at, data=data)
-        except EngineError as error:
-            say(error)
+        await told(self._conductor.send(self._info.id, name, at=at, data=data))

@@ -40,7 +40,7 @@ def serve_assets() -> None:
 
 @contextmanager
 def frame(title: str, *, here: str = '', wide: bool = False) -> Iterator[None]:
-    """A page with its head and navigation; `here` is the path that the navigation marks, `wide` uses the whole window."""
+    """A page with its head and navigation: `here` is marked in it; `wide` uses the whole window."""
     ui.page_title(f'{title} · Hemicycle')
     dark = ui.dark_mode(value=app.storage.user.get('dark'))
     with ui.element('header').classes('topbar'):
@@ -66,9 +66,9 @@ def _dark_button(dark: ui.dark_mode) -> None:
         app.storage.user['dark'] = value
         dark.set_value(value)
 
-    # Without a choice of the user's, the page follows the system; the first click must turn round what is seen.
+    # Without a choice the page follows the system: the first click must turn round what is seen.
     seen = 'document.body.classList.contains("body--dark")'
-    button = ui.element('button').classes('btn quiet icon').props('aria-label="Switch between dark and light"')
+    button = ui.element('button').classes('btn quiet icon').props('aria-label="Dark or light"')
     button.on('click', lambda event: turn(not event.args), js_handler=f'() => emit({seen})')
     with button:
         ui.icon('contrast')
@@ -98,7 +98,8 @@ def button(text: str, *, icon: str = '', kind: str = '', label: str = '') -> ui.
 @contextmanager
 def notice(kind: str, icon: str) -> Iterator[None]:
     """A message that stays: `fail`, `wait` or `info`."""
-    with ui.element('div').classes(f'notice {kind}').props('role="alert"' if kind == 'fail' else 'role="status"'):
+    role = 'alert' if kind == 'fail' else 'status'
+    with ui.element('div').classes(f'notice {kind}').props(f'role="{role}"'):
         ui.icon(icon).props('size="20px"')
         with ui.element('div').classes('grow'):
             yield

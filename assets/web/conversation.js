@@ -1,8 +1,6 @@
 // An agent's conversation: settled blocks, and the text that is being streamed. Gets only what is new.
 import { render } from "/hemicycle/markdown.js";
 
-const LONG = 700;
-
 export default {
   template: `<div class="talk" :aria-label="label" role="log" aria-live="off"></div>`,
   props: { blocks: Array, label: String, follow: { type: Boolean, default: true } },
@@ -34,18 +32,20 @@ export default {
     make(block) {
       const element = document.createElement("article");
       element.className = `block ${block.kind} ${block.ok === false ? "bad" : ""}`;
-      if (block.title || block.note) {
-        const header = document.createElement("header");
+      const aside = block.kind === "task" || block.kind === "reasoning"; // there for who wants it
+      const box = aside && !block.open ? element.appendChild(document.createElement("details")) : element;
+      const header = document.createElement(box === element ? "header" : "summary");
+      if (block.title || block.note || box !== element) {
         const title = document.createElement("b");
         title.textContent = block.title || "";
         const note = document.createElement("span");
-        note.textContent = block.note || "";
+        note.textContent = block.note || (box === element ? "" : (block.text || "").slice(0, 160));
         header.append(title, note);
-        element.append(header);
+        box.append(header);
       }
       const body = document.createElement("div");
       body.className = "body";
-      element.append(body);
+      box.append(body);
       if (block.kind === "tool") {
         for (const text of [block.arguments, block.text]) {
           if (!text) continue;
@@ -54,27 +54,15 @@ export default {
           body.append(pre);
         }
       } else {
-        body.classList.add("md");
+        body.classList.add("prose");
         render(body, block.text);
       }
-      if (block.fold && (block.text || "").length > LONG / 3) this.fold(element);
-      if (block.step) {
-        element.dataset.step = block.step;
-      }
       return element;
-    },
-    fold(element) {
-      element.classList.add("folded");
-      const more = document.createElement("button");
-      more.className = "more";
-      more.textContent = "Show all";
-      more.onclick = () => { more.textContent = element.classList.toggle("folded") ? "Show all" : "Show less"; };
-      element.append(more);
     },
     append(kind, text) { // a streamed piece; rendered at most once a frame
       let part = this.partial[kind];
       if (!part) {
-        const element = this.make({ kind: kind === "reasoning" ? "reasoning" : "text", text: "" });
+        const element = this.make({ kind: kind === "reasoning" ? "reasoning" : "text", text: "", open: true });
         element.classList.add("streaming");
         this.$el.append(element);
         part = this.partial[kind] = { element, text: "" };
@@ -84,7 +72,10 @@ export default {
       this.frame = requestAnimationFrame(() => {
         this.frame = null;
         this.keepAtEnd(() => {
-          for (const one of Object.values(this.partial)) render(one.element.querySelector(".body"), one.text);
+          for (const one of Object.values(this.partial)) {
+            const json = one.text.trimStart().startsWith("{"); // an answer that is to fit a schema, before it is read
+            render(one.element.querySelector(".body"), json ? `\`\`\`json\n${one.text}` : one.text);
+          }
         });
       });
     },

@@ -14,6 +14,7 @@ export default {
       this.root.setAttribute("aria-label", this.label || "State diagram");
       this.root.querySelectorAll("title").forEach((title) => title.remove());
       this.whole = this.root.getAttribute("viewBox").split(/\s+/).map(Number);
+      this.root.setAttribute("preserveAspectRatio", "xMidYMin meet");
       this.root.removeAttribute("width");
       this.root.removeAttribute("height");
       this.light();
@@ -29,11 +30,11 @@ export default {
     light() {
       if (!this.root) return;
       const lit = this.lit || {};
-      for (const name of ["active", "inside", "seen", "waiting", "broken"])
+      for (const name of ["active", "inside", "seen", "waiting", "broken", "halted"])
         this.root.querySelectorAll(`.state.${name}`).forEach((el) => el.classList.remove(name));
       for (const name of ["taken", "walked"]) this.root.querySelectorAll(`.edge.${name}`).forEach((el) => el.classList.remove(name));
       this.mark(lit.seen, "seen"); this.mark(lit.inside, "inside"); this.mark(lit.active, "active");
-      this.mark(lit.waiting, "waiting"); this.mark(lit.broken, "broken");
+      this.mark(lit.waiting, "waiting"); this.mark(lit.broken, "broken"); this.mark(lit.halted, "halted");
       for (const [kind, edges] of [["walked", lit.walked], ["taken", lit.taken]])
         for (const edge of edges || []) this.root.querySelector(`[id="e:${edge}"]`)?.classList.add(kind);
     },

@@ -25,7 +25,7 @@ from engine.model import (
 from engine.records import Usage
 from engine.scenario import FOLDER, Library, Turn
 
-PACE = 45.0
+PACE = 80.0
 """Pieces a second, where nothing else is set: about as fast as a large model writes."""
 SETTING = 'HEMICYCLE_PACE'
 SHORTEST_WAIT = 0.01
@@ -39,7 +39,7 @@ class Scripted:
     """Plays its part: the same request gives the same events.
 
     Args:
-        pace: pieces a second; 0 is as fast as can be; `HEMICYCLE_PACE`, or 45, by default.
+        pace: pieces a second; 0 is as fast as can be; `HEMICYCLE_PACE`, or 80, by default.
         folder: where the scenarios are.
     """
 

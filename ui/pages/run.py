@@ -34,7 +34,7 @@ def register(door: Door) -> None:
             screen = Screen(conductor, info, shape)
             await screen.draw(step)
         following = background_tasks.create(screen.follower.follow(), name=f'follow {run}')
-        ui.context.client.on_delete(lambda: following.cancel())
+        ui.context.client.on_delete(following.cancel)
 
 
 def _step(run: RunId, at: str, last: int) -> int | None:

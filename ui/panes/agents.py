@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Shape, StateShape, Status, View
 from ui import theme
 from ui.elements import Conversation
-from ui.reading import agent_blocks, readable, short, span, speaker
+from ui.reading import agent_blocks, place, readable, short, span, speaker
 
 Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]
 """Hands an event to the run: its name, its address, its data."""
@@ -50,13 +50,13 @@ class AgentPane:
         path = self.state.path
         leaf = next((leaf for leaf in view.active if leaf.startswith(f'{path}.')), '')
         at_work = bool(leaf) and self._kind(leaf) != 'final'
-        unfold = at_work if self.opened is None else self.opened
+        unfold = bool(leaf) if self.opened is None else self.opened
         self.root.classes(add='open' if unfold else 'folded', remove='folded' if unfold else 'open')
         self.root.classes(add='at-work' if at_work else '', remove='' if at_work else 'at-work')
         self.head.props(f'aria-expanded="{str(unfold).lower()}"')
         blocks = agent_blocks(agent)
         self.talk.show(blocks)
-        self._path.set_text(leaf.replace('.', ' › ').replace('_', ' ') if leaf else '')
+        self._path.set_text(place(leaf))
         self._path.set_visibility(bool(leaf))
         said = [block['text'] for block in blocks if block['kind'] == 'text']
         self._last.set_text('' if unfold or not said else short(said[-1].replace('*', ''), 140))
@@ -121,7 +121,9 @@ class AgentPanes:
                     self._verdict = ui.label().classes('muted small')
                 with ui.element('div').classes('panel-body'):
                     self._answer = Conversation([], label='Result', follow=False)
-            self._panes = {state.path: AgentPane(state, shape, send) for state in shape.states if state.role}
+            self._panes: dict[str, AgentPane] = {
+                state.path: AgentPane(state, shape, send) for state in shape.states if state.role
+            }
             with ui.element('div').classes('panel nobody') as self._nobody:
                 theme.empty('hourglass_empty', 'No agent has been asked anything yet.')
 

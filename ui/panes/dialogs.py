@@ -1,22 +1,29 @@
-"""The dialogs of the run page: cancel, fork, rename and note, check the record, keys."""
+"""The dialogs of the run page: cancel, fork, and what there is to know and to do besides."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from nicegui import ui
 
 from engine import Conductor, EngineError, RunInfo
-from ui import theme
+from ui.dialogs import edit, framed
+from ui.parts import Text
+from ui.theme import button
+
+T = TypeVar('T')
 
 KEYS = (
-    ('←  →', 'One step back, one step on'),
-    ('Home  End', 'The first step, the last step'),
+    ('←', 'One step back'),
+    ('→', 'One step on'),
+    ('Home', 'The first step'),
+    ('End', 'The last step'),
     ('Space', 'Play what was recorded, or stop'),
     ('L', 'Back to the present'),
-    ('Ctrl + wheel', 'Make the diagram larger or smaller; drag to move it'),
 )
+PRICES = {True: 'the scripted model, which costs nothing', False: 'its models, which may cost money'}
+"""What a fork calls, by whether the run is simulated."""
 
 
 class Dialogs:
@@ -27,117 +34,82 @@ class Dialogs:
 
     async def cancel(self) -> None:
         """Ask, then cancel the run."""
-        with _dialog('Cancel this run?') as dialog:
-            ui.label('What is under way is stopped at once. The run stays in the list, with all it has done.')
+        with framed('Cancel this run?') as dialog:
+            Text(
+                'p', 'What is under way is stopped at once. The run stays in the list, with all it has done.'
+            )
             reason = ui.input('Reason (optional)').props('outlined dense').classes('full')
-            with _actions(dialog, keep='Keep it running'):
-                _act('Cancel the run', 'danger', lambda: self._cancel(dialog, str(reason.value or '')))
-        dialog.open()
+            with ui.element('div').classes('dialog-actions'):
+                _act(dialog, 'Keep it running', False)
+                _act(dialog, 'Cancel the run', True, 'danger')
+        if await _answer(dialog):
+            await told(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
     async def fork(self, at: int) -> None:
         """Ask, then start a new run from step `at`."""
-        price = (
-            'the scripted model, which costs nothing'
-            if self._info.simulated
-            else 'its models, which may cost money'
-        )
-        with _dialog(f'Fork from step {at}?') as dialog:
-            ui.label(
-                f'A new run begins with the first {at} steps of this one and goes on from there. It calls {price}.'
-            )
-            ui.label('This run is not changed.').classes('muted')
+        with framed(f'Fork from step {at}?') as dialog:
+            Text('p', f'A new run begins with the first {at} steps of this one and goes on from there.')
+            Text('p', f'From there on it calls {PRICES[self._info.simulated]}. This run is not changed.')
             title = ui.input('Title', value=self._info.title).props('outlined dense').classes('full')
             paused = ui.checkbox('Start it paused')
-            with _actions(dialog, keep='Not now'):
-                _act(
-                    'Start the fork',
-                    'primary',
-                    lambda: self._fork(dialog, at, str(title.value), bool(paused.value)),
-                )
-        dialog.open()
+            with ui.element('div').classes('dialog-actions'):
+                _act(dialog, 'Not now', False)
+                _act(dialog, 'Start the fork', True, 'primary')
+        if await _answer(dialog):
+            fork = self._conductor.fork(self._info.id, at, title=str(title.value), paused=bool(paused.value))
+            run = await told(fork)
+            if run:
+                ui.navigate.to(f'/runs/{run}')
 
-    def more(self) -> None:
-        """Title, tags and note; the audit; the keys."""
-        with _dialog('About this run') as dialog:
-            title = ui.input('Title', value=self._info.title).props('outlined dense').classes('full')
-            tags = ui.input('Tags, with commas between', value=', '.join(self._info.tags))
-            tags.props('outlined dense').classes('full')
-            note = ui.textarea('Note', value=self._info.note).props('outlined dense autogrow').classes('full')
-            ui.label(f'Run {self._info.id} · seed {self._info.seed}').classes('muted small mono')
-            with ui.element('details').classes('full'):
-                with ui.element('summary'):
-                    ui.label('Keys').classes('inline')
-                for keys, meaning in KEYS:
-                    with ui.element('div').classes('key-row'):
-                        ui.html(f'<kbd>{keys}</kbd>', sanitize=False)
-                        ui.label(meaning)
-            with _actions(dialog, keep='Close'):
-                _act('Check the record', '', self._audit)
-                _act(
-                    'Save',
-                    'primary',
-                    lambda: self._save(dialog, str(title.value), str(tags.value), str(note.value)),
-                )
-        dialog.open()
+    async def more(self) -> None:
+        """The run's id and note, the audit, the keys."""
+        with framed('About this run') as dialog:
+            Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
+            if self._info.note:
+                Text('p', self._info.note)
+            with ui.element('dl').classes('keys'):
+                for key, meaning in KEYS:
+                    with ui.element('dt'):
+                        Text('kbd', key)
+                    Text('dd', meaning)
+            with ui.element('div').classes('dialog-actions'):
+                _act(dialog, 'Close', '')
+                _act(dialog, 'Check the record', 'audit')
+                _act(dialog, 'Edit title, tags and note', 'edit')
+        answer = await _answer(dialog)
+        if answer == 'audit':
+            steps = await told(self._conductor.audit(self._info.id))
+            if steps is not None:
+                ui.notify(f'All {steps} steps are decided today as they were recorded.', type='positive')
+        elif answer == 'edit':
+            await self._edit()
 
-    async def _cancel(self, dialog: ui.dialog, reason: str) -> None:
-        dialog.close()
-        try:
-            await self._conductor.cancel(self._info.id, reason)
-        except EngineError as error:
-            say(error)
-
-    async def _fork(self, dialog: ui.dialog, at: int, title: str, paused: bool) -> None:
-        dialog.close()
-        try:
-            run = await self._conductor.fork(self._info.id, at, title=title, paused=paused)
-        except EngineError as error:
-            say(error)
-        else:
-            ui.navigate.to(f'/runs/{run}')
-
-    async def _audit(self) -> None:
-        try:
-            steps = await self._conductor.audit(self._info.id)
-        except EngineError as error:
-            say(error)
-        else:
-            ui.notify(f'All {steps} steps are decided today as they were recorded.', type='positive')
-
-    async def _save(self, dialog: ui.dialog, title: str, tags: str, note: str) -> None:
-        dialog.close()
-        names = [tag.strip() for tag in tags.split(',') if tag.strip()]
-        try:
-            self._info = await self._conductor.annotate(
-                self._info.id, title=title.strip() or self._info.title, tags=names, note=note
-            )
-        except EngineError as error:
-            say(error)
-        else:
-            self._renamed(self._info)
-            ui.notify('Saved', type='positive')
+    async def _edit(self) -> None:
+        said = await edit(self._info)
+        if said is None:
+            return
+        info = await told(
+            self._conductor.annotate(self._info.id, title=said.title, tags=said.tags, note=said.note)
+        )
+        if info:
+            self._info = info
+            self._renamed(info)
 
 
-def say(error: EngineError) -> None:
-    """Tell the person why something was refused."""
-    ui.notify(str(error), type='negative', multi_line=True)
+async def told(work: Awaitable[T]) -> T | None:
+    """Await the work; where it is refused, tell the person why and return None."""
+    try:
+        return await work
+    except EngineError as error:
+        ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')
+        return None
 
 
-@contextmanager
-def _dialog(title: str) -> Iterator[ui.dialog]:
-    with ui.dialog() as dialog, ui.element('div').classes('card dialog'):
-        with ui.element('h2'):
-            ui.label(title)
-        yield dialog
-    dialog.on('hide', dialog.delete)
+async def _answer(dialog: ui.dialog) -> object:
+    answer = await dialog
+    dialog.delete()
+    return answer
 
 
-@contextmanager
-def _actions(dialog: ui.dialog, *, keep: str) -> Iterator[None]:
-    with ui.element('div').classes('dialog-actions'):
-        theme.button(keep, kind='quiet').on('click', dialog.close)
-        yield
-
-
-def _act(text: str, kind: str, act: Callable[[], Awaitable[None]]) -> None:
-    theme.button(text, kind=kind).on('click', act)
+def _act(dialog: ui.dialog, text: str, answer: object, kind: str = '') -> None:
+    button(text, kind=kind).on('click', lambda: dialog.submit(answer))

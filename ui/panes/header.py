@@ -10,23 +10,12 @@ from engine import RunInfo, Status, View
 from ui import theme
 from ui.reading import span
 
-Act = Callable[[], Awaitable[None]]
-
 
 class Header:
     """What a run is doing, and the buttons that steer it."""
 
-    def __init__(
-        self,
-        info: RunInfo,
-        *,
-        pause: Act,
-        resume: Act,
-        step: Act,
-        cancel: Act,
-        fork: Act,
-        more: Callable[[], None],
-    ) -> None:
+    def __init__(self, info: RunInfo, steer: Callable[[str], Awaitable[None]]) -> None:
+        """Draw the head; `steer` gets `pause`, `resume`, `step`, `fork`, `cancel` or `more`."""
         self._shown: tuple[object, ...] = ()
         with ui.element('div').classes('run-head'):
             with ui.element('div').classes('run-name'):
@@ -40,9 +29,7 @@ class Header:
                         with ui.element('span').classes('chip simulated'):
                             ui.icon('theater_comedy').props('size="15px"')
                             ui.label('Simulated')
-                            ui.tooltip(
-                                'Every agent of this run is played by the scripted model: no provider was called'
-                            )
+                            ui.tooltip('Every agent is played by the scripted model: no provider was called')
                     if info.parent:
                         with (
                             ui.element('a')
@@ -54,14 +41,14 @@ class Header:
                     self._time = ui.label().classes('num muted')
                     self._tokens = ui.label().classes('num muted')
             with ui.element('div').classes('run-controls').props('role="toolbar" aria-label="Steer the run"'):
-                self._pause = _control('Pause', 'pause', pause, 'Start nothing new; what is under way ends')
-                self._resume = _control('Resume', 'play_arrow', resume, 'Go on', kind='primary')
-                self._step = _control('Step', 'skip_next', step, 'Start the next piece of work, and no more')
-                self._fork = _control(
-                    'Fork', 'call_split', fork, 'Start a new run from the step that is shown'
+                self._pause = _control('Pause', 'pause', steer, 'Start nothing new; what is under way ends')
+                self._resume = _control('Resume', 'play_arrow', steer, 'Go on', kind='primary')
+                self._step = _control('Step', 'skip_next', steer, 'Start the next piece of work, and no more')
+                _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
+                self._cancel = _control('Cancel', 'stop', steer, 'Stop for good', kind='danger')
+                theme.button('', icon='more_horiz', kind='quiet', label='More').on(
+                    'click', lambda: steer('more')
                 )
-                self._cancel = _control('Cancel', 'stop', cancel, 'Stop for good', kind='danger')
-                theme.button('', icon='more_horiz', kind='quiet', label='More').on('click', more)
 
     def show(self, view: View, *, mine: bool) -> None:
         """Show the run as it is now; `mine` says whether this server can steer it."""
@@ -90,8 +77,10 @@ class Header:
         self._time.set_text(span(end - view.started) if view.started else '')
 
 
-def _control(text: str, icon: str, act: Act, hint: str, kind: str = '') -> ui.element:
+def _control(
+    text: str, icon: str, steer: Callable[[str], Awaitable[None]], hint: str, kind: str = ''
+) -> ui.element:
     button = theme.button(text, icon=icon, kind=kind)
     button.tooltip(hint)
-    button.on('click', act)
+    button.on('click', lambda: steer(text.lower()))
     return button

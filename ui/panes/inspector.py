@@ -9,7 +9,8 @@ from nicegui import ui
 from engine import Change, Shape, Transition, View
 from ui import theme
 from ui.elements import Tree
-from ui.reading import Way, headline, short, span, ways
+from ui.panes.tabs import Tabs
+from ui.reading import Way, headline, place, short, span, ways
 
 LONGEST = 400
 
@@ -21,15 +22,11 @@ class Inspector:
         self._shape = shape
         self._pending: tuple[dict[str, Any], list[str]] = ({}, [])
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
-            with ui.tabs().props('dense no-caps align=left').classes('panel-tabs') as tabs:
-                step = ui.tab('step', 'Step')
-                memory = ui.tab('memory', 'Memory')
-            with ui.tab_panels(tabs, value=step).classes('panel-body').props('keep-alive') as self._panels:
-                with ui.tab_panel(step).classes('tight'):
-                    self._step = ui.element('div').classes('step')
-                with ui.tab_panel(memory).classes('tight'):
-                    self._tree = Tree({})
-            self._panels.on_value_change(lambda event: self._fill_tree())
+            self._tabs = Tabs('Step or memory', on_change=self._fill_tree)
+            with self._tabs.panel('Step'):
+                self._step = ui.element('div').classes('step')
+            with self._tabs.panel('Memory'):
+                self._tree = Tree({})
 
     def show(self, view: View, step: Transition | None, befores: list[Any], since: float | None) -> None:
         """Show `step` and the data after it.
@@ -52,7 +49,7 @@ class Inspector:
 
     def _fill_tree(self) -> None:
         # The whole document is sent only to who looks at it.
-        if self._panels.value == 'memory':
+        if self._tabs.shown == 'Memory':
             self._tree.show(*self._pending)
 
     def _describe(self, step: Transition, befores: list[Any], since: float | None) -> None:
@@ -81,9 +78,9 @@ class Inspector:
         with ui.element('div').classes('moves'):
             for edge in step.edges:
                 with ui.element('div').classes('move'):
-                    ui.label(_path(edge.source)).classes('chip')
+                    ui.label(place(edge.source)).classes('chip')
                     ui.icon('arrow_forward').props('size="16px" aria-label="to"')
-                    ui.label(_path(edge.dest) or 'stays').classes('chip strong')
+                    ui.label(place(edge.dest) or 'stays').classes('chip strong')
             if not step.edges:
                 ui.label(
                     'No state was left or entered.'
@@ -95,7 +92,9 @@ class Inspector:
         with ui.element('div').classes(f'way {"taken" if way.taken else ""}'):
             ui.icon('check_circle' if way.taken else 'radio_button_unchecked').props('size="16px"')
             with ui.element('div'):
-                ui.label(f'to {_path(way.edge.dest) or "itself"}').classes('way-dest')
+                names = [*way.edge.conditions, *(f'not {name}' for name in way.edge.unless)]
+                needs = f' if {", ".join(names).replace("_", " ")}' if names else ''
+                ui.label(f'to {place(way.edge.dest) or "itself"}{needs}').classes('way-dest')
                 ui.label(way.reason).classes('muted small')
                 for guard in way.guards:
                     needs = '' if guard.wanted else ' (must be false)'
@@ -111,7 +110,3 @@ class Inspector:
                 ui.label('removed').classes('muted small')
             else:
                 ui.label(short(change.value, LONGEST)).classes('after').props('aria-label="after"')
-
-
-def _path(path: str) -> str:
-    return path.replace('.', ' › ').replace('_', ' ')

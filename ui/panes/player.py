@@ -48,7 +48,9 @@ class Player:
             )
             self._live = theme.button('Live', icon='sensors', kind='live', label='Back to the present (L)')
             self._live.on('click', lambda: self._go(None))
-        ui.keyboard(on_key=self._key)
+        # A button that has the focus takes the space bar for itself, but not the other keys.
+        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
+        ui.keyboard(on_key=self._space)
 
     @property
     def step(self) -> int:
@@ -119,12 +121,15 @@ class Player:
             'ArrowRight': lambda: self._go(self.step + 1),
             'Home': lambda: self._go(1),
             'End': lambda: self._go(self._follower.head),
-            ' ': self.toggle,
             'l': lambda: self._go(None),
         }
         move = moves.get(event.key.name)
         if move:
             await move()
+
+    async def _space(self, event: KeyEventArguments) -> None:
+        if event.action.keydown and not event.action.repeat and event.key.space:
+            await self.toggle()
 
     def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> ui.element:
         button = theme.button('', icon=icon, kind='quiet', label=label)

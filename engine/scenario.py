@@ -104,6 +104,8 @@ class Scenario(_Record):
     """The pattern's parameter that takes the task."""
     parameters: dict[str, Any] = Field(default_factory=dict)
     """The other parameters of the sample run."""
+    order: int = 10
+    """Its place among the samples of its pattern; the first is the one that newcomers run."""
     match: tuple[str, ...] = Field(min_length=1)
     """Words that must all occur in a task for the scenario to be played; case does not matter."""
     roles: dict[str, Annotated[tuple[Visit, ...], Field(min_length=1)]]
@@ -179,7 +181,7 @@ def scenarios(pattern: str, folder: Path = FOLDER) -> list[Sample]:
             task=found.task,
             parameters={**found.parameters, found.field: found.task},
         )
-        for found in Library.load(folder).scenarios
+        for found in sorted(Library.load(folder).scenarios, key=lambda found: (found.order, found.name))
         if found.pattern == pattern
     ]
 

@@ -18,7 +18,7 @@ def plain(value: Any) -> Any:
     try:
         return from_json(to_json(value, inf_nan_mode='null'))
     except PydanticSerializationError:
-        return _whole(to_jsonable_python(value, inf_nan_mode='null'))
+        return from_json(to_json(_whole(value), inf_nan_mode='null'))
 
 
 def said(error: BaseException) -> str:
@@ -42,4 +42,8 @@ def _whole(value: Any) -> Any:
         return value.encode('utf-8', 'replace').decode()
     if isinstance(value, dict):
         return {_whole(key): _whole(item) for key, item in value.items()}
-    return [_whole(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, (list, tuple)):
+        return [_whole(item) for item in value]
+    return (
+        value if value is None or isinstance(value, (bool, int, float)) else _whole(to_jsonable_python(value))
+    )

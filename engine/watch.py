@@ -29,7 +29,7 @@ async def watch(
         raise UnknownStep(run, after, last)
     with feed.subscribe(run) as subscription:
         while not feed.closed:
-            subscription.overrun = False
+            subscription.overrun, live = False, is_live()
             while steps := await journal.transitions(run, after=seq, limit=PAGE):
                 for step in steps:
                     seq = step.seq
@@ -38,7 +38,13 @@ async def watch(
             if info.status.ended and seq >= info.seq:
                 return
             whole = True
-            while whole and not subscription.overrun and await _arrival(subscription, is_live):
+            # When the run stops being run here, the journal is looked at once more, and at once.
+            while (
+                whole
+                and not subscription.overrun
+                and live == is_live()
+                and await _arrival(subscription, live)
+            ):
                 items, seq, whole = _following(subscription.take(), seq)
                 for item in items:
                     yield item
@@ -58,11 +64,11 @@ def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:
     return found, seq, True
 
 
-async def _arrival(subscription: Subscription, is_live: Callable[[], bool]) -> bool:
+async def _arrival(subscription: Subscription, live: bool) -> bool:
     """Wait for items. False: there are none, and it is time to look at the journal."""
     if subscription.waiting:
         return True
-    if is_live():
+    if live:
         await subscription.wait()
     else:
         with contextlib.suppress(TimeoutError):

@@ -1,0 +1,134 @@
+"""Stand-ins and shorthands for tests of the engine: a fake model, small catalogs, waiting for a condition."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engine import Catalog, Conductor, Pattern, RunId, Tool, Usage, View, agent
+from engine.model import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
+from engine.patterns.pipeline import Pipeline
+from engine.tools.calculator import calculator
+from engine.tools.notes import notes
+
+
+@dataclass(frozen=True)
+class Calls:
+    """A reply that asks for tools: pairs of a name and the arguments, as JSON text or as a mapping."""
+
+    asked: tuple[tuple[str, Any], ...]
+
+
+def calls(*asked: tuple[str, Any]) -> Calls:
+    return Calls(asked)
+
+
+class FakeModel:
+    """Answers with what `reply` makes of a request, and keeps the requests.
+
+    A reply is a text, a mapping (sent as JSON), `calls(...)`, an exception (raised), or an event to wait for first.
+    """
+
+    name = 'scripted'
+
+    def __init__(self, reply: Callable[[ModelRequest], Any] | Any = 'ok', *, simulated: bool = True) -> None:
+        self._reply = reply if callable(reply) else lambda request: reply
+        self.simulated = simulated
+        self.requests: list[ModelRequest] = []
+        self.running = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self.requests.append(request)
+        self.running += 1
+        try:
+            reply = self._reply(request)
+            if isinstance(reply, asyncio.Event):
+                yield TextPiece(text='wait')
+                await reply.wait()
+                reply = 'waited'
+            if isinstance(reply, BaseException):
+                raise reply
+            if isinstance(reply, Calls):
+                for index, (name, arguments) in enumerate(reply.asked):
+                    yield CallStarted(index=index, name=name)
+                    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+                    yield ArgumentPiece(index=index, text=text)
+            else:
+                for word in (reply if isinstance(reply, str) else json.dumps(reply)).split(' '):
+                    yield TextPiece(text=f'{word} ')
+            yield Completed(usage=Usage(input=10, output=5))
+        finally:
+            self.running -= 1
+
+
+def in_turn(*replies: Any) -> Callable[[ModelRequest], Any]:
+    """Replies one after another; the last one again and again."""
+    left = list(replies)
+    return lambda request: left.pop(0) if len(left) > 1 else left[0]
+
+
+def pipeline_reply(request: ModelRequest, *, revisions: int = 1) -> Any:
+    """The three agents of the pipeline: depends on the request alone, so that a repeated call gets the same."""
+    hints = request.hints
+    if hints.role == 'researcher':
+        if hints.turn == 0:
+            return calls(
+                ('notes', {'action': 'write', 'title': 'a', 'text': 'b'}),
+                ('calculator', {'expression': '2*3'}),
+            )
+        return {'findings': ['six'], 'sources': ['arithmetic'], 'open_questions': []}
+    if hints.role == 'analyzer':
+        return f'draft {hints.visit}'
+    approved = hints.visit > revisions
+    comments = [] if approved else ['be clearer']
+    return {
+        'approved': approved,
+        'score': 50,
+        'comments': comments,
+        'summary': 'fine' if approved else 'not yet',
+    }
+
+
+def catalog(model: FakeModel, *patterns: type[Pattern], tools: tuple[Tool, ...] = ()) -> Catalog:
+    return Catalog(
+        patterns={pattern.name: pattern for pattern in (Pipeline, *patterns)},
+        models={'scripted': model},  # type: ignore[dict-item]
+        tools={tool.name: tool for tool in (notes, calculator, *tools)},
+    )
+
+
+class Lone(Pattern):
+    """One agent, and the two ways it can end."""
+
+    initial = 'working'
+    states = [
+        agent('working', prompt='ask'),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost'], ['expired', 'working', 'lost']]
+
+    def ask(self, memory: Any) -> str:
+        return 'do it'
+
+
+async def until(condition: Callable[[], Any], *, turns: int = 7_000) -> None:
+    """Let the others go on until `condition` holds; fails where it never does."""
+    for turn in range(turns):
+        if condition():
+            return
+        await asyncio.sleep(0 if turn < 5_000 else 0.001)
+    raise AssertionError('it never came to hold')
+
+
+async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
+    """Wait until a state is active, and return the view."""
+    for turn in range(5_000):
+        view = await conductor.view(run)
+        if leaf in view.active:
+            return view
+        await asyncio.sleep(0 if turn < 2_000 else 0.001)
+    raise AssertionError(f'{leaf} is not active, but {view.active} ({view.status}: {view.error})')

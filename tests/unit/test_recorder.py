@@ -1,0 +1,122 @@
+"""A journal without room: the run waits, tells, tries again, and loses nothing; snapshots stay worth it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine import (
+    Conductor,
+    EventRefused,
+    JournalUnavailable,
+    MemoryJournal,
+    Pattern,
+    SimulatedClock,
+    Status,
+    Trouble,
+    agent,
+    fold,
+)
+from engine import recorder as recorder_module
+from tests.support import FakeModel, Lone, catalog, pipeline_reply, until
+
+
+class Full(MemoryJournal):
+    """Takes nothing while it is full."""
+
+    full = False
+    tries = 0
+
+    async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
+        if self.full:
+            self.tries += 1
+            raise JournalUnavailable('disk full')
+        return await super().append(info, transitions, snapshot)
+
+
+@pytest.fixture
+async def full() -> Any:
+    """A run whose journal is full from its second step on."""
+    journal, clock, model = Full(), SimulatedClock(), FakeModel()
+    async with Conductor(journal, catalog=catalog(model, Lone), clock=clock) as conductor:
+        run = await conductor.start('lone')
+        journal.full = True
+        await until(lambda: clock._sleepers)
+        yield conductor, journal, clock, run, model
+
+
+async def test_it_waits_tells_and_goes_on(full: Any) -> None:
+    conductor, journal, clock, run, model = full
+    with conductor.feed.subscribe(run) as reader:
+        await clock.advance(10)
+        assert journal.tries == 5  # After 0, 0.5, 1.5, 3.5 and 7.5 seconds.
+        assert (await conductor.info(run)).seq == 1
+        journal.full = False
+        await clock.advance(60)
+        outcome = await conductor.result(run)
+        troubles = [item.problem for item in reader.take() if isinstance(item, Trouble)]
+    assert outcome.status is Status.DONE and len(model.requests) == 1
+    assert set(troubles[:-1]) == {'disk full'} and troubles[-1] == ''
+
+
+async def test_cancel_during_that_time_is_done_when_there_is_room(full: Any) -> None:
+    conductor, journal, clock, run, _ = full
+    cancelling = asyncio.ensure_future(conductor.cancel(run))
+    await clock.advance(1)
+    assert not cancelling.done()
+    journal.full = False
+    await clock.advance(60)
+    await asyncio.wait([cancelling])
+    # The reply had been decided on before, and ends this run; a longer one would be cancelled.
+    assert isinstance(cancelling.exception(), EventRefused | None)
+    assert (await conductor.info(run)).status.ended
+
+
+async def test_letting_go_during_that_time_is_quick_and_loses_nothing(full: Any) -> None:
+    conductor, journal, clock, run, _ = full
+    waiting = asyncio.ensure_future(conductor.pause(run))
+    await clock.advance(1)
+    async with asyncio.timeout(1):
+        await conductor.close()
+    with pytest.raises(EventRefused, match='closing'):
+        await waiting
+    journal.full = False
+    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as heir:
+        assert await heir.recover() == [run]
+        assert (await heir.result(run)).status is Status.DONE
+
+
+class Long(Pattern):
+    """Goes round for a long time."""
+
+    initial = 'a'
+    states = [agent('a', prompt='ask')]
+    transitions = [['done', 'a', 'a']]
+
+    def ask(self, memory: Any) -> str:
+        return 'again'
+
+
+async def test_snapshots_give_what_the_steps_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 5)
+    journal = MemoryJournal()
+    async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply))) as conductor:
+        run = await conductor.start('pipeline', {'task': 'six?'})
+        await conductor.result(run)
+        taken = [item.seq for item in journal._snapshots[run]]
+        assert len(taken) >= 2
+        steps, shape = await conductor.transitions(run), await conductor.shape(run)
+        for at in [*range(len(steps) + 1), *taken]:  # Twice: to read a snapshot must not change it.
+            assert await conductor.view(run, at) == fold(run, shape, steps[:at]), at
+
+
+async def test_snapshots_together_weigh_no_more_than_the_steps() -> None:
+    journal = MemoryJournal()
+    async with Conductor(journal, catalog=catalog(FakeModel('word ' * 20), Long)) as conductor:
+        run = await conductor.start('long')
+        await until(lambda: journal._infos[run].seq > 900)
+        await conductor.cancel(run)
+        taken = [item.seq for item in journal._snapshots[run]]
+        assert len(taken) == 3 and taken[1] >= 2 * taken[0] >= 400 and taken[2] >= 2 * taken[1], taken

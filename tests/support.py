@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from engine import Catalog, Conductor, Pattern, RunId, Tool, Usage, View, agent
+from engine import (
+    Catalog,
+    Conductor,
+    EventRefused,
+    Journal,
+    MemoryJournal,
+    Outcome,
+    Pattern,
+    RunId,
+    Status,
+    Tool,
+    Transition,
+    Usage,
+    View,
+    agent,
+)
 from engine.model import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
 from engine.patterns.pipeline import Pipeline
 from engine.tools.calculator import calculator
@@ -132,3 +148,55 @@ async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
             return view
         await asyncio.sleep(0 if turn < 2_000 else 0.001)
     raise AssertionError(f'{leaf} is not active, but {view.active} ({view.status}: {view.error})')
+
+
+class HastyClock:
+    """Every wait is over at once; the time it would have taken passes."""
+
+    def __init__(self) -> None:
+        self._now = 1_700_000_000.0
+
+    def now(self) -> float:
+        self._now += 0.001
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        self._now += max(0.0, seconds)
+        await asyncio.sleep(0)
+
+
+async def to_the_end(conductor: Conductor, run: RunId) -> Outcome:
+    """Wait for a run to end; a person says yes whenever it asks."""
+
+    async def say_yes() -> None:
+        async for item in conductor.watch(run):
+            if isinstance(item, Transition) and any(leaf.endswith('.approving') for leaf in item.active):
+                with contextlib.suppress(EventRefused):
+                    await conductor.send(run, 'approve')
+
+    yes = asyncio.ensure_future(say_yes())
+    try:
+        return await conductor.result(run)
+    finally:
+        await yes
+
+
+def sample_parameters(pattern: type[Pattern]) -> dict[str, Any]:
+    """Parameters that a newcomer would give: the first example of each required field."""
+    fields = pattern.Parameters.model_fields
+    return {
+        name: (field.examples or ['an example'])[0] for name, field in fields.items() if field.is_required()
+    }
+
+
+async def first_steps(journal: Journal, run: RunId, count: int) -> MemoryJournal:
+    """A journal that holds no more than the first `count` steps of a run."""
+    kept = MemoryJournal()
+    info = await journal.info(run)
+    await kept.create(replace(info, seq=0, status=Status.RUNNING, epoch=1), await journal.shape(run))
+    if count:
+        await kept.append(
+            replace(info, seq=count, status=Status.RUNNING, epoch=1),
+            await journal.transitions(run, until=count),
+        )
+    return kept

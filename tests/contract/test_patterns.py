@@ -1,0 +1,131 @@
+"""What every pattern in the catalog keeps: its chart can be drawn and walked, and its runs can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from engine import Catalog, Conductor, InvalidInput, MemoryJournal, Pattern, Shape, Status, fold
+from tests.support import HastyClock, first_steps, sample_parameters, to_the_end
+
+CATALOG = Catalog.load()
+every_pattern = pytest.mark.parametrize('pattern', CATALOG.patterns.values(), ids=list(CATALOG.patterns))
+
+
+def test_the_catalog_has_patterns_and_no_faults() -> None:
+    assert CATALOG.patterns and CATALOG.faults == []
+
+
+def leads_to(shape: Shape) -> dict[str, set[str]]:
+    """From each state to those that may come next, guards aside; an ancestor's edges are its states' too."""
+    found: dict[str, set[str]] = {state.path: set(state.initial) for state in shape.states}
+    for state in shape.states:
+        if state.parent:
+            found[state.path].add(state.parent)
+    for edge in shape.edges:
+        if edge.dest and edge.source in found:
+            found[edge.source].add(edge.dest)
+    return found
+
+
+def closure(start: str, leads: dict[str, set[str]]) -> set[str]:
+    found, todo = {start}, [start]
+    while todo:
+        new = leads[todo.pop()] - found
+        found |= new
+        todo.extend(new)
+    return found
+
+
+@every_pattern
+def test_the_shape_draws(pattern: type[Pattern]) -> None:
+    shape = Conductor(catalog=CATALOG).draw(pattern.name)
+    paths = [state.path for state in shape.states]
+    assert len(set(paths)) == len(paths) and shape.initial in paths and shape.title and pattern.summary
+    for state in shape.states:
+        assert not state.parent or state.parent in paths
+        assert set(state.initial) <= set(paths)
+        assert bool(state.initial) == (state.kind in ('compound', 'parallel'))
+    for edge in shape.edges:
+        assert edge.source in paths or edge.trigger == 'start'
+        assert not edge.dest or edge.dest in paths
+
+
+@every_pattern
+def test_every_state_is_reachable_and_every_path_can_end(pattern: type[Pattern]) -> None:
+    shape = Conductor(catalog=CATALOG).draw(pattern.name)
+    leads = leads_to(shape)
+    reached = closure(shape.initial, leads)
+    assert reached == {state.path for state in shape.states}
+    ends = {state.path for state in shape.states if state.kind == 'final' and not state.parent}
+    assert [path for path in reached if not closure(path, leads) & ends] == []
+
+
+@every_pattern
+def test_the_form_can_be_drawn_and_its_schema_tells_the_truth(pattern: type[Pattern]) -> None:
+    schema = pattern.Parameters.model_json_schema()
+    for name, field in schema.get('properties', {}).items():
+        assert field.get('title') and field.get('description'), f'{name} has no help'
+    required = set(schema.get('required', ()))
+    for name in required:
+        with pytest.raises(InvalidInput) as refused:
+            pattern.parse({key: value for key, value in sample_parameters(pattern).items() if key != name})
+        assert name in refused.value.problems
+    parsed = pattern.parse(sample_parameters(pattern))
+    assert pattern.parse(parsed.model_dump(mode='json')) == parsed
+
+
+@every_pattern
+@settings(max_examples=30, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(['task', 'motion', 'max_iterations', 'x']),
+        st.none() | st.integers() | st.text(max_size=5),
+    )
+)
+def test_bad_parameters_are_refused_and_nothing_else_happens(
+    pattern: type[Pattern], values: dict[str, Any]
+) -> None:
+    try:
+        pattern(pattern.parse(values)).remember()
+    except InvalidInput as refused:
+        assert refused.problems
+    except ValidationError as error:
+        pytest.fail(f'parameters that pass do not make a memory: {error}')
+
+
+@every_pattern
+async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Pattern]) -> None:
+    async with Conductor(catalog=CATALOG, clock=HastyClock()) as conductor:
+        run = await conductor.start(pattern.name, sample_parameters(pattern))
+        live = conductor._live[run]
+        outcome = await to_the_end(conductor, run)
+        assert outcome.status is Status.DONE, outcome.error
+        assert not pattern.answer or outcome.answer
+        steps = await conductor.transitions(run)
+        view = fold(run, live.chart.shape, steps)
+        assert {'memory': view.memory, 'agents': view.agents} == live.state.dump()
+        assert await conductor.audit(run) == len(steps)
+        assert [step.seq for step in steps] == list(range(1, len(steps) + 1))
+        assert live._work._tasks == {} and conductor.feed._partial == {}
+
+
+@every_pattern
+async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Pattern]) -> None:
+    journal = MemoryJournal()
+    async with Conductor(journal, catalog=CATALOG, clock=HastyClock()) as conductor:
+        run = await conductor.start(pattern.name, sample_parameters(pattern))
+        expected = await to_the_end(conductor, run)
+        steps = await conductor.transitions(run)
+    ends = [step.seq for step, after in zip(steps, steps[1:], strict=False) if not after.raised]
+    for count in [0, *ends]:
+        kept = await first_steps(journal, run, count)
+        async with Conductor(kept, catalog=CATALOG, clock=HastyClock()) as heir:
+            assert await heir.recover() == [run], heir.stranded
+            outcome = await to_the_end(heir, run)
+            assert (outcome.status, outcome.memory) == (expected.status, expected.memory), count
+            assert await heir.audit(run)

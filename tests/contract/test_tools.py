@@ -1,0 +1,133 @@
+"""What every tool in the catalog keeps: a schema, help, and clear refusals; and what each one is for."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Catalog, Tool, ToolContext, ToolError
+from engine.tool import MOST_TEXT, tool
+from engine.tools.calculator import calculator
+from engine.tools.notes import notes
+
+TOOLS = Catalog.load().tools
+every_tool = pytest.mark.parametrize('found', TOOLS.values(), ids=list(TOOLS))
+
+
+def context() -> ToolContext:
+    return ToolContext(key='run:call-1-1')
+
+
+@every_tool
+def test_a_model_is_told_what_it_does_and_what_it_takes(found: Tool) -> None:
+    spec = found.spec
+    assert spec.name == found.name == inspect.getmodule(found.call).__name__.rpartition('.')[2]  # type: ignore[union-attr]
+    assert len(spec.description) > 20 and spec.description.endswith('.')
+    assert spec.schema['type'] == 'object' and spec.schema['additionalProperties'] is False
+    for name, field in spec.schema['properties'].items():
+        assert field.get('description'), f'{name} has no help'
+    assert json.loads(json.dumps(spec.schema)) == spec.schema
+
+
+@every_tool
+@pytest.mark.parametrize(
+    'arguments',
+    ['{', '[]', '"x"', 'null', '{"no_such_argument": 1}', '[' * 9_999, '9' * 5_000],
+    ids=lambda text: text[:9],
+)
+async def test_bad_arguments_are_refused_with_a_sentence(found: Tool, arguments: str) -> None:
+    with pytest.raises(ToolError) as refused:
+        await found.run(arguments, context())
+    assert 10 < len(str(refused.value)) < 2_000
+
+
+async def test_long_results_are_cut_with_a_note() -> None:
+    @tool()
+    async def endless(context: ToolContext) -> str:
+        """Say much."""
+        return 'x' * (MOST_TEXT + 7)
+
+    text = await endless.run('', context())
+    assert text.endswith('[cut: 7 more characters]') and len(text) < MOST_TEXT + 50
+
+
+@pytest.mark.parametrize(
+    ('expression', 'value'),
+    [
+        ('2 + 3 * 4', '14'),
+        ('(2 + 3) * 4', '20'),
+        ('7 // 2', '3'),
+        ('7 % 4', '3'),
+        ('-2 ** 2', '-4'),
+        ('1 / 3', '0.333333333333'),
+    ]
+    + [('2 ** 0.5', '1.41421356237'), ('1e3', '1000'), ('1 ** 99999', '1'), ('10 ** 20', '1' + '0' * 20)],
+)
+async def test_the_calculator_calculates(expression: str, value: str) -> None:
+    assert await calculator.run(json.dumps({'expression': expression}), context()) == value
+
+
+@pytest.mark.parametrize(
+    'expression',
+    [
+        '',
+        'x',
+        '1 +',
+        'True',
+        '"a"',
+        '1 if 1 else 2',
+        '[1]',
+        '__import__("os")',
+        '1 / 0',
+        '1 // 0',
+        '(' * 400,
+        '-' * 499 + '1',
+    ]
+    + [
+        '9 ** 9 ** 9',
+        '((((9**64)**64)**64)**64)',
+        '(-8) ** 0.5',
+        '1e308 * 10',
+        '2 ** -99999',
+        '10**300 * 10.0**300',
+        '0 ** -1',
+        '5j',
+    ],
+)
+async def test_the_calculator_refuses_at_once_what_it_cannot_do(expression: str) -> None:
+    started = time.perf_counter()
+    try:
+        text = await calculator.run(json.dumps({'expression': expression}), context())
+        assert len(text) < 700
+    except ToolError as refused:
+        assert len(str(refused)) < 700
+    assert time.perf_counter() - started < 0.5
+
+
+@settings(max_examples=200, deadline=500)
+@given(st.text('0123456789.+-*/%() e', max_size=40))
+async def test_the_calculator_answers_or_refuses_whatever_it_gets(expression: str) -> None:
+    try:
+        await calculator.run(json.dumps({'expression': expression}), context())
+    except ToolError:
+        pass
+
+
+async def test_notes_are_written_read_and_listed() -> None:
+    here = context()
+    assert await notes.run('{"action": "list"}', here) == 'There are no notes yet.'
+    await notes.run('{"action": "write", "title": "a", "text": "b"}', here)
+    assert here.store == {'a': 'b'}
+    assert await notes.run('{"action": "read", "title": "a"}', here) == 'b'
+    assert await notes.run('{"action": "list"}', here) == '- a'
+    for arguments, says in (
+        ('{"action": "read"}', 'title: needed'),
+        ('{"action": "read", "title": "x"}', 'there are: a'),
+    ):
+        with pytest.raises(ToolError, match=says):
+            await notes.run(arguments, here)

@@ -1,0 +1,196 @@
+"""The power fails at step n, for every n: a new process reaches the same end and repeats only what was in flight."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import (
+    Conductor,
+    Journal,
+    MemoryJournal,
+    ModelError,
+    Outcome,
+    RunId,
+    Status,
+    ToolContext,
+    agent,
+    tool,
+)
+from engine.model import ModelRequest
+from engine.patterns.pipeline import Pipeline
+from storage import open_journal
+from tests.support import FakeModel, HastyClock, calls, catalog, pipeline_reply, to_the_end, until
+
+DONE: Counter[str] = Counter()
+"""How often each tool call was carried out, by its key."""
+
+
+Undisturbed = tuple[Outcome, list[str], int]
+
+
+class PowerCut(Exception):
+    """The machine has no power."""
+
+
+class Cutting:
+    """A journal whose power fails at step `at`: before it is written, or after, when nobody hears of it any more."""
+
+    def __init__(self, journal: Journal, at: int, *, written: bool) -> None:
+        self.journal, self.at, self.written = journal, at, written
+        self.dark = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.dark and name != 'close':
+            raise PowerCut
+        return getattr(self.journal, name)
+
+    async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
+        if self.dark:
+            raise PowerCut
+        self.dark = any(step.seq == self.at for step in transitions)
+        if self.dark and not self.written:
+            raise PowerCut
+        weight = await self.journal.append(info, transitions, snapshot)
+        if self.dark:
+            raise PowerCut
+        return weight
+
+
+@tool(approval=True)
+async def publish(context: ToolContext, text: str) -> str:
+    """Do something outside that must not be done twice."""
+    DONE[context.key] += 1
+    return 'published'
+
+
+def reply(request: ModelRequest) -> Any:
+    """As the pipeline's agents, with a call that breaks off and one that a person must allow."""
+    hints = request.hints
+    if hints.role == 'analyzer' and hints.visit == 1 and hints.attempt < 3:
+        return ModelError('overloaded', retryable=True, retry_after=5)
+    if hints.role == 'publisher' and hints.turn == 0:
+        return calls(('publish', {'text': 'x'}), ('notes', {'action': 'list'}))
+    if hints.role == 'publisher':
+        return 'it is out'
+    return pipeline_reply(request)
+
+
+class Publishing(Pipeline):
+    """The pipeline, and somebody who publishes what it made."""
+
+    states = [*Pipeline.states, agent('publishing', 'publisher', tools=('publish', 'notes'))]
+    transitions = [
+        ['done', 'reviewing', 'publishing', 'is_approved'],
+        ['done', 'publishing', 'complete'],
+        *Pipeline.transitions,
+    ]
+
+    def prompt_publishing(self, memory: Any) -> str:
+        return 'Publish it.'
+
+
+def conductor(journal: Any, model: FakeModel) -> Conductor:
+    return Conductor(
+        journal, catalog=catalog(model, Publishing, tools=(publish,)), clock=HastyClock(), owner='me'
+    )
+
+
+@pytest.fixture(scope='module')
+def undisturbed() -> Undisturbed:
+    return asyncio.run(run_through())
+
+
+async def run_through() -> Undisturbed:
+    """How it ends with no power cut, its events, and how many calls it takes."""
+    DONE.clear()
+    model = FakeModel(reply)
+    async with conductor(MemoryJournal(), model) as here:
+        run = await here.start('publishing', {'task': 'six?'})
+        outcome = await to_the_end(here, run)
+        events = [f'{step.event.name}@{step.event.at}' for step in await here.transitions(run)]
+    return outcome, events, len(model.requests)
+
+
+async def cut(
+    open_it: Callable[[], Awaitable[Journal]], at: int, written: bool
+) -> tuple[Outcome, list[str], int]:
+    """The same with a power cut at step `at`, in two processes."""
+    DONE.clear()
+    model = FakeModel(reply)
+    before = Cutting(await open_it(), at, written=written)
+    async with conductor(before, model) as gone:
+        try:
+            run = await gone.start('publishing', {'task': 'six?'})
+            await _darkness(gone, before, run)
+        except PowerCut:
+            run = RunId('')
+    async with conductor(await open_it(), model) as heir:
+        left = [info.id for info in await heir.journal.unfinished()]
+        assert await heir.recover() == left and not heir.stranded
+        (info,) = (await heir.runs()).runs
+        assert not run or info.id == run
+        outcome = await to_the_end(heir, info.id)
+        assert await heir.audit(info.id) == (await heir.info(info.id)).seq
+        events = [f'{step.event.name}@{step.event.at}' for step in await heir.transitions(info.id)]
+    return outcome, events, len(model.requests)
+
+
+async def _darkness(gone: Conductor, journal: Cutting, run: RunId) -> None:
+    """Until the lights are out; a person says yes where one is asked."""
+    while not journal.dark:
+        live = gone._live.get(run)
+        if live and live.ledger.waiting and not live._mailbox.waiting:
+            await gone.send(run, 'approve')
+        await until(lambda: journal.dark or (live and live.ledger.waiting))
+    await until(lambda: not gone._live)
+    assert gone.feed._partial == {}
+
+
+async def check(
+    undisturbed: Undisturbed, open_it: Callable[[], Awaitable[Journal]], at: int, written: bool
+) -> None:
+    expected, events, requests = undisturbed
+    outcome, found, made = await cut(open_it, at, written)
+    assert outcome.status is Status.DONE
+    assert (outcome.memory, outcome.answer) == (expected.memory, expected.answer)
+    assert [name for name in found if name != 'recover@'] == events
+    assert requests <= made <= requests + 1, 'nothing is repeated but the call in flight'
+    assert len(DONE) == 1 and sum(DONE.values()) <= 2
+    if made > requests:
+        assert sum(DONE.values()) == 1
+
+
+STEPS = range(1, 22)
+BOTH = pytest.mark.parametrize('written', [False, True], ids=['lost', 'written'])
+
+
+def test_the_steps_below_are_all_there_are(undisturbed: Undisturbed) -> None:
+    _, events, _ = undisturbed
+    assert len(events) == STEPS.stop - 1
+    assert events.count('retry@analyzing.thinking') == 2 and 'approve@' in events
+
+
+@BOTH
+@pytest.mark.parametrize('at', STEPS)
+async def test_in_memory(undisturbed: Undisturbed, at: int, written: bool) -> None:
+    journal = MemoryJournal()
+
+    async def open_it() -> Journal:
+        return journal
+
+    await check(undisturbed, open_it, at, written)
+
+
+@BOTH
+@pytest.mark.parametrize('at', STEPS)
+async def test_on_disk(undisturbed: Undisturbed, tmp_path: Path, at: int, written: bool) -> None:
+    async def open_it() -> Journal:
+        return await open_journal(tmp_path / 'runs.db')
+
+    await check(undisturbed, open_it, at, written)

@@ -1,0 +1,109 @@
+"""Every recorded journal replays: it folds to the recorded end, and a fresh chart decides the same today."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
+
+from engine import Catalog, Conductor, Diverged, Fold, RunId, Transition, fold
+from engine.audit import audit
+from engine.scenario import scenarios
+from tests.support import HastyClock, sample_parameters, to_the_end
+
+FOLDER = Path(__file__).parent / 'journals'
+STEPS: TypeAdapter[list[Transition]] = TypeAdapter(list[Transition])
+CATALOG = Catalog.load()
+GOLDEN = RunId('golden')
+
+
+def samples() -> list[Any]:
+    return [
+        pytest.param(name, sample, id=sample.name) for name in CATALOG.patterns for sample in scenarios(name)
+    ]
+
+
+async def record(pattern: str, sample: Any) -> dict[str, Any]:
+    """Play a scenario and keep what it leaves; times are simulated and ids are taken out."""
+    made = CATALOG.pattern(pattern)
+    parameters = made.parse({**sample_parameters(made), **sample.parameters}).model_dump(mode='json')
+    async with Conductor(catalog=CATALOG, clock=SteadyClock()) as conductor:
+        run = await conductor.start(pattern, parameters)
+        outcome = await to_the_end(conductor, run)
+        steps = [
+            replace(step, run=GOLDEN, time=round(step.time, 3)) for step in await conductor.transitions(run)
+        ]
+    document = {
+        'pattern': pattern,
+        'parameters': parameters,
+        'status': outcome.status,
+        'error': outcome.error,
+    }
+    return {**document, 'memory': outcome.memory, 'steps': to_jsonable_python(steps)}
+
+
+class SteadyClock(HastyClock):
+    """A second passes with each wait of the engine's, and none in between."""
+
+    def now(self) -> float:
+        return self._now
+
+
+def write(path: Path, document: dict[str, Any]) -> None:
+    """A line for each step: a difference then shows which steps differ."""
+    head = json.dumps(
+        {key: value for key, value in document.items() if key != 'steps'}, indent=1, ensure_ascii=False
+    )
+    lines = ',\n'.join(json.dumps(step, ensure_ascii=False) for step in document['steps'])
+    path.write_text(f'{head[:-2]},\n "steps": [\n{lines}\n]}}\n', 'utf-8')
+
+
+@pytest.mark.parametrize(('pattern', 'sample'), samples())
+async def test_a_recorded_journal_still_replays(
+    pattern: str, sample: Any, request: pytest.FixtureRequest
+) -> None:
+    path = FOLDER / f'{sample.name}.json'
+    if request.config.getoption('--regenerate', default=False):
+        write(path, await record(pattern, sample))
+    assert path.exists(), (
+        f'there is no journal of this scenario: run pytest {Path(__file__).parent.name} --regenerate'
+    )
+    document = json.loads(path.read_text('utf-8'))
+    steps = STEPS.validate_python(document['steps'])
+    made = CATALOG.pattern(document['pattern'])
+    workflow = made(made.parse(document['parameters']))
+    shape = Conductor(catalog=CATALOG).draw(document['pattern'], document['parameters'])
+    view = fold(GOLDEN, shape, steps)
+    assert (view.status, view.error, view.memory) == (
+        document['status'],
+        document['error'],
+        document['memory'],
+    )
+    assert audit(GOLDEN, workflow, steps) == len(steps)
+    half = Fold(GOLDEN, shape).take_all(steps[: len(steps) // 2])
+    resumed = Fold.load(half.snapshot(), shape).take_all(steps[len(steps) // 2 :])
+    assert resumed.view == view
+
+
+def test_no_journal_is_left_of_a_scenario_that_is_gone() -> None:
+    names = {sample.name for name in CATALOG.patterns for sample in scenarios(name)}
+    assert {path.stem for path in FOLDER.glob('*.json')} == names
+
+
+@pytest.mark.parametrize('path', sorted(FOLDER.glob('*.json')), ids=lambda path: path.stem)
+def test_a_journal_that_was_tampered_with_is_found_out(path: Path) -> None:
+    document = json.loads(path.read_text('utf-8'))
+    made = CATALOG.pattern(document['pattern'])
+    workflow = made(made.parse(document['parameters']))
+    steps = STEPS.validate_python(document['steps'])
+    changed = next(index for index, step in enumerate(steps) if step.changes and index > 5)
+    other = replace(steps[changed].changes[0], value='another')
+    steps[changed] = replace(steps[changed], changes=(other, *steps[changed].changes[1:]))
+    with pytest.raises(Diverged) as found:
+        audit(GOLDEN, workflow, steps)
+    assert found.value.step == steps[changed].seq and 'changes' in str(found.value)

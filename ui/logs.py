@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any, cast
 
-from engine import Feed, Item, Transition, Trouble
+from engine import Journal, JournalError, RunInfo, Snapshot, Status, Transition
 from ui.plain import plain
 
 log = logging.getLogger('hemicycle')
@@ -17,11 +19,8 @@ SIZE, KEPT = 2_000_000, 3
 TOLD = {
     'failed': logging.ERROR,
     'expired': logging.ERROR,
-    'abort': logging.ERROR,
     'retry': logging.WARNING,
-    'cancel': logging.INFO,
     'start': logging.INFO,
-    'recover': logging.INFO,
 }
 
 
@@ -49,27 +48,38 @@ class OneLine(logging.Formatter):
         return ' '.join(plain(line).split('\n'))
 
 
-class LoggedFeed(Feed):
-    """A feed that also logs how runs begin, fail and are tried again."""
+class LoggedJournal:
+    """A journal that also logs how runs begin, fail, are tried again and end, once that is on disk."""
 
-    def publish(self, item: Item) -> None:
-        """Hand an item on."""
-        super().publish(item)
-        if isinstance(item, Trouble):
-            if item.problem:
-                log.error('run %s: %s', item.run, item.problem)
-            else:
-                log.info('run %s: the journal can be written again', item.run)
-        elif isinstance(item, Transition) and item.event.name in TOLD and not item.raised:
-            data = item.event.data
-            said = data.get('error') or data.get('reason') or ''
-            where = f' {item.event.at}' if item.event.at else ''
-            log.log(
-                TOLD[item.event.name],
-                'run %s, step %s: %s%s%s',
-                item.run,
-                item.seq,
-                item.event.name,
-                where,
-                f': {said}' if said else '',
-            )
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
+    ) -> int:
+        """Keep transitions; log those that matter, or that they could not be kept."""
+        try:
+            weight = await self._journal.append(info, transitions, snapshot)
+        except JournalError as error:
+            log.error('run %s: %s', info.id, error)
+            raise
+        for step in transitions:
+            if step.event.name in TOLD and not step.raised:
+                log.log(TOLD[step.event.name], 'run %s, step %s: %s', info.id, step.seq, _told(step))
+        if info.status.ended:
+            level = logging.ERROR if info.status is Status.FAILED else logging.INFO
+            log.log(level, 'run %s is %s%s', info.id, info.status, f': {info.error}' if info.error else '')
+        return weight
+
+
+def logged(journal: Journal) -> Journal:
+    """The journal, with what happens to its runs in the log."""
+    return cast(Journal, LoggedJournal(journal))
+
+
+def _told(step: Transition) -> str:
+    data = step.event.data
+    return ' '.join(filter(None, (step.event.name, step.event.at, str(data.get('error', '')))))

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from engine import Conductor
 from ui.commands.exits import Refused
+from ui.opening import Opening
 
 PORTS = 100
 """How many ports are tried, from the one asked for."""
@@ -81,21 +82,28 @@ def secret(folder: Path) -> str:
     return path.read_text()
 
 
-def serve(
+def run(
     listening: socket.socket,
     open_conductor: Callable[[], Awaitable[Conductor]],
     *,
     folder: Path,
     show: bool,
 ) -> None:
-    """Serve until a signal comes; then let go of the runs, which the next server goes on with."""
+    """Serve until a signal comes; then let go of the runs, which the next server goes on with.
+
+    Raises:
+        EngineError: the conductor could not be opened; nothing has been served.
+    """
     os.environ['NICEGUI_STORAGE_PATH'] = str(folder / 'browser')  # read when NiceGUI is imported
     signal.signal(signal.SIGTERM, _leave)
-    from nicegui import ui
+    from nicegui import app, ui
 
     from ui.app import build
 
-    build(open_conductor)
+    opening = Opening(open_conductor)
+    build(opening)
+    # NiceGUI does not wait for what it calls at its start: the first page would find no conductor.
+    app.router.lifespan_context = opening.before(app.router.lifespan_context)
     host, port = listening.getsockname()[:2]
     with contextlib.suppress(KeyboardInterrupt):
         ui.run(
@@ -104,6 +112,8 @@ def serve(
             fd=listening.fileno(),
             title='Hemicycle',
             dark=None,
+            language='en-US',
+            tailwind=False,
             reload=False,
             show=show,
             storage_secret=secret(folder),
@@ -111,6 +121,8 @@ def serve(
             log_config=None,
             timeout_graceful_shutdown=3,
         )
+    if opening.failure:
+        raise opening.failure
 
 
 def _leave(number: int, frame: object) -> NoReturn:

@@ -6,7 +6,7 @@ import asyncio
 
 import typer
 
-from engine import Catalog, EventRefused, RunId, Status
+from engine import Catalog, Conductor, EventRefused, RunId, RunInfo, Status
 from ui.commands.exits import CODES, Code
 from ui.commands.options import AsJson, Database, Durability, Patterns, RunName
 from ui.commands.run import Pace, Quietly, catalog_of, shower_of
@@ -52,9 +52,13 @@ async def _resume(storage: Storage, settings: Settings, catalog: Catalog, shower
     if info.status.ended:
         raise EventRefused(run, 'resume', f'it is {info.status}')
     async with running(storage, settings, catalog, only=run) as conductor:
-        if run not in await conductor.recover():
-            reason = conductor.stranded.get(run, f'its process {info.owner} is still there')
-            raise EventRefused(run, 'resume', reason)
-        if info.status is Status.PAUSED:
-            await conductor.resume(run)
-        return await follow(conductor, run, shower, after=info.seq)
+        return await follow(conductor, _recovered(conductor, info), shower, after=info.seq)
+
+
+async def _recovered(conductor: Conductor, info: RunInfo) -> RunId:
+    if info.id not in await conductor.recover():
+        reason = conductor.stranded.get(info.id, f'its process {info.owner} is still there')
+        raise EventRefused(info.id, 'resume', reason)
+    if info.status is Status.PAUSED:
+        await conductor.resume(info.id)
+    return info.id

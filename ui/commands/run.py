@@ -124,8 +124,7 @@ async def _run(
     storage: Storage, settings: Settings, catalog: Catalog, shower: Shower, start: dict[str, object]
 ) -> Code:
     async with running(storage, settings, catalog) as conductor:
-        run = await conductor.start(**start)  # type: ignore[arg-type]
-        return await follow(conductor, run, shower)
+        return await follow(conductor, conductor.start(**start), shower)  # type: ignore[arg-type]
 
 
 def _check(pattern: type[Pattern], values: dict[str, object]) -> None:

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from engine import Conductor, JournalUnavailable
-from ui import logs
-from ui import serve as server
+from engine import Catalog, Conductor, JournalUnavailable
 from ui.commands.exits import CODES, Refused
 from ui.commands.options import Database, Durability, Patterns
 from ui.commands.run import Pace, catalog_of
 from ui.commands.session import new_owner, settings_of, storage_of
+from ui.logs import logged, set_up
+from ui.serve import address, check_host, listen, run
 from ui.settings import Locks, Settings, Storage
 
 ADDRESS = 'Where the dashboard is'
@@ -55,25 +55,26 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     The address is the first line that is printed. Ctrl+C stops the server and lets go of its runs; the next
     server goes on with them. One server at a time serves a database.
     """
-    server.check_host(host)
+    check_host(host)
     settings, storage = settings_of(database, synchronous, patterns), storage_of(context)
     locks = storage.locks(settings)
     if storage.file(settings).exists() and (holder := locks.served()):
         raise Refused(_served(holder))
     asyncio.run(_try(storage, settings))
+    catalog = catalog_of(settings, pace)
     settings.home.mkdir(parents=True, exist_ok=True)
-    with server.listen(host, port) as listening:
-        address = server.address(listening)
+    with listen(host, port) as listening:
+        url = address(listening)
         try:
-            locks.serve(f'{address} (pid {os.getpid()})')
+            locks.serve(f'{url} (pid {os.getpid()})')
         except JournalUnavailable:
             raise Refused(_served(locks.served() or '')) from None
         taken = f' (port {port} is taken)' if port not in (0, listening.getsockname()[1]) else ''
-        typer.echo(f'Hemicycle is at {address}{taken}')  # flushes
-        logs.set_up(settings.home)
+        typer.echo(f'Hemicycle is at {url}{taken}')  # flushes
+        set_up(settings.home)
         try:
-            opener = _Opener(storage, settings, locks, pace)
-            server.serve(listening, opener, folder=settings.home, show=show)
+            opener = _Opener(storage, settings, locks, catalog)
+            run(listening, opener, folder=settings.home, show=show)
         finally:
             locks.release()
 
@@ -81,16 +82,14 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
 class _Opener:
     """Makes the server's conductor, on the server's event loop."""
 
-    def __init__(self, storage: Storage, settings: Settings, locks: Locks, pace: float | None) -> None:
-        self._storage, self._settings, self._locks, self._pace = storage, settings, locks, pace
+    def __init__(self, storage: Storage, settings: Settings, locks: Locks, catalog: Catalog) -> None:
+        self._storage, self._settings, self._locks, self._catalog = storage, settings, locks, catalog
 
     async def __call__(self) -> Conductor:
-        journal = await self._storage.open(self._settings)
+        journal = logged(await self._storage.open(self._settings))
         owner = new_owner()
         self._locks.take(owner)
-        catalog = catalog_of(self._settings, self._pace)
-        conductor = Conductor(journal, catalog=catalog, owner=owner, is_alive=self._locks.is_alive)
-        conductor.feed = logs.LoggedFeed()
+        conductor = Conductor(journal, catalog=self._catalog, owner=owner, is_alive=self._locks.is_alive)
         return conductor
 
 

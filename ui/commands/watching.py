@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Protocol
 
 from engine import (
@@ -45,61 +45,77 @@ class Shower(Protocol):
         """How it ended; the status tells whether it did."""
 
 
-async def follow(conductor: Conductor, run: RunId, shower: Shower, *, after: int = 0) -> Code:
-    """Show a run of this process, from step `after` on; Ctrl+C cancels it, a second one lets go of it."""
-    fold = await conductor.fold(run, after)
-    shower.begin(await conductor.info(run))
-    reader = asyncio.create_task(_read(conductor, fold, shower))
-    cancelling: list[asyncio.Task[None]] = []
+async def follow(conductor: Conductor, begin: Awaitable[RunId], shower: Shower, *, after: int = 0) -> Code:
+    """Begin a run in this process, or go on with one, and show it from step `after` on.
 
-    def interrupt() -> None:
-        if cancelling:
-            reader.cancel()
-        else:
-            shower.notice(
-                'cancelling; Ctrl+C again lets go of the run, and `hemicycle resume` goes on with it'
-            )
-            cancelling.append(asyncio.create_task(_cancel(conductor, run)))
-
-    with _on_signals(interrupt, reader.cancel):
-        # Only `reader` is cancelled, by the second Ctrl+C or a SIGTERM: it ends, and the run stays as it is.
+    Ctrl+C cancels the run, whenever it comes; a second one, or a SIGTERM, lets go of it.
+    """
+    following = _Following(conductor, shower)
+    reader = asyncio.create_task(following.read(begin, after))
+    with _on_signals(lambda: following.interrupt(reader), reader.cancel):
         await asyncio.wait([reader])
-    for task in cancelling:
-        task.cancel()
+    following.stop()
     if not reader.cancelled():
         reader.result()
-    view, answer = fold.view, fold.shape.answer
-    shower.end(
-        Outcome(
-            run=run,
+    return following.end()
+
+
+class _Following:
+    def __init__(self, conductor: Conductor, shower: Shower) -> None:
+        self._conductor, self._shower = conductor, shower
+        self._run: asyncio.Future[RunId] = asyncio.get_running_loop().create_future()
+        self._fold: Fold | None = None
+        self._cancelling: asyncio.Task[None] | None = None
+
+    async def read(self, begin: Awaitable[RunId], after: int) -> None:
+        run = await begin
+        self._run.set_result(run)
+        fold = self._fold = await self._conductor.fold(run, after)
+        self._shower.begin(await self._conductor.info(run))
+        async for item in self._conductor.watch(run, after=after):
+            match item:
+                case Transition():
+                    self._shower.step(item, fold.take(item))
+                    if fold.view.status.ended or fold.view.status is Status.WAITING:
+                        return
+                case Delta():
+                    self._shower.piece(item)
+                case Trouble():
+                    self._shower.trouble(item)
+
+    def interrupt(self, reader: asyncio.Task[None]) -> None:
+        if self._cancelling:
+            reader.cancel()
+            return
+        self._shower.notice(
+            'cancelling; Ctrl+C again lets go of the run, and `hemicycle resume` goes on with it'
+        )
+        self._cancelling = asyncio.create_task(self._cancel())
+
+    def stop(self) -> None:
+        if self._cancelling:
+            self._cancelling.cancel()
+        self._run.cancel()
+
+    def end(self) -> Code:
+        if self._fold is None:
+            return Code.UNFINISHED  # It was let go of while it began.
+        view, answer = self._fold.view, self._fold.shape.answer
+        outcome = Outcome(
+            run=view.run,
             status=view.status,
             answer=view.memory.get(answer) if answer else None,
             error=view.error,
             memory=view.memory,
-        ),
-        fold,
-    )
-    return OF_STATUS.get(view.status, Code.UNFINISHED)
+        )
+        self._shower.end(outcome, self._fold)
+        return OF_STATUS.get(view.status, Code.UNFINISHED)
 
-
-async def _read(conductor: Conductor, fold: Fold, shower: Shower) -> None:
-    async for item in conductor.watch(fold.run, after=fold.ledger.seq):
-        match item:
-            case Transition():
-                shower.step(item, fold.take(item))
-                if fold.view.status.ended or fold.view.status is Status.WAITING:
-                    return
-            case Delta():
-                shower.piece(item)
-            case Trouble():
-                shower.trouble(item)
-
-
-async def _cancel(conductor: Conductor, run: RunId) -> None:
-    with contextlib.suppress(
-        EngineError
-    ):  # It has ended meanwhile, or has no room to say so: the second one helps.
-        await conductor.cancel(run, 'Ctrl+C in the terminal')
+    async def _cancel(self) -> None:
+        run = await asyncio.shield(self._run)
+        # Refused: it has ended meanwhile, or cannot be journaled just now. Then the second Ctrl+C helps.
+        with contextlib.suppress(EngineError):
+            await self._conductor.cancel(run, 'Ctrl+C in the terminal')
 
 
 @contextlib.contextmanager

@@ -1,0 +1,107 @@
+"""SIGKILL in the middle of runs, and recovery: nothing is lost, and only the call in flight is repeated."""
+
+import json
+import signal
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from engine import Status, Transition
+from tests.commandline import DEADLINE, Hemicycle, ended, line, until
+
+PIPELINE = ('run', 'pipeline', '--task', 'Compare tea and coffee for a small office')
+
+
+@pytest.mark.parametrize('steps', [2, 5, 9])
+def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    with hemicycle.process(*PIPELINE, '--pace', '150', '--json') as process:
+        hemicycle.reaches(steps, process)
+        process.send_signal(signal.SIGKILL)
+        _, out, _ = ended(process)
+    killed = hemicycle.newest()
+    assert killed and killed.status is Status.RUNNING
+    before = hemicycle.steps(killed.id)
+    assert len(before) >= steps
+    # Whatever was shown is journaled; a line that the kill cut off has no end.
+    shown = [json.loads(text) for text in out.splitlines(keepends=True) if text.endswith('\n')]
+    assert [step['seq'] for step in shown] == [step.seq for step in before[: len(shown)]]
+    assert [step['event']['name'] for step in shown] == [step.event.name for step in before[: len(shown)]]
+
+    result = hemicycle('resume', 'last', '--json')
+    assert result.exit_code == 0, result.stderr
+    after = hemicycle.steps(killed.id)
+    assert after[: len(before)] == before
+    assert after[len(before)].event.name == 'recover'
+    assert after[-1].active == ('complete',)
+    assert repeated(after) == []
+    assert hemicycle('audit').exit_code == 0
+
+
+def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    calls = hemicycle.home / 'calls'
+    odd = ('--patterns', str(hemicycle.patterns))
+    sets = ('--set', f'calls={calls}', '--set', 'steps=60', '--set', 'pause=0.01')
+    with hemicycle.process('run', 'counting', *sets, *odd) as process:
+        hemicycle.reaches(10, process)
+        process.kill()
+    for at_least in (20, 30):  # the one who resumes may be killed as well
+        with hemicycle.process('resume', *odd) as process:
+            hemicycle.reaches(at_least, process)
+            process.kill()
+    result = hemicycle('resume', *odd, '--quiet')
+    assert (result.exit_code, result.stdout) == (0, '60\n')
+    found = hemicycle.newest()
+    assert found
+    made = Counter(calls.read_text().split())
+    in_flight = sum(step.event.name == 'recover' for step in hemicycle.steps(found.id))
+    assert in_flight == 3
+    assert len(made) == 60
+    assert sum(made.values()) <= 60 + in_flight
+    assert max(made.values()) <= 2
+    assert hemicycle('audit', *odd).exit_code == 0
+
+
+def test_a_killed_server_goes_on_when_it_is_started_again(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    with hemicycle.process(*PIPELINE, '--pace', '100', '--quiet') as process:
+        hemicycle.reaches(2, process)
+        process.kill()
+    killed = hemicycle.newest()
+    assert killed
+    with hemicycle.process('serve', '--port', '0', '--pace', '100') as first:
+        address = line(first.stdout).split()[-1]
+        hemicycle.reaches(killed.seq + 4, first)
+        with urllib.request.urlopen(f'{address}/runs/{killed.id}', timeout=DEADLINE) as page:
+            assert page.status == 200
+        first.kill()
+    before = hemicycle.steps(killed.id)
+    with hemicycle.process('serve', '--port', '0', '--pace', '0') as second:
+        assert 'http://127.0.0.1:' in line(second.stdout)
+        until(lambda: status(hemicycle) is Status.DONE, 'the second server finishes the run')
+        second.terminate()
+        assert ended(second)[0] == 0
+    after = hemicycle.steps(killed.id)
+    assert after[: len(before)] == before
+    assert [step.event.name for step in after].count('recover') == 2
+    assert repeated(after) == []
+    assert hemicycle('audit').exit_code == 0
+
+
+def status(hemicycle: Hemicycle) -> Status | None:
+    found = hemicycle.newest()
+    return found.status if found else None
+
+
+def repeated(steps: list[Transition]) -> list[tuple[str, int]]:
+    """Visits to a state whose work ended more than once; and gaps in the numbers of the steps."""
+    assert [step.seq for step in steps] == list(range(1, len(steps) + 1))
+    endings = Counter(
+        (step.event.at, step.event.since)
+        for step in steps
+        if step.event.name in ('done', 'failed') and step.event.since and not step.raised
+    )
+    return [visit for visit, count in endings.items() if count > 1]

@@ -1,0 +1,248 @@
+"""The command line: runs, lists, shows and audits; what it prints, and its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine import Status
+from tests.commandline import Hemicycle
+
+COMMANDS = ('serve', 'run', 'resume', 'runs', 'show', 'audit', 'patterns')
+
+
+@pytest.fixture
+def hemicycle(tmp_path: Path) -> Hemicycle:
+    return Hemicycle(tmp_path)
+
+
+@pytest.fixture(scope='module')
+def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
+    """A database with one finished run of the pipeline; only to be read."""
+    found = Hemicycle(tmp_path_factory.mktemp('done'))
+    result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--tag', 'demo', '--quiet')
+    assert result.exit_code == 0, result.stderr
+    return found
+
+
+def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
+    shown = hemicycle('--help').stdout
+    assert all(f' {command} ' in shown for command in COMMANDS)
+    for command in COMMANDS:
+        shown = hemicycle(command, '--help').stdout
+        assert f'hemicycle {command}' in shown.partition('Examples')[2], command
+
+
+def test_a_run_shows_its_progress_beside_its_answer(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee')
+    assert result.exit_code == 0
+    assert '# ' in result.stdout
+    assert '→ reviewing.thinking' not in result.stdout
+    assert '→ researching.thinking' in result.stderr
+    assert '→ complete' in result.stderr
+    assert 'reviewing │' in result.stderr
+    assert 'is_approved yes' in result.stderr
+    assert 'simulated' in result.stderr
+    assert 'is done' in result.stderr
+
+
+def test_quiet_is_the_answer_alone(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet')
+    assert (result.exit_code, result.stderr) == (0, '')
+    assert result.stdout.startswith('#')
+
+
+def test_json_is_every_transition_and_then_the_outcome(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--json')
+    *steps, outcome = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [step['seq'] for step in steps] == list(range(1, len(steps) + 1))
+    assert {step['type'] for step in steps} == {'transition'}
+    assert steps[0]['event']['name'] == 'start'
+    assert (outcome['type'], outcome['status'], outcome['seq']) == ('outcome', 'done', len(steps))
+    assert outcome['answer'] == outcome['memory']['analysis'] != ''
+
+
+def test_the_task_may_come_from_standard_input(hemicycle: Hemicycle) -> None:
+    assert hemicycle('run', 'pipeline', '--task', '-', '-q', stdin='Compare tea and coffee').exit_code == 0
+    found = hemicycle.newest()
+    assert found and found.parameters['task'] == 'Compare tea and coffee'
+
+
+def test_options_reach_the_run(hemicycle: Hemicycle) -> None:
+    options = ('--title', 'A title', '--tag', 'a', '--tag', 'b', '--seed', '7', '--set', 'max_iterations=1')
+    assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q', *options).exit_code == 0
+    found = hemicycle.newest()
+    assert found and (found.title, found.tags, found.seed) == ('A title', ('a', 'b'), 7)
+    assert found.parameters['max_iterations'] == 1
+
+
+def test_a_list_is_set_as_json(hemicycle: Hemicycle) -> None:
+    calls = hemicycle.home / 'calls'
+    values = (f'calls={calls}', 'steps=2', 'pause=0', 'unit=["a", "b"]')
+    options = [part for value in values for part in ('--set', value)]
+    result = hemicycle('run', 'counting', *options, '--patterns', str(hemicycle.patterns), '--quiet')
+    assert (result.exit_code, result.stdout) == (0, '2\n')
+    found = hemicycle.newest()
+    assert found and found.parameters['unit'] == ['a', 'b']
+
+
+def test_a_failed_run_says_why(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns))
+    assert result.exit_code == 1
+    assert 'the well is dry' in result.stderr.splitlines()[-2]
+    assert hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns), '-q').stderr.count('\n') == 1
+
+
+def test_a_run_that_waits_for_a_person_is_let_go_of(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
+    assert result.exit_code == 4
+    assert 'waits for a person: a word' in result.stderr
+    found = hemicycle.newest()
+    assert found and found.status is Status.WAITING
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        (('nope',), "no pattern 'nope'; there are: pipeline"),
+        (('pipeline',), 'task: Field required; parameters: pipeline takes task, max_iterations'),
+        (('pipeline', '--task', ' '), 'task: '),
+        (('pipeline', '--task', 'x' * 20_001), 'task: '),
+        (('pipeline', '--task', 'tea', '--set', 'max_iterations=11'), 'max_iterations: '),
+        (
+            ('pipeline', '--task', 'tea', '--set', 'max=1'),
+            'max: there is no such parameter; pipeline takes task',
+        ),
+        (('pipeline', '--task', 'tea', '--set', 'task=tea'), 'task: is set twice'),
+        (('pipeline', '--set', 'task'), '--set: must be name=value'),
+        (('pipeline', '--task', 'tea', '--synchronous', 'off'), '--synchronous: must be normal or full'),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(
+    hemicycle: Hemicycle, arguments: tuple[str, ...], said: str
+) -> None:
+    result = hemicycle('run', *arguments)
+    assert (result.exit_code, result.stdout) == (2, '')
+    assert result.stderr.startswith('hemicycle: ')
+    assert result.stderr.count('\n') == 1
+    assert said in result.stderr
+    assert not hemicycle.database.exists()
+
+
+def test_what_a_model_writes_cannot_steer_the_terminal(hemicycle: Hemicycle) -> None:
+    title = 'red \x1b[31m and \x9b31m and \u202e back'
+    hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', title, '-q')
+    for arguments in (('runs',), ('show', 'last')):
+        shown = hemicycle(*arguments).stdout
+        assert 'red [31m and 31m and' in shown
+        assert not {'\x1b', '\x9b', '\u202e'} & set(shown)
+
+
+def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    assert f'{found.id}  done    pipeline' in done('runs').stdout
+    for matching in (
+        ('--pattern', 'pipeline'),
+        ('--status', 'done'),
+        ('--tag', 'demo'),
+        ('--search', 'coff'),
+    ):
+        assert json.loads(done('runs', *matching, '--json').stdout)['id'] == found.id
+    for other in (('--pattern', 'debate'), ('--status', 'failed'), ('--tag', 'x'), ('--search', 'milk')):
+        assert done('runs', *other).stdout == 'no run matches\n'
+    assert done('runs', '--status', 'lost').exit_code == 2
+
+
+def test_looking_makes_no_database(hemicycle: Hemicycle) -> None:
+    assert 'there are no runs yet' in hemicycle('runs').stdout
+    result = hemicycle('show', 'last')
+    assert (result.exit_code, result.stderr) == (2, "hemicycle: there is no run 'last'\n")
+    assert not hemicycle.database.exists()
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    for name in ('last', found.id, found.id[:4]):
+        assert json.loads(done('show', name, '--json').stdout)['run']['id'] == found.id
+    assert done('show', 'zzzz').exit_code == 2
+
+
+def test_an_ambiguous_id_is_refused(hemicycle: Hemicycle) -> None:
+    for _ in range(17):  # 16 hexadecimal digits: two ids begin with the same one
+        hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '-q')
+    ids = [json.loads(line)['id'] for line in hemicycle('runs', '--json').stdout.splitlines()]
+    digit = next(one for one in '0123456789abcdef' if sum(run.startswith(one) for run in ids) > 1)
+    result = hemicycle('show', digit)
+    assert result.exit_code == 2
+    assert f"runs begin with '{digit}': " in result.stderr
+
+
+def test_a_run_is_shown_as_a_whole(done: Hemicycle) -> None:
+    shown = done('show').stdout
+    for part in (
+        'States',
+        '> complete',
+        'Steps',
+        'reviewing: reviewer',
+        'is_approved yes',
+        'Memory',
+        'approved: true',
+    ):
+        assert part in shown
+
+
+def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    last = found.seq
+    shown = done('show', '--at', str(last)).stdout
+    assert f'Step {last}' in shown
+    assert 'reviewing → complete: if is_approved is yes, holds' in shown
+    assert 'replace /memory/status COMPLETE' in shown
+    early = json.loads(done('show', '--at', '2', '--json').stdout)
+    assert [step['seq'] for step in early['transitions']] == [2]
+    assert early['view']['active'] == ['researching.thinking']
+    result = done('show', '--at', str(last + 1))
+    assert (result.exit_code, f'its last is {last}' in result.stderr) == (2, True)
+
+
+def test_an_audit_passes(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    result = done('audit', found.id[:6])
+    assert (result.exit_code, result.stdout) == (
+        0,
+        f'run {found.id} is ok: {found.seq} steps, all decided as recorded\n',
+    )
+
+
+def test_an_audit_names_the_first_divergence(hemicycle: Hemicycle) -> None:
+    hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns), '-q')
+    file = hemicycle.patterns / 'odd.py'
+    file.write_text(
+        file.read_text().replace("['failed', 'working', 'broken']", "['failed', 'working', 'ended']")
+    )
+    result = hemicycle('audit', '--patterns', str(hemicycle.patterns))
+    assert (result.exit_code, result.stdout) == (1, '')
+    assert 'diverges at step 2' in result.stderr
+
+
+def test_patterns_are_listed_with_the_faults_of_files(hemicycle: Hemicycle) -> None:
+    (hemicycle.patterns / 'broken.py').write_text('x = 1\nthis is no Python\n')
+    shown = hemicycle('patterns', '--patterns', str(hemicycle.patterns)).stdout
+    assert '--set task= or --task' in shown
+    assert 'whole number, 0 to 10, 3 by default' in shown
+    assert 'counting' in shown
+    assert f'not loaded: {hemicycle.patterns / "broken.py"}:2: SyntaxError' in shown
+
+
+def test_nobody_goes_on_with_a_run_that_has_ended(done: Hemicycle) -> None:
+    result = done('resume', 'last')
+    assert result.exit_code == 2
+    assert 'it is done' in result.stderr
+
+
+def test_the_version_is_said(hemicycle: Hemicycle) -> None:
+    assert hemicycle('--version').stdout.startswith('hemicycle ')

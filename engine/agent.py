@@ -121,7 +121,7 @@ def _edge(  # noqa: PLR0913
 
 def calls_tools(scope: Scope, event: Event) -> bool:
     """The reply asks for tools."""
-    return bool(_reply(event).calls)
+    return any(part['kind'] == 'call' for part in event.data['message']['parts'])
 
 
 def needs_approval(scope: Scope, event: Event) -> bool:

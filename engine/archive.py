@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.audit import audit
 from engine.catalog import Catalog
+from engine.chart import MOST_MOVES
 from engine.errors import UnknownStep
 from engine.journal import Journal
 from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Transition, View
@@ -56,6 +57,13 @@ class Archive:
         return (
             fold.take_all(rest) if len(rest) < FOLD_IN_PLACE else await asyncio.to_thread(fold.take_all, rest)
         )
+
+    async def turn_end(self, info: RunInfo, at: int) -> int:
+        """The last step of the turn that step `at` belongs to: what it brought about by itself included."""
+        if not 1 <= at <= info.seq:
+            raise UnknownStep(info.id, at, info.seq)
+        following = await self.journal.transitions(info.id, after=at, limit=MOST_MOVES)
+        return at + next((n for n, step in enumerate(following) if not step.raised), len(following))
 
     async def transitions(
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None

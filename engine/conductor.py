@@ -7,15 +7,14 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Self
 
 from engine.activity import Services
 from engine.archive import Archive
 from engine.catalog import Catalog
-from engine.chart import MOST_MOVES, Chart
+from engine.chart import Chart
 from engine.clock import Clock, RealClock
-from engine.errors import EngineError, EventRefused, UnknownStep
+from engine.errors import EngineError, EventRefused
 from engine.feed import Feed, Item
 from engine.host import Host
 from engine.journal import Journal, MemoryJournal
@@ -68,9 +67,7 @@ class Conductor(Archive):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -148,12 +145,8 @@ class Conductor(Archive):
         """
         if run not in self._live:
             info = await self.journal.info(run)
-            reason = (
-                f'it is {info.status}'
-                if info.status.ended
-                else self.stranded.get(run, 'another process runs it')
-            )
-            raise EventRefused(run, name, reason)
+            elsewhere = self.stranded.get(run, 'another process runs it')
+            raise EventRefused(run, name, f'it is {info.status}' if info.status.ended else elsewhere)
         live = self._live[run]
         await live.send(outside_event(run, live.ledger, name, at, data))
 
@@ -185,9 +178,8 @@ class Conductor(Archive):
         """
         found = []
         for info in await self.journal.unfinished():
-            if info.id in self._live or info.id in self._waking:
-                continue
-            if info.owner != self.owner and self._is_alive(info.owner):
+            elsewhere = info.owner != self.owner and self._is_alive(info.owner)
+            if elsewhere or info.id in self._live or info.id in self._waking:
                 continue
             try:
                 await self._resume(info.id, {})
@@ -212,7 +204,7 @@ class Conductor(Archive):
         parent = await self.journal.info(run)
         made = self.catalog.pattern(parent.pattern)
         self._charts.of(made(made.parse(parent.parameters)))
-        at = await self._turn_end(parent, at)
+        at = await self.turn_end(parent, at)
         view = await self.view(run, at)
         if view.status.ended:
             raise EventRefused(run, 'fork', f'at step {at} it is {view.status}')
@@ -291,13 +283,6 @@ class Conductor(Archive):
             raise EngineError('this process is closing: it starts no run any more')
         self._live[info.id] = Run(info, chart, state, ledger, self._host)
         return self._live[info.id]
-
-    async def _turn_end(self, parent: RunInfo, at: int) -> int:
-        """The last step of the turn that step `at` belongs to."""
-        if not 1 <= at <= parent.seq:
-            raise UnknownStep(parent.id, at, parent.seq)
-        following = await self.journal.transitions(parent.id, after=at, limit=MOST_MOVES)
-        return at + next((n for n, step in enumerate(following) if not step.raised), len(following))
 
     @contextmanager
     def _waking_up(self, run: RunId) -> Iterator[None]:

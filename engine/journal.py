@@ -84,6 +84,10 @@ class Journal(Protocol):
         """Write what is still queued, and let go."""
 
 
+KEPT = ('title', 'tags', 'note', 'owner')
+"""Fields of a summary that `append` leaves as they are stored."""
+
+
 class MemoryJournal:
     """Everything in dictionaries: for tests, and for runs nobody needs to keep."""
 
@@ -131,14 +135,8 @@ class MemoryJournal:
         weight = sum(map(_weight, transitions))
         if snapshot:
             self._snapshots[info.id].append(snapshot)
-        self._infos[info.id] = replace(
-            info,
-            title=stored.title,
-            tags=stored.tags,
-            note=stored.note,
-            owner=stored.owner,
-            bytes=stored.bytes + weight,
-        )
+        kept = {name: getattr(stored, name) for name in KEPT}
+        self._infos[info.id] = replace(info, **kept, bytes=stored.bytes + weight)
         return weight
 
     async def info(self, run: RunId) -> RunInfo:

@@ -57,7 +57,8 @@ class Memory(BaseModel):
         self._log, self._at = log, at
 
     def __setattr__(self, name: str, value: Any) -> None:
-        log = self._log
+        private = self.__pydantic_private__
+        log: Log | None = private['_log'] if private else None
         if log is None or name in ('_log', '_at'):
             super().__setattr__(name, value)
             return
@@ -107,6 +108,8 @@ def frozen(value: Any, path: str) -> Any:
 
 
 def _changeable(value: Any) -> bool:
+    if value is None or isinstance(value, (str, int, float)):
+        return False
     if isinstance(value, BaseModel):
         return not value.model_config.get('frozen')
     if is_dataclass(value):

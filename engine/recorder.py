@@ -23,7 +23,8 @@ class Recorder:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._weight = self._last_weight = self._last_seq = 0
+        self._weight = self._last_weight = self._last_seq = self._unsaid = 0
+        """`_unsaid` are the bytes of the last steps, which the next summary tells."""
 
     async def write(
         self,
@@ -43,14 +44,15 @@ class Recorder:
         Raises:
             JournalError: the run is not ours any more, or its journal is damaged; nothing was written.
         """
-        info = _summary(info, ledger)
+        info = _summary(info, ledger, self._unsaid)
         due = ledger.seq - self._last_seq >= SNAPSHOT_STEPS and self._weight >= self._last_weight
         snapshot = snapshot_of(info.id, ledger, document()) if due else None
         weight = await self._append(info, steps, snapshot)
+        self._unsaid = weight
         self._weight += weight
         if snapshot:
             self._last_seq, self._last_weight, self._weight = ledger.seq, self._weight + self._last_weight, 0
-        return replace(info, bytes=info.bytes + weight)
+        return info
 
     async def _append(self, info: RunInfo, steps: Sequence[Transition], snapshot: Snapshot | None) -> int:
         wait = FIRST_WAIT
@@ -67,7 +69,7 @@ class Recorder:
                 return weight
 
 
-def _summary(info: RunInfo, ledger: Ledger) -> RunInfo:
+def _summary(info: RunInfo, ledger: Ledger, more: int) -> RunInfo:
     status = ledger.status
     return replace(
         info,
@@ -77,4 +79,5 @@ def _summary(info: RunInfo, ledger: Ledger) -> RunInfo:
         usage=ledger.usage,
         error=ledger.reason if status.ended else '',
         waiting=ledger.waiting,
+        bytes=info.bytes + more,
     )

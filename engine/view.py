@@ -27,6 +27,7 @@ class Ledger:
         self.usage = Usage()
         self.paused = self.cancelled = self.aborted = False
         self.error = ''
+        self.settle()
 
     def take(self, transition: Transition) -> None:
         """Go on by one step."""
@@ -47,6 +48,7 @@ class Ledger:
             self.usage += Usage(**{key: count for key, count in counts.items() if isinstance(count, int)})
         if event.name in ('failed', 'expired') and event.data.get('error'):
             self.error = str(event.data['error'])
+        self.settle()
 
     def _control(self, transition: Transition) -> None:
         event = transition.event
@@ -72,19 +74,16 @@ class Ledger:
             return f'it ended in {self.active[0]}' if self.active else 'it was aborted'
         return '' if status is Status.DONE else self.error
 
-    @property
-    def outcome(self) -> str:
+    def settle(self) -> None:
+        """Work out what follows from the rest: `outcome`, `waiting` and `status`."""
+        self.outcome = self._finals.get(self.active[0], '') if len(self.active) == 1 else ''
         """The outcome of the final state the run is in, or ''."""
-        return self._finals.get(self.active[0], '') if len(self.active) == 1 else ''
-
-    @property
-    def waiting(self) -> str:
+        self.waiting = next((self._waits[path] for path in self.active if path in self._waits), '')
         """What a person is asked for, or ''."""
-        return next((self._waits[path] for path in self.active if path in self._waits), '')
-
-    @property
-    def status(self) -> Status:
+        self.status = self._status()
         """What the run is doing."""
+
+    def _status(self) -> Status:
         if self.cancelled:
             return Status.CANCELLED
         if self.aborted or self.outcome == 'failed':
@@ -156,6 +155,7 @@ class Fold:
         for name, value in state.items():
             setattr(fold.ledger, name, value)
         fold.ledger.seq = snapshot.seq
+        fold.ledger.settle()
         return fold
 
 

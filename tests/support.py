@@ -45,7 +45,7 @@ def calls(*asked: tuple[str, Any]) -> Calls:
 class FakeModel:
     """Answers with what `reply` makes of a request, and keeps the requests.
 
-    A reply is a text, a mapping (sent as JSON), `calls(...)`, an exception (raised), or an event to wait for first.
+    A reply is a text, a mapping (sent as JSON), `calls(...)`, an exception (raised), or an event to wait for.
     """
 
     name = 'scripted'
@@ -87,7 +87,7 @@ def in_turn(*replies: Any) -> Callable[[ModelRequest], Any]:
 
 
 def pipeline_reply(request: ModelRequest, *, revisions: int = 1) -> Any:
-    """The three agents of the pipeline: depends on the request alone, so that a repeated call gets the same."""
+    """The three agents of the pipeline: depends on the request alone, so a repeated call gets the same."""
     hints = request.hints
     if hints.role == 'researcher':
         if hints.turn == 0:

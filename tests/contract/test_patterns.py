@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -121,7 +122,7 @@ async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Patter
         run = await conductor.start(pattern.name, sample_parameters(pattern))
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
-    ends = [step.seq for step, after in zip(steps, steps[1:], strict=False) if not after.raised]
+    ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     for count in [0, *ends]:
         kept = await first_steps(journal, run, count)
         async with Conductor(kept, catalog=CATALOG, clock=HastyClock()) as heir:

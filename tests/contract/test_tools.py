@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import time
@@ -65,8 +66,11 @@ async def test_long_results_are_cut_with_a_note() -> None:
         ('7 % 4', '3'),
         ('-2 ** 2', '-4'),
         ('1 / 3', '0.333333333333'),
-    ]
-    + [('2 ** 0.5', '1.41421356237'), ('1e3', '1000'), ('1 ** 99999', '1'), ('10 ** 20', '1' + '0' * 20)],
+        ('2 ** 0.5', '1.41421356237'),
+        ('1e3', '1000'),
+        ('1 ** 99999', '1'),
+        ('10 ** 20', '1' + '0' * 20),
+    ],
 )
 async def test_the_calculator_calculates(expression: str, value: str) -> None:
     assert await calculator.run(json.dumps({'expression': expression}), context()) == value
@@ -87,8 +91,6 @@ async def test_the_calculator_calculates(expression: str, value: str) -> None:
         '1 // 0',
         '(' * 400,
         '-' * 499 + '1',
-    ]
-    + [
         '9 ** 9 ** 9',
         '((((9**64)**64)**64)**64)',
         '(-8) ** 0.5',
@@ -112,10 +114,8 @@ async def test_the_calculator_refuses_at_once_what_it_cannot_do(expression: str)
 @settings(max_examples=200, deadline=500)
 @given(st.text('0123456789.+-*/%() e', max_size=40))
 async def test_the_calculator_answers_or_refuses_whatever_it_gets(expression: str) -> None:
-    try:
+    with contextlib.suppress(ToolError):
         await calculator.run(json.dumps({'expression': expression}), context())
-    except ToolError:
-        pass
 
 
 async def test_notes_are_written_read_and_listed() -> None:

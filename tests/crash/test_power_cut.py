@@ -1,4 +1,4 @@
-"""The power fails at step n, for every n: a new process reaches the same end and repeats only what was in flight."""
+"""The power fails at step n, for every n: a new process reaches the same end, one call at most twice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PowerCut(Exception):
 
 
 class Cutting:
-    """A journal whose power fails at step `at`: before it is written, or after, when nobody hears of it any more."""
+    """A journal whose power fails at step `at`: before it is written, or after, when nobody hears of it."""
 
     def __init__(self, journal: Journal, at: int, *, written: bool) -> None:
         self.journal, self.at, self.written = journal, at, written
@@ -143,11 +143,11 @@ async def cut(
 
 async def _darkness(gone: Conductor, journal: Cutting, run: RunId) -> None:
     """Until the lights are out; a person says yes where one is asked."""
-    while not journal.dark:
-        live = gone._live.get(run)
-        if live and live.ledger.waiting and not live._mailbox.waiting:
+    live = gone._live.get(run)
+    while not journal.dark and live:
+        if live.ledger.waiting and not live._mailbox.waiting:
             await gone.send(run, 'approve')
-        await until(lambda: journal.dark or (live and live.ledger.waiting))
+        await until(lambda: journal.dark or live.ledger.waiting)
     await until(lambda: not gone._live)
     assert gone.feed._partial == {}
 

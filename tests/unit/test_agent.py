@@ -16,7 +16,6 @@ from engine import (
     MemoryJournal,
     Outcome,
     Pattern,
-    RunId,
     Status,
     ToolContext,
     ToolError,

@@ -55,7 +55,7 @@ def test_what_the_engine_brings_loads_without_a_fault() -> None:
         ('import sys\nsys.exit(3)\n', 2, 'SystemExit: 3'),
         ('raise KeyError("x")\n', 1, 'KeyError'),
         (
-            'from engine import tool\n@tool()\nasync def notes(context, text: str) -> str:\n    """x"""\n    return ""\n',
+            'from engine import tool\n@tool()\nasync def notes(context, text: str) -> str:\n    return ""\n',
             0,
             "there is a tool 'notes' already",
         ),

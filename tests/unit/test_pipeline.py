@@ -184,7 +184,11 @@ class Callable_:
         return node(state)
 
 
-@pytest.mark.parametrize('work', [sync_stage, async_stage, node, Callable_(), partial(async_stage)], ids=str)
+@pytest.mark.parametrize(
+    'work',
+    [sync_stage, async_stage, node, Callable_(), partial(async_stage)],
+    ids=['sync', 'async', 'node', 'object', 'partial'],
+)
 async def test_any_callable_can_stand_in_for_an_agent(work: Any) -> None:
     outcome, passed = await ran(pattern=Pipeline.with_stages('mine', researching=work))
     assert outcome.status is Status.DONE

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import EngineError
@@ -19,6 +19,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(JSON)
 def test_json_stays_as_it_is(value: Any) -> None:
     assert plain(value) == value

@@ -26,7 +26,7 @@ from tests.support import FakeModel, Lone, catalog, until
 
 
 class Works(Memory):
-    results: list[Any] = []  # noqa: RUF012
+    results: list[Any] = []
 
 
 async def forever() -> None:
@@ -227,14 +227,16 @@ async def test_a_run_that_fails_touches_no_other(
     assert len([name for name in Chain.started if name.startswith('one:')]) == attempts + 1
 
 
-@pytest.mark.parametrize('result', [object(), {'x': {1: object()}}, b'\xff'], ids=repr)
+@pytest.mark.parametrize(
+    'result', [object(), {'x': {1: object()}}, b'\xff'], ids=lambda value: type(value).__name__
+)
 async def test_a_result_that_is_not_json_fails_the_run(conductor: Conductor, result: Any) -> None:
     async def does(activity: Activity) -> Any:
         return result
 
     Chain.started, Chain.does = [], does  # type: ignore[assignment]
     outcome = await conductor.result(await conductor.start('chain'))
-    assert outcome.status is Status.FAILED and 'erializ' in outcome.error or 'utf' in outcome.error
+    assert outcome.status is Status.FAILED and ('erializ' in outcome.error or 'utf' in outcome.error)
 
 
 async def test_cancel_reaches_the_work_waits_for_it_and_drops_what_it_says(conductor: Conductor) -> None:

@@ -56,7 +56,7 @@ def frame(title: str, *, here: str = '', wide: bool = False) -> Iterator[None]:
                     ui.label(name)
         ui.element('div').classes('grow')
         _dark_button(dark)
-    with ui.element('main').classes('' if wide else 'page') as main:
+    with ui.element('div').classes('window' if wide else 'page') as main:
         yield
     ui.skip_link(target=main)
 

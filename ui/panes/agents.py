@@ -38,7 +38,7 @@ class AgentPane:
                 self._model = ui.label().classes('muted small agent-model')
                 self._tokens = ui.label().classes('muted small num')
                 self._time = ui.label().classes('muted small num')
-            with ui.element('div').classes('panel-body') as self._body:
+            with ui.element('div').classes('panel-body').props('tabindex="0"'):
                 self.talk = Conversation([], label=f'What {speaker(state.role)} says')
             with ui.element('div').classes('approval') as self._approval:
                 pass
@@ -119,7 +119,7 @@ class AgentPanes:
                     ui.icon('flag')
                     ui.label('Result').classes('agent-name')
                     self._verdict = ui.label().classes('muted small')
-                with ui.element('div').classes('panel-body'):
+                with ui.element('div').classes('panel-body').props('tabindex="0"'):
                     self._answer = Conversation([], label='Result', follow=False)
             self._panes: dict[str, AgentPane] = {
                 state.path: AgentPane(state, shape, send) for state in shape.states if state.role

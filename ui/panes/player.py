@@ -28,15 +28,17 @@ class Player:
     def __init__(self, follower: Follower, seek: Seek) -> None:
         self._follower, self._seek = follower, seek
         self._at: int | None = None
+        self._wish: int | None = None
+        """Where a move is under way to: quick keys count on from there."""
         self._moving = False
         self._playing: asyncio.Task[None] | None = None
         self._marked: list[Mark] = []
         with ui.element('footer').classes('player').props('aria-label="Replay"'):
             with ui.element('div').classes('player-buttons'):
                 self._button('first_page', 'First step (Home)', lambda: self._go(1))
-                self._button('chevron_left', 'One step back (←)', lambda: self._go(self.step - 1))
+                self._button('chevron_left', 'One step back (←)', lambda: self._go(self._from - 1))
                 self._play = self._button('play_arrow', 'Play what was recorded (Space)', self.toggle)
-                self._button('chevron_right', 'One step on (→)', lambda: self._go(self.step + 1))
+                self._button('chevron_right', 'One step on (→)', lambda: self._go(self._from + 1))
                 self._button('last_page', 'Last step (End)', lambda: self._go(follower.head))
             with ui.element('div').classes('player-track'):
                 self._marks = ui.element('div').classes('marks')
@@ -57,10 +59,16 @@ class Player:
         """The step that is shown."""
         return self._follower.head if self._at is None else self._at
 
+    @property
+    def _from(self) -> int:
+        return self.step if self._wish is None else self._wish
+
     def show(self, at: int | None, *, ended: bool) -> None:
         """Stand at a step (None is the present)."""
         head = self._follower.head
         self._at = at
+        if self._wish == self.step:
+            self._wish = None
         self._moving = True
         self._slider.props(f'max={max(head, 1)}')
         self._slider.set_value(self.step)
@@ -107,18 +115,21 @@ class Player:
 
     async def _go(self, step: int | None) -> None:
         self.stop()
-        await self._seek(None if step is None else min(max(step, 1), max(self._follower.head, 1)))
+        self._wish = None if step is None else min(max(step, 1), max(self._follower.head, 1))
+        await self._seek(self._wish)
 
-    async def _slid(self, event: ValueChangeEventArguments[float | None]) -> None:
-        if not self._moving and event.value is not None and int(event.value) != self.step:
-            await self._go(int(event.value))
+    def _slid(self, event: ValueChangeEventArguments[float | None]) -> Awaitable[None] | None:
+        # Not a coroutine function: that would run when `_moving` says nothing any more about this change.
+        if self._moving or event.value is None or int(event.value) == self.step:
+            return None
+        return self._go(int(event.value))
 
     async def _key(self, event: KeyEventArguments) -> None:
         if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
             return
         moves: dict[str, Callable[[], Awaitable[None]]] = {
-            'ArrowLeft': lambda: self._go(self.step - 1),
-            'ArrowRight': lambda: self._go(self.step + 1),
+            'ArrowLeft': lambda: self._go(self._from - 1),
+            'ArrowRight': lambda: self._go(self._from + 1),
             'Home': lambda: self._go(1),
             'End': lambda: self._go(self._follower.head),
             'l': lambda: self._go(None),

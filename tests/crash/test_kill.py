@@ -1,4 +1,4 @@
-"""SIGKILL in the middle of runs, and recovery: nothing is lost, and only the call in flight is repeated."""
+"""SIGKILL in the middle of runs: nothing is lost, and only the call in flight is repeated."""
 
 import json
 import signal

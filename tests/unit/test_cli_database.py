@@ -1,4 +1,4 @@
-"""The command line on databases that cannot be used: one clear line, an exit code, and nothing touched."""
+"""The command line on databases that cannot be used: one clear line, and nothing touched."""
 
 import sqlite3
 from dataclasses import dataclass

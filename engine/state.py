@@ -1,4 +1,4 @@
-"""The live data of one run: the pattern's memory, the agents' conversations, and the log of their changes."""
+"""The live data of one run: the pattern's memory, the agents' conversations, their changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TaskState: what flows through the stages of a pipeline, and the record of what every agent did to it."""
+"""TaskState: what flows through the stages of a pipeline, and what every agent did to it."""
 
 from __future__ import annotations
 

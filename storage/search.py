@@ -1,4 +1,4 @@
-"""The full-text index over what people wrote of runs: kept by the writer, in the transaction of the change.
+"""The full-text index over what people wrote of runs, kept in the transaction of the change.
 
 The writer keeps it rather than triggers, because a run's text comes from three tables.
 """

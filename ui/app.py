@@ -9,9 +9,9 @@ from typing import Any
 from nicegui import app
 
 from engine import Conductor
-from ui import theme
 from ui.door import Door
 from ui.pages import home, launch, missing, run, runs
+from ui.theme import serve_assets
 
 log = logging.getLogger('hemicycle')
 
@@ -38,11 +38,11 @@ def build(open_conductor: Open) -> None:
         door.open(conductor)
 
     async def stop() -> None:
-        await door().close()
+        await door.close()
 
     app.on_startup(start)
     app.on_shutdown(stop)
-    theme.serve_assets()
+    serve_assets()
     pages: tuple[Any, ...] = (home, launch, runs, run, missing)
     for page in pages:
         page.register(door)

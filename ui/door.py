@@ -15,6 +15,11 @@ class Door:
         """Let pages through."""
         self._conductor = conductor
 
+    async def close(self) -> None:
+        """Let go of the runs and close the journal, if the conductor was ever opened."""
+        if self._conductor is not None:
+            await self._conductor.close()
+
     def __call__(self) -> Conductor:
         """The conductor. Raises `RuntimeError` before the server has started."""
         if self._conductor is None:

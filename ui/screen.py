@@ -8,7 +8,6 @@ from typing import Any
 from nicegui import ui
 
 from engine import Conductor, Fold, RunInfo, Shape, Transition, View
-from ui import theme
 from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
 from ui.panes.agents import AgentPanes
@@ -20,6 +19,7 @@ from ui.panes.player import Player
 from ui.panes.tabs import Tabs
 from ui.panes.transcript import Transcript
 from ui.reading import befores, headline
+from ui.theme import notice
 
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
 """What a narrow window shows one of at a time."""
@@ -171,7 +171,7 @@ class Screen:
     def _warn(self, problem: str) -> None:
         self._trouble.clear()
         if problem:
-            with self._trouble, theme.notice('wait', 'save'):
+            with self._trouble, notice('wait', 'save'):
                 ui.label(f'{problem} Nothing is lost: the run goes on by itself when it can.')
 
     async def _steer(self, what: str) -> None:

@@ -17,6 +17,8 @@ from engine import Conductor
 from ui.commands.exits import Refused
 from ui.opening import Opening
 
+HERE = ('localhost', '127.0.0.1', '::1', '[::1]')
+"""What a browser on this machine calls it. Any other name may be a page's that had it point here."""
 PORTS = 100
 """How many ports are tried, from the one asked for."""
 
@@ -96,10 +98,13 @@ def run(
     """
     os.environ['NICEGUI_STORAGE_PATH'] = str(folder / 'browser')  # read when NiceGUI is imported
     signal.signal(signal.SIGTERM, _leave)
-    from nicegui import app, ui
+    from nicegui import app, core, ui
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
 
     from ui.app import build
 
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HERE))
+    core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI takes any
     opening = Opening(open_conductor)
     build(opening)
     # NiceGUI does not wait for what it calls at its start: the first page would find no conductor.

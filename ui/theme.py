@@ -1,4 +1,4 @@
-"""The frame of every page: head, navigation, dark and light, and the small parts that pages are made of."""
+"""The frame of every page, dark and light, and the small parts that pages are made of."""
 
 from __future__ import annotations
 

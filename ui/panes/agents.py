@@ -1,4 +1,4 @@
-"""The agents of a run: a pane for each that is at work, side by side, and a folded line for the others."""
+"""The agents of a run: a pane for each at work, side by side, and a folded line for the others."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from nicegui import ui
 
 from engine import Shape, StateShape, Status, View
-from ui import theme
 from ui.elements import Conversation
 from ui.reading import agent_blocks, place, readable, short, span, speaker
+from ui.theme import WORDS, button, empty
 
 Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]
 """Hands an event to the run: its name, its address, its data."""
@@ -96,11 +96,11 @@ class AgentPane:
             names = ', '.join(call['name'] for call in calls)
             ui.label(f'May {speaker(self.state.role).lower()} use {names}?').classes('approval-question')
             reason = ui.input(label='Reason, if not').props('dense outlined').classes('grow')
-            yes = theme.button('Allow once', icon='check', kind='primary')
+            yes = button('Allow once', icon='check', kind='primary')
             yes.on('click', lambda: self._send('approve', leaf, {}))
-            always = theme.button('Allow for this run')
+            always = button('Allow for this run')
             always.on('click', lambda: self._send('approve', leaf, {'always': True}))
-            no = theme.button('Deny', icon='block', kind='danger')
+            no = button('Deny', icon='block', kind='danger')
             no.on('click', lambda: self._send('deny', leaf, {'reason': reason.value or ''}))
 
 
@@ -125,7 +125,7 @@ class AgentPanes:
                 state.path: AgentPane(state, shape, send) for state in shape.states if state.role
             }
             with ui.element('div').classes('panel nobody') as self._nobody:
-                theme.empty('hourglass_empty', 'No agent has been asked anything yet.')
+                empty('hourglass_empty', 'No agent has been asked anything yet.')
 
     def show(self, view: View, *, live: bool) -> None:
         """Arrange and fill the panes for `view`."""
@@ -140,7 +140,7 @@ class AgentPanes:
         self._result.set_visibility(shown)
         if shown:
             failed = view.status is not Status.DONE
-            text = f'**{theme.WORDS[view.status]}.** {view.error}\n\n' if failed else ''
+            text = f'**{WORDS[view.status]}.** {view.error}\n\n' if failed else ''
             body = answer if isinstance(answer, str) else readable(str(answer or ''))
             self._answer.show([{'kind': 'text', 'text': text + (body or '')}])
             self._verdict.set_text('the last draft before it ended' if failed and body else '')

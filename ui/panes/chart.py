@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine import Shape, Transition, View
-from ui import diagram, theme
+from ui.diagram import INSTALL, available, lit, svg
 from ui.elements import Diagram
 from ui.live import Follower
 from ui.reading import place
+from ui.theme import WORDS, button, notice
 
 
 class ChartPane:
@@ -25,18 +26,18 @@ class ChartPane:
                 self._where = ui.label().classes('where')
                 ui.element('span').classes('grow')
                 hint = "Fold or unfold the agents' inner states"
-                theme.button('', icon='unfold_less', kind='quiet', label=hint).on('click', self._refold)
-                fit = theme.button('', icon='fit_screen', kind='quiet', label='Show all of the diagram')
+                button('', icon='unfold_less', kind='quiet', label=hint).on('click', self._refold)
+                fit = button('', icon='fit_screen', kind='quiet', label='Show all of the diagram')
             with ui.element('div').classes('panel-body flat'):
-                if not diagram.available():
-                    with theme.notice('wait', 'account_tree'):
-                        ui.label(diagram.INSTALL)
+                if not available():
+                    with notice('wait', 'account_tree'):
+                        ui.label(INSTALL)
                 self._drawing = Diagram('', label=f'State diagram of {shape.title}', on_pick=self._pick)
         fit.on('click', lambda: self._drawing.run_method('fit'))
 
     async def draw(self) -> None:
         """Lay the chart out, once for each way of folding."""
-        self._drawing.show(await diagram.svg(self._shape, folded=self._folded))
+        self._drawing.show(await svg(self._shape, folded=self._folded))
 
     def show(self, view: View, step: Transition | None) -> None:
         """Light what is active after `step`, what had been seen by then, and the edge that was taken."""
@@ -44,9 +45,9 @@ class ChartPane:
         visits, walked = self._follower.visits, self._follower.walked
         seen = [path for path, steps in visits.items() if steps[0] <= view.seq]
         taken = [edge for edge, first in walked.items() if first <= view.seq]
-        self._drawing.light(diagram.lit(view, step, seen=seen or list(view.entered), walked=taken))
+        self._drawing.light(lit(view, step, seen=seen or list(view.entered), walked=taken))
         where = ', '.join(place(path) for path in view.active)
-        self._where.set_text(where or theme.WORDS[view.status])
+        self._where.set_text(where or WORDS[view.status])
 
     async def _refold(self) -> None:
         self._folded = not self._folded

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine import RunInfo, Status, View
-from ui import theme
 from ui.reading import span
+from ui.theme import button, pill
 
 
 class Header:
@@ -46,9 +46,7 @@ class Header:
                 self._step = _control('Step', 'skip_next', steer, 'Start the next piece of work, and no more')
                 _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
                 self._cancel = _control('Cancel', 'stop', steer, 'Stop for good', kind='danger')
-                theme.button('', icon='more_horiz', kind='quiet', label='More').on(
-                    'click', lambda: steer('more')
-                )
+                button('', icon='more_horiz', kind='quiet', label='More').on('click', lambda: steer('more'))
 
     def show(self, view: View, *, mine: bool) -> None:
         """Show the run as it is now; `mine` says whether this server can steer it."""
@@ -58,7 +56,7 @@ class Header:
         self._shown = shown
         self._status.clear()
         with self._status:
-            theme.pill(view.status)
+            pill(view.status)
         running = mine and not view.status.ended
         self._pause.set_visibility(running and not view.paused)
         self._resume.set_visibility(running and view.paused)
@@ -80,7 +78,7 @@ class Header:
 def _control(
     text: str, icon: str, steer: Callable[[str], Awaitable[None]], hint: str, kind: str = ''
 ) -> ui.element:
-    button = theme.button(text, icon=icon, kind=kind)
-    button.tooltip(hint)
-    button.on('click', lambda: steer(text.lower()))
-    return button
+    made = button(text, icon=icon, kind=kind)
+    made.tooltip(hint)
+    made.on('click', lambda: steer(text.lower()))
+    return made

@@ -1,4 +1,4 @@
-"""The inspector: what a step was, why that edge and not another, what it changed, and the whole memory."""
+"""The inspector: what a step was, why that edge and no other, what it changed, and all of memory."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from nicegui import ui
 
 from engine import Change, Shape, Transition, View
-from ui import theme
 from ui.elements import Tree
 from ui.panes.tabs import Tabs
 from ui.reading import Way, headline, place, short, span, ways
+from ui.theme import empty, notice
 
 LONGEST = 400
 
@@ -40,7 +40,7 @@ class Inspector:
         self._step.clear()
         with self._step:
             if step is None:
-                theme.empty('footprint', 'The run has not taken a step yet.')
+                empty('footprint', 'The run has not taken a step yet.')
             else:
                 self._describe(step, befores, since)
         changed = [change.path for change in step.changes] if step else []
@@ -60,7 +60,7 @@ class Inspector:
         facts += [f'attempt {step.event.attempt}'] if step.event.attempt > 1 else []
         ui.label(' · '.join(facts)).classes('muted small')
         if step.event.data.get('error'):
-            with theme.notice('fail', 'error_outline'):
+            with notice('fail', 'error_outline'):
                 ui.label(str(step.event.data['error']))
         self._moves(step)
         found = ways(step, self._shape)

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from nicegui import background_tasks, ui
 from nicegui.events import KeyEventArguments, ValueChangeEventArguments
 
-from ui import theme
 from ui.live import Follower
 from ui.reading import Mark, span
+from ui.theme import button
 
 LONGEST_PAUSE = 1.5
 """Seconds that a wait of the recording takes at most: idle time is folded."""
@@ -48,7 +48,7 @@ class Player:
             self._speed = ui.select(SPEEDS, value=1).props(
                 'dense borderless options-dense aria-label="Speed"'
             )
-            self._live = theme.button('Live', icon='sensors', kind='live', label='Back to the present (L)')
+            self._live = button('Live', icon='sensors', kind='live', label='Back to the present (L)')
             self._live.on('click', lambda: self._go(None))
         # A button that has the focus takes the space bar for itself, but not the other keys.
         ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
@@ -143,9 +143,9 @@ class Player:
             await self.toggle()
 
     def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> ui.element:
-        button = theme.button('', icon=icon, kind='quiet', label=label)
-        button.on('click', act)
-        return button
+        made = button('', icon=icon, kind='quiet', label=label)
+        made.on('click', act)
+        return made
 
     def _draw_marks(self, head: int) -> None:
         marks: Sequence[Mark] = self._follower.marks[-MOST_MARKS:]

@@ -1,4 +1,4 @@
-"""Tabs whose panels are all in the page: what is streamed into a hidden one is there when it is opened."""
+"""Tabs whose panels are all in the page: what is streamed into a hidden one is not lost."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import Conductor, RunId, Shape, Transition
-from ui import theme
 from ui.elements import Conversation
 from ui.reading import Block, entry
+from ui.theme import button, empty
 
 REACH = 400
 """Steps that are read at once; earlier ones on demand."""
@@ -21,11 +21,11 @@ class Transcript:
         self._entries: dict[int, Block] = {}
         self._from = self._until = 0
         with ui.element('div').classes('transcript'):
-            self._earlier = theme.button('Show earlier', icon='expand_less', kind='quiet')
+            self._earlier = button('Show earlier', icon='expand_less', kind='quiet')
             self._earlier.on('click', self._read_earlier)
             self._talk = Conversation([], label='Transcript')
             with ui.element('div') as self._none:
-                theme.empty('forum', 'Nobody has said anything yet.')
+                empty('forum', 'Nobody has said anything yet.')
 
     def add(self, steps: list[Transition]) -> None:
         """Take in steps that have just come."""

@@ -43,7 +43,9 @@ def _card(made: type[Pattern], starter: Starter) -> ui.element:
         with ui.element('div').classes('pattern-actions'):
             run = button('Run a sample', icon='play_arrow', kind='primary')
             attach(run, aria_label=f'Run a sample of {made.title}')
-            if not ready:
+            if ready:
+                run.tooltip(ready[0].title)
+            else:
                 run.props('disabled').tooltip('It has no sample: launch it with your own input')
             with link(f'/launch/{made.name}', 'btn', aria_label=f'Launch {made.title} with your own input'):
                 Text('span', 'Launch …')

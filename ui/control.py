@@ -14,6 +14,11 @@ from ui.theme import button
 
 HARD_LIMIT = '200000'
 """Characters that a control takes at most: what is above goes through no connection in one message."""
+GO = """setTimeout(() => {
+    const control = document.getElementById("ID"), fold = control?.closest("details");
+    if (fold) fold.open = true;
+    control?.focus();
+})"""
 NEAR = 0.8
 """From this part of the longest text on, its length is shown."""
 
@@ -27,11 +32,10 @@ class Control:
         *,
         on_change: Callable[[], None],
         on_leave: Callable[[], None],
-        fold: ui.element | None = None,
     ) -> None:
-        """Draw it with the field's default; `fold` is opened when there is a problem inside it."""
+        """Draw it with the field's default."""
         self.field, self.problem, self.visited = field, '', False
-        self._fold, self._on_change, self._on_leave = fold, on_change, on_leave
+        self._on_change, self._on_leave = on_change, on_leave
         with ui.element('div').classes(f'field {field.kind}') as self._box:
             if field.kind == 'boolean':
                 self._control: ValueElement[Any] = self._drawn()
@@ -60,7 +64,7 @@ class Control:
             number = line_input(start, kind='number', step='1' if field.kind == 'integer' else 'any')
             for name, bound in (('min', field.least), ('max', field.most)):
                 if bound is not None:
-                    attach(number, **{name: f'{bound:g}'})
+                    attach(number, **{name: str(bound)})
             return number
         if field.kind in ('multiline', 'list', 'json') and not field.inline:
             area = ui.textarea(value=start).classes('input area')
@@ -127,8 +131,6 @@ class Control:
         self._problem.show(problem)
         self._box.classes(add='bad' if problem else '', remove='' if problem else 'bad')
         attach(self._control, aria_invalid='true' if problem else 'false')
-        if problem and self._fold:
-            attach(self._fold, open='')
 
     def _unfinished(self) -> bool:
         size = len(str(self.raw))
@@ -136,5 +138,5 @@ class Control:
         return size == 0 or (is_text and size < (self.field.least or 1))
 
     def focus(self) -> None:
-        """Move to the control."""
-        ui.run_javascript(f'document.getElementById("{self._control.html_id}")?.focus()')
+        """Move to the control, and open the fold it is in."""
+        ui.run_javascript(GO.replace('ID', self._control.html_id))

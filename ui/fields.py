@@ -48,10 +48,10 @@ class Field:
                 f'At most {self.most:,.0f} characters' if self.most is not None and self.most < 1_000 else ''
             )
         if self.least is not None and self.most is not None:
-            return f'{self.least:g} to {self.most:g}'
+            return f'{self.least:,} to {self.most:,}'
         if self.least is not None:
-            return f'At least {self.least:g}'
-        return f'At most {self.most:g}' if self.most is not None else ''
+            return f'At least {self.least:,}'
+        return f'At most {self.most:,}' if self.most is not None else ''
 
     def read(self, raw: Any) -> Any:
         """The value that a control's content stands for. Raises `ValueError` for bad JSON."""

@@ -18,30 +18,26 @@ from ui.problems import problems
 class Form:
     """The fields of `model`, drawn where it is made; nothing that is typed into it is ever lost."""
 
-    def __init__(
-        self, model: type[BaseModel], *, on_change: Callable[[], None], without_folds: bool = False
-    ) -> None:
+    def __init__(self, model: type[BaseModel], *, on_change: Callable[[], None]) -> None:
         """Draw the form with the model's defaults; `on_change` is called after every change of a value."""
         self._model = model
         self._on_change = on_change
         self.controls: dict[str, Control] = {}
         with ui.element('div').classes('form'):
             for group, members in _folds(fields(model)):
-                if group and not without_folds:
-                    with ui.element('details').classes('fold') as fold:
+                if group:
+                    with ui.element('details').classes('fold'):
                         Text('summary', group)
                         with ui.element('div').classes('form'):
-                            self._draw(members, fold)
+                            self._draw(members)
                 else:
-                    self._draw(members, None)
+                    self._draw(members)
             self._whole = Text('p', '', 'problem', role='alert')
             self._whole.set_visibility(False)
 
-    def _draw(self, members: Iterable[Field], fold: ui.element | None) -> None:
+    def _draw(self, members: Iterable[Field]) -> None:
         for field in members:
-            self.controls[field.name] = Control(
-                field, on_change=self._changed, on_leave=self._left, fold=fold
-            )
+            self.controls[field.name] = Control(field, on_change=self._changed, on_leave=self._left)
 
     @property
     def raw(self) -> dict[str, Any]:

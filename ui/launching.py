@@ -15,8 +15,8 @@ from ui.diagram import INSTALL, available, svg
 from ui.door import Door
 from ui.elements import Diagram
 from ui.forms import Form
+from ui.menus import Pick, picker
 from ui.parts import Text
-from ui.picker import Pick, picker
 from ui.samples import Starter, earlier, samples
 from ui.theme import button, notice
 from ui.words import ago
@@ -40,12 +40,22 @@ class Options(BaseModel):
         max_length=200,
         title='Title',
         description='How lists call the run; made from the input when empty',
+        json_schema_extra={'group': 'Options'},
     )
     tags: list[str] = Field(
-        [], max_length=20, title='Tags', description='To find it by', json_schema_extra={'inline': True}
+        [],
+        max_length=20,
+        title='Tags',
+        description='To find it by',
+        json_schema_extra={'group': 'Options', 'inline': True},
     )
     seed: int = Field(
-        0, ge=0, le=2**31 - 1, title='Seed', description='The same seed and input give the same simulated run'
+        0,
+        ge=0,
+        le=2**31 - 1,
+        title='Seed',
+        description='The same seed and input give the same simulated run',
+        json_schema_extra={'group': 'Options'},
     )
 
 
@@ -62,9 +72,7 @@ class Launcher:
             with ui.element('div').classes('card launch-form'):
                 self._picks = ui.element('div').classes('picks')
                 self._form = Form(made.Parameters, on_change=self._touch)
-                with ui.element('details').classes('fold'):
-                    Text('summary', 'Options')
-                    self._options = Form(Options, on_change=self._touch)
+                self._options = Form(Options, on_change=self._touch)
                 self._trouble = ui.element('div')
                 with ui.element('div').classes('launch-actions'):
                     self._run = button('Run', icon='play_arrow', kind='primary big')

@@ -9,6 +9,7 @@ from nicegui import ui
 from engine import EngineError, RunInfo
 from ui.dialogs import ask, edit
 from ui.door import Door
+from ui.menus import menu
 from ui.parts import Text, attach, link
 from ui.runrow import RunRow
 
@@ -27,24 +28,23 @@ class RunMenu:
         if self._open is not None:
             return
         info = row.info
-        with row.menu_button, ui.menu().props('auto-close no-refocus=false').classes('menu') as menu:
-            self._open = menu
-            menu.on('hide', lambda: self._closed(menu))
-            with ui.element('div').classes('menu-items').props('role="menu"'):
-                if info.pattern in self._door().catalog.patterns:
-                    with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
-                        _face('replay', 'Use its input again')
-                _item('edit', 'Edit title, tags and note', lambda: self._edit(info))
-                if not info.status.ended:
-                    _item('stop_circle', 'Cancel the run', lambda: self._cancel(info), 'danger')
-                if info.status.ended or info.id in self._door().stranded:
-                    _item('delete', 'Delete the run', lambda: self._delete(info), 'danger')
-        menu.open()
+        with row.menu_button, menu(f'Actions for {info.title}') as opened:
+            self._open = opened
+            opened.on('hide', lambda: self._closed(opened))
+            if info.pattern in self._door().catalog.patterns:
+                with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
+                    _face('replay', 'Use its input again')
+            _item('edit', 'Edit title, tags and note', lambda: self._edit(info))
+            if not info.status.ended:
+                _item('stop_circle', 'Cancel the run', lambda: self._cancel(info), 'danger')
+            if info.status.ended or info.id in self._door().stranded:
+                _item('delete', 'Delete the run', lambda: self._delete(info), 'danger')
+        opened.open()
 
-    def _closed(self, menu: ui.menu) -> None:
-        if self._open is menu:
+    def _closed(self, opened: ui.menu) -> None:
+        if self._open is opened:
             self._open = None
-        menu.delete()
+        opened.delete()
 
     async def _edit(self, info: RunInfo) -> None:
         with self._place:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from nicegui import ui
 
-from engine import Conductor, EngineError, Pattern, RunInfo, RunQuery
+from engine import Conductor, EngineError, Pattern, RunInfo, RunQuery, Sample, scenarios
 from ui.door import Door
 
 EARLIER_FROM = 60
@@ -19,35 +17,30 @@ EARLIER = 8
 """How many different ones are offered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """Parameters that are ready to run."""
-
-    title: str
-    about: str = ''
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
 def samples(pattern: type[Pattern]) -> list[Sample]:
-    """The pattern's samples: scenarios first; where there are none, the examples of its required fields."""
-    found = [
-        Sample(title=known.title, about=' '.join(known.about.split()), parameters=dict(known.parameters))
-        for known in _scenarios(pattern.name)
-    ]
+    """The pattern's samples, the one that is its example first; none where nothing is known to run."""
+    example = _example(pattern)
+    found = scenarios(pattern.name)
     if found:
-        return found
-    given = {}
-    for name, wanted in pattern.Parameters.model_fields.items():
-        if wanted.examples:
-            given[name] = wanted.examples[0]
-        elif wanted.is_required():
-            return []
-    return [Sample(title=f'{pattern.title}: a sample', parameters=given)]
+        return sorted(found, key=lambda sample: not _holds(sample, example or {}))
+    if example is None:
+        return []
+    return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
 
 
-def _scenarios(pattern: str) -> list[Any]:
-    scenarios = getattr(importlib.import_module('engine'), 'scenarios', None)
-    return list(scenarios(pattern)) if scenarios else []
+def _holds(sample: Sample, example: Mapping[str, Any]) -> bool:
+    return all(sample.parameters.get(name) == value for name, value in example.items())
+
+
+def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
+    """The first example of each field that has one; None where a required field has none."""
+    given: dict[str, Any] = {}
+    for name, field in pattern.Parameters.model_fields.items():
+        if field.examples:
+            given[name] = field.examples[0]
+        elif field.is_required():
+            return None
+    return given
 
 
 async def earlier(conductor: Conductor, pattern: str) -> list[RunInfo]:

@@ -1,0 +1,131 @@
+"""Fixtures for tests in a real Chromium: servers, pages and their console, the accessibility check."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from tests.browser.serving import Server
+
+NAMES = ('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome')
+ARGUMENTS = [
+    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+    '--disable-component-update', '--disable-sync',
+]  # fmt: skip
+HERE = Path(__file__).parent
+OpenPage = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@dataclass
+class Console:
+    """What browsers complained of during a test; at its end, nothing may be left that was not expected."""
+
+    errors: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+
+    def hear(self, message: ConsoleMessage) -> None:
+        if message.type == 'error':
+            self.errors.append(f'{message.text} ({message.location.get("url", "")})')
+
+    def expect(self, pattern: str) -> None:
+        """Do not mind errors in which this regular expression is found (a server that was killed, say)."""
+        self.expected.append(pattern)
+
+    def unexpected(self) -> list[str]:
+        return [error for error in self.errors if not any(re.search(known, error) for known in self.expected)]
+
+
+@pytest.fixture(scope='module')
+def browser() -> Iterator[Browser]:
+    # One per module: while Playwright's loop is there, tests that bring their own cannot run.
+    path = os.environ.get('HEMICYCLE_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.fail('no Chromium or Chrome was found: install one, or name it in HEMICYCLE_CHROMIUM')
+    with sync_playwright() as playwright:
+        expect.set_options(timeout=10_000)
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope='module')
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that the tests of a module share."""
+    server = Server(tmp_path_factory.mktemp('server'))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def new_server(tmp_path: Path) -> Iterator[Server]:
+    """A server with an empty database, for one test: set `pace` or `patterns`, then `start` it."""
+    server = Server(tmp_path)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console()
+
+
+@pytest.fixture
+def open_page(browser: Browser, console: Console, new_server: Server) -> Iterator[OpenPage]:
+    """Makes pages, each in a context of its own: `open_page(width=390, height=844, scheme='dark')`.
+
+    The server is named so that pages are closed before it ends: they would complain that it is gone.
+    """
+    contexts = []
+
+    def make(width: int = 1440, height: int = 900, scheme: str = 'light', **options: object) -> Page:
+        context = browser.new_context(
+            viewport={'width': width, 'height': height},
+            color_scheme=scheme,
+            reduced_motion='reduce',
+            **options,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on('console', console.hear)
+        page.on('pageerror', lambda error: console.errors.append(str(error)))
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert console.unexpected() == []
+
+
+@pytest.fixture
+def page(open_page: OpenPage) -> Page:
+    return open_page()
+
+
+@pytest.fixture
+def axe() -> Callable[[Page], None]:
+    """Fails where a page has an accessibility finding that is serious or critical."""
+    checker = Axe()
+
+    def check(page: Page) -> None:
+        found = checker.run(page, options={'preload': False}).response['violations']
+        grave = [
+            f'{item["id"]}: {item["help"]}: {[node["html"][:200] for node in item["nodes"]]}'
+            for item in found
+            if item['impact'] in ('serious', 'critical')
+        ]
+        assert grave == []
+
+    return check

@@ -1,0 +1,97 @@
+"""A real server in its own process, which can be killed and started again on its port and database."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from tests.tree import ROOT
+
+DEADLINE = 30.0
+"""Seconds until a server that does not answer is a failure."""
+
+
+class Server:
+    """`hemicycle serve`; `pace` is how many pieces of text a second its model streams, 0 is at once."""
+
+    def __init__(self, folder: Path, *, pace: float = 0, patterns: Path | None = None) -> None:
+        self.folder, self.pace, self.patterns = folder, pace, patterns
+        self.port = free_port()
+        self.url = f'http://127.0.0.1:{self.port}'
+        self.database = folder / 'runs.db'
+        self.log = folder / 'server.log'
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        command = [
+            sys.executable,
+            '-m',
+            'ui',
+            'serve',
+            '--port',
+            str(self.port),
+            '--database',
+            str(self.database),
+        ]
+        if self.patterns:
+            command += ['--patterns', str(self.patterns)]
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith('NICEGUI_')}
+        environment = inherited | {
+            'HEMICYCLE_HOME': str(self.folder / 'home'),
+            'HEMICYCLE_PACE': str(self.pace),
+            'PYTHONUNBUFFERED': '1',
+        }
+        environment.pop('PYTEST_CURRENT_TEST', None)
+        with self.log.open('ab') as log:
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        deadline = time.monotonic() + DEADLINE
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise AssertionError(f'the server did not start:\n{self.log.read_text()}')
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it at once, with nothing put in order (SIGKILL)."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ask it to end."""
+        self._end(signal.SIGTERM)
+
+    def restart(self) -> None:
+        """Kill it in the middle of whatever it does, and start it again."""
+        self.kill()
+        self.start()
+
+    def _end(self, number: int) -> None:
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f'{self.url}/runs', timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return int(probe.getsockname()[1])

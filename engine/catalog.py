@@ -77,7 +77,9 @@ class Catalog:
                 elif issubclass(entry, Pattern):
                     self.add(entry)
                 else:
-                    self._add('model', self.models, entry.name, entry())  # type: ignore[attr-defined]
+                    model: Any = entry()
+                    self._add('model', self.models, model.name, model)
+                    self.faults.extend(getattr(model, 'faults', ()))
         except KeyboardInterrupt:
             raise
         except (

@@ -10,12 +10,17 @@ export default {
     this.splice(0, this.blocks || []);
   },
   methods: {
-    scroller() { return this.$el.closest(".panel-body") || this.$el.parentElement; },
+    scroller() { // the pane, or in a narrow window what holds all panes
+      let box = this.$el.parentElement;
+      while (box && !(box.scrollHeight > box.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(box).overflowY))) box = box.parentElement;
+      return box;
+    },
     keepAtEnd(change) {
       const box = this.scroller();
       const atEnd = !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60;
       change();
-      if (box && this.follow && atEnd) box.scrollTop = box.scrollHeight;
+      const after = box || this.scroller(); // what was not full may be so now
+      if (after && this.follow && atEnd) after.scrollTop = after.scrollHeight;
     },
     splice(keep, blocks) { // keep the first `keep` blocks, and put these after them
       this.keepAtEnd(() => {

@@ -93,7 +93,7 @@ class Transition:
     event: Event
     raised: bool = False
     """True for a consequence of the step before it (a composite became done, an `always` edge): it was
-    decided in the same turn and carries no data of its own."""
+    decided in the same turn, and carries no data but the reason of a `failed`."""
     left: tuple[StatePath, ...] = ()
     entered: tuple[StatePath, ...] = ()
     active: tuple[StatePath, ...] = ()

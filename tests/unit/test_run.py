@@ -14,6 +14,7 @@ from engine import (
     Delta,
     EventRefused,
     Memory,
+    MemoryJournal,
     ModelError,
     Pattern,
     Retry,
@@ -126,19 +127,26 @@ async def test_step_starts_one_piece_of_work_and_no_more(conductor: Conductor, g
     assert (await conductor.result(run)).status is Status.DONE
 
 
-async def test_pause_in_the_moment_the_work_ends_is_no_dead_end(conductor: Conductor, gates: Gates) -> None:
-    run = await conductor.start('chain')
-    await until(lambda: 'one' in gates.waiting)
-    live = conductor._live[run]
-    gates.waiting['one'].add_done_callback(lambda _: None)
-    pausing = asyncio.ensure_future(conductor.pause(run))
-    # The ending is posted while the letter with `pause` waits in the mailbox.
-    task = live._work._tasks['one']  # type: ignore[index]
-    gates.waiting.pop('one').set_result(None)
-    await asyncio.wait([task])
-    await pausing
-    await until(lambda: live.ledger.active == ('two',) or live.ledger.status.ended)
-    assert live.ledger.status is Status.PAUSED, live.ledger.error
+class Slow(MemoryJournal):
+    """Others go on while it writes."""
+
+    async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return await super().append(info, transitions, snapshot)
+
+
+async def test_work_that_ends_while_a_pause_is_written_is_no_dead_end(gates: Gates) -> None:
+    async with Conductor(Slow(), catalog=catalog(FakeModel(), Chain)) as conductor:
+        run = await conductor.start('chain')
+        await until(lambda: 'one' in gates.waiting)
+        live = conductor._live[run]
+        pausing = asyncio.ensure_future(conductor.pause(run))
+        await until(lambda: live.ledger.paused)
+        await gates.open('one')
+        await pausing
+        await until(lambda: live.ledger.active == ('two',) or live.ledger.status.ended)
+        assert live.ledger.status is Status.PAUSED, live.ledger.error
 
 
 async def test_a_time_out_stands_still_during_a_pause(

@@ -56,6 +56,11 @@ class Screen:
             self._inspector = Inspector(self._shape)
         self._player = Player(self.follower, self.seek)
         self._said = narration()
+        stranded = self._conductor.stranded.get(self._info.id)
+        if stranded:
+            self._say('link_off', f'This run cannot go on: {stranded}. What it did can be looked at.')
+        elif not self._mine and not self._info.status.ended:
+            self._say('visibility', 'Another process runs it: here it can be watched, and not steered.')
         await self._show_past(self._info.seq if at is None else at)
         self._at = at
         ui.timer(1 / LOOKS_A_SECOND, self._look)
@@ -169,10 +174,15 @@ class Screen:
             self._agents.tick(self._view, now if self._at is None and self._live else self._view.time)
 
     def _warn(self, problem: str) -> None:
+        self._say(
+            'save', f'{problem} Nothing is lost: the run goes on by itself when it can.' if problem else ''
+        )
+
+    def _say(self, icon: str, text: str) -> None:
         self._trouble.clear()
-        if problem:
-            with self._trouble, notice('wait', 'save'):
-                ui.label(f'{problem} Nothing is lost: the run goes on by itself when it can.')
+        if text:
+            with self._trouble, notice('wait', icon):
+                ui.label(text)
 
     async def _steer(self, what: str) -> None:
         match what:

@@ -1,0 +1,106 @@
+"""The run page without a browser: what a full disk, an approval, a lost run and a missing file look like."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from nicegui.testing import User
+
+from engine import Catalog, Conductor, JournalUnavailable, MemoryJournal
+from tests.support import FakeModel, calls
+from ui.door import Door
+from ui.pages import run as run_page
+from ui.theme import serve_assets
+
+
+class FullDisk(MemoryJournal):
+    """Has no room until somebody makes some."""
+
+    full = False
+
+    async def append(self, info, transitions, snapshot=None):
+        if self.full:
+            raise JournalUnavailable('The disk is full.')
+        return await super().append(info, transitions, snapshot)
+
+
+def asks_first(request):
+    if request.hints.turn == 0 and request.hints.role == 'researcher':
+        return calls(('notes', {'action': 'list'}))
+    if request.schema and 'findings' in request.schema['properties']:
+        return {'findings': ['one']}
+    return {'approved': True, 'score': 90, 'summary': 'good'} if request.schema else 'a draft'
+
+
+@pytest.fixture
+def door():
+    return Door()
+
+
+async def opened(door: Door, journal: MemoryJournal, model: FakeModel) -> Conductor:
+    catalog = Catalog.load()
+    catalog.models['scripted'] = model
+    conductor = Conductor(journal, catalog=catalog)
+    door.open(conductor)
+    serve_assets()
+    run_page.register(door)
+    return conductor
+
+
+def press(user: User, text: str) -> None:
+    """Click the button around a text."""
+    (label,) = user.find(text).elements
+    button = label.parent_slot.parent
+    for listener in button._event_listeners.values():
+        if listener.type == 'click':
+            button._handle_event({'listener_id': listener.id, 'args': {}})
+
+
+async def test_a_full_disk_is_said_and_nothing_is_lost(user: User, door):
+    journal, model = FullDisk(), FakeModel(asks_first)
+    conductor = await opened(door, journal, model)
+    run = await conductor.start('pipeline', {'task': 'anything'})
+    journal.full = True
+    await user.open(f'/runs/{run}')
+    await user.should_see('The disk is full.', retries=30)
+    await user.should_see('Nothing is lost')
+    journal.full = False
+    await user.should_see('Result', retries=60)
+    await user.should_not_see('The disk is full.')
+    assert len(model.requests) == 4  # none was called again
+    assert await conductor.audit(run) > 0
+
+
+async def test_an_approval_waits_for_a_person_and_takes_the_answer(user: User, door):
+    journal, model = MemoryJournal(), FakeModel(asks_first)
+    conductor = await opened(door, journal, model)
+    conductor.catalog.tools['notes'] = replace(conductor.catalog.tools['notes'], approval=True)
+    run = await conductor.start('pipeline', {'task': 'anything'})
+    await user.open(f'/runs/{run}')
+    await user.should_see('May researcher use notes?', retries=30)
+    await user.should_see('Waiting for you')
+    press(user, 'Deny')
+    await user.should_see('Result', retries=60)
+    said = [step for step in await conductor.transitions(run) if step.event.name == 'deny']
+    assert len(said) == 1
+
+
+async def test_a_run_of_another_process_can_be_watched_only(user: User, door):
+    journal = MemoryJournal()
+    conductor = await opened(door, journal, FakeModel(asyncio.Event()))
+    other = Conductor(journal, catalog=conductor.catalog)
+    run = await other.start('pipeline', {'task': 'anything'})
+    await other.pause(run)
+    await user.open(f'/runs/{run}')
+    await user.should_see('Paused')
+    await user.should_see('Another process runs it')
+    await user.should_not_see('Resume')
+
+
+async def test_a_step_of_a_run_that_has_ended(user: User, door):
+    conductor = await opened(door, MemoryJournal(), FakeModel(asks_first))
+    run = await conductor.start('pipeline', {'task': 'anything'})
+    await conductor.result(run)
+    await user.open(f'/runs/{run}?at=3')
+    await user.should_see('Step 3')
+    await user.should_see('Live')

@@ -49,7 +49,7 @@ async def ask(title: str, text: str, *, yes: str, no: str) -> bool:
 
 async def edit(info: RunInfo) -> Said | None:
     """What is to be said of the run from now on, or None."""
-    with framed('Edit what is said of this run') as dialog:
+    with framed('Edit title, tags and note') as dialog:
         form = Form(Said, on_change=lambda: None)
         form.set({'title': info.title, 'tags': info.tags, 'note': info.note})
 

@@ -102,14 +102,14 @@ class FilterBar:
             self._more.on('click', lambda: self._box.classes(toggle='folded'))
             self._pattern = self._choice('Pattern', {'': 'Any pattern', **patterns}, filters.pattern)
             self._status = self._choice('Status', STATUSES, filters.status)
-            self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
+            self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag, 'all')
             self._since = self._date('From', filters.since)
             self._until = self._date('To', filters.until)
         for field in (self._text, self._since, self._until):
             field.on_value_change(lambda _: self._changed())
 
-    def _choice(self, name: str, options: Mapping[str, str], value: str) -> Choice:
-        with ui.element('div').classes('filter'):
+    def _choice(self, name: str, options: Mapping[str, str], value: str, kind: str = '') -> Choice:
+        with ui.element('div').classes(f'filter {kind}'):
             choice = Choice(options, value=value, on_change=self._changed)
             label(name, choice, 'visually-hidden')
         return choice

@@ -73,7 +73,7 @@ class Launcher:
                 self._picks = ui.element('div').classes('picks')
                 self._form = Form(made.Parameters, on_change=self._touch)
                 self._options = Form(Options, on_change=self._touch)
-                self._trouble = ui.element('div')
+                self._trouble = ui.element('div').classes('ghost')
                 with ui.element('div').classes('launch-actions'):
                     self._run = button('Run', icon='play_arrow', kind='primary big')
                     self._run.on('click', self.start)

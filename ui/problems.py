@@ -44,7 +44,8 @@ def explain(kind: str, bounds: Mapping[str, Any], given: Any, message: str) -> s
     """One problem as a sentence that says what would be right."""
     size = len(given.strip()) if isinstance(given, str) else 0
     if kind == 'string_too_short' and not size:
-        return f'Fill this in: at least {bounds["min_length"]} characters.'
+        least = bounds['min_length']
+        return f'Fill this in: at least {least} characters.' if least > 1 else SENTENCES['missing']
     if given == '' and kind in CHOICES:
         return 'Choose one.'
     if kind in SENTENCES:

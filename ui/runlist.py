@@ -36,7 +36,7 @@ class RunList:
         self._looking = asyncio.Lock()
         self._menu = RunMenu(door, on_done=self.look)
         self._bar = FilterBar(filters, self._titles, on_change=self._filter)
-        self._trouble = ui.element('div')
+        self._trouble = ui.element('div').classes('ghost')
         self._said = ''
         self._told = Text('p', 'Loading runs …', 'visually-hidden', role='status')
         with ui.element('div').classes('card runs') as self._card:
@@ -44,7 +44,7 @@ class RunList:
                 for _ in range(3):
                     ui.element('div').classes('skeleton')
             self._list = ui.element('ul').classes('run-list')
-            self._none = ui.element('div')
+            self._none = ui.element('div').classes('ghost')
         with ui.element('nav').classes('pager').props('aria-label="Pages of runs"') as self._pager:
             self._newer = button('Newer', icon='chevron_left', kind='quiet')
             self._newer.on('click', lambda: self._turn(-1))

@@ -20,7 +20,7 @@ class RunMenu:
     def __init__(self, door: Door, *, on_done: Callable[[], Awaitable[None]]) -> None:
         """`on_done` is awaited after each change."""
         self._door, self._on_done = door, on_done
-        self._place = ui.element('div')
+        self._place = ui.element('div').classes('ghost')
         self._open: ui.menu | None = None
 
     def open(self, row: RunRow) -> None:

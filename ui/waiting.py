@@ -23,7 +23,7 @@ class Waiting:
         self._shown: tuple[tuple[str, str, str], ...] = ()
         with ui.element('section').classes('section').props('aria-labelledby="waiting"') as self._section:
             self._title = Text('h2', 'Waiting for you', id='waiting')
-            self._list = ui.element('ul').classes('waiting')
+            self._list = ui.element('ul').classes('waiting-list')
         self._section.set_visibility(False)
 
     async def load(self) -> None:

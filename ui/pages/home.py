@@ -27,8 +27,9 @@ def register(door: Door) -> None:
             with ui.element('div').classes('hero'):
                 Text('h1', 'Put a team of agents to work, and watch every step')
                 Text('p', 'Pick a pattern, run a sample: no key, no set-up, nothing to pay.', 'muted')
-            _faults(door)
-            await _stranded(door)
+            with ui.element('div').classes('notices'):
+                _faults(door)
+                await _stranded(door)
             waiting = Waiting(door)
             await waiting.load()
             with ui.element('section').classes('section').props('aria-labelledby="patterns"'):

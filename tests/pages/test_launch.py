@@ -1,0 +1,72 @@
+"""The launch page in a simulated browser: forms of any pattern, and how a start is refused."""
+
+from typing import Literal
+
+import pytest
+from nicegui import ui
+from pydantic import BaseModel, Field
+
+from engine import JournalUnavailable, Pattern, RunQuery
+from tests.pages.clicks import click
+
+
+class Wide(Pattern):
+    """As many stations as one asks for."""
+
+    class Parameters(BaseModel):
+        topic: str = Field(min_length=1, title='Topic')
+        tone: Literal['dry', 'warm'] = Field('dry', title='Tone')
+        names: list[str] = Field([], title='Names')
+        max_seconds: float | None = Field(None, gt=0, title='Time')
+
+    initial = 'ready'
+    states = ({'name': 'ready'}, {'name': 'over', 'final': True})
+    transitions = (['always', 'ready', 'over'],)
+
+
+async def test_a_form_is_drawn_for_any_pattern(pages, conductor):
+    conductor.catalog.add(Wide)
+    await pages.open('/launch/wide')
+    for text in ('As many stations as one asks for.', 'Topic', 'Tone', 'Names', 'Budgets', 'Time', 'Options'):
+        await pages.should_see(text)
+    await pages.should_see('Simulated: the scripted model answers.')
+
+
+async def test_a_start_that_the_journal_refuses_keeps_the_form(pages, conductor, monkeypatch):
+    conductor.catalog.add(Wide)
+
+    async def create(info, shape):
+        raise JournalUnavailable('the disk is full')
+
+    monkeypatch.setattr(conductor.journal, 'create', create)
+    await pages.open('/launch/wide')
+    topic = min(pages.find(ui.input).elements, key=lambda element: element.id)
+    topic.set_value('trams')
+    click(pages, 'Run')
+    await pages.should_see('The run did not start: the disk is full.')
+    assert topic.value == 'trams'
+    monkeypatch.undo()
+    click(pages, 'Run')
+    await pages.should_see('the run ')
+    assert (await conductor.runs(RunQuery())).total == 1
+
+
+async def test_an_input_is_used_again(pages, conductor):
+    run = await conductor.start('pipeline', {'task': 'What is a hemicycle?', 'max_iterations': 1})
+    await pages.open(f'/launch/pipeline?again={run}')
+    await pages.should_see('What is a hemicycle?')
+    await conductor.result(run)
+
+
+@pytest.mark.parametrize('name', ['nothing', 'x' * 3_000, '%3Cb%3E'])
+async def test_an_unknown_pattern_names_those_there_are(pages, name):
+    answer = await pages.http_client.get(f'/launch/{name}')
+    assert answer.status_code == 404
+    assert 'There is no pattern' in answer.text
+    assert 'Pipeline' in answer.text
+
+
+async def test_an_unknown_address_has_a_page(pages, caplog):
+    answer = await pages.http_client.get('/nowhere')
+    assert answer.status_code == 404
+    assert 'There is no page here' in answer.text

@@ -1,0 +1,96 @@
+"""Home and the list of runs, in a simulated browser."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine import Fault, JournalUnavailable, RunId, RunInfo, Status, Usage
+from tests.pages.clicks import click
+
+NOW = 1_700_000_000.0
+
+
+async def keep(conductor, number: int, **given):
+    """Keep a run that nobody runs."""
+    info = RunInfo(
+        id=RunId(f'run{number:03}'), pattern='pipeline', title=f'Run {number}', status=Status.DONE,
+        created=NOW + number, updated=NOW + number + 75, seq=12, usage=Usage(input=3_000, output=400),
+    )  # fmt: skip
+    await conductor.journal.create(replace(info, **given), conductor.draw('pipeline'))
+
+
+async def test_an_empty_home_offers_a_sample(pages):
+    await pages.open('/')
+    await pages.should_see('Pipeline')
+    await pages.should_see('Run a sample')
+    await pages.should_see('No runs yet.')
+    await pages.should_not_see('Waiting for you')
+
+
+async def test_a_row_says_what_is_known_of_a_run(pages, conductor):
+    await keep(
+        conductor, 1, status=Status.FAILED, error='the model is overloaded', tags=('weekly',), note='again'
+    )
+    await pages.open('/runs')
+    for text in ('Run 1', 'Failed', '12 steps', '3.4k tokens', 'took 1:15', 'weekly', 'again', 'simulated'):
+        await pages.should_see(text)
+    await pages.should_see('the model is overloaded')
+
+
+async def test_what_waits_for_a_person_stands_on_the_home_page(pages, conductor):
+    await keep(conductor, 1, status=Status.WAITING, waiting='Approve the plan')
+    await pages.open('/')
+    await pages.should_see('Waiting for you (1)')
+    await pages.should_see('Approve the plan')
+
+
+async def test_the_address_filters_and_turns_pages(pages, conductor):
+    for number in range(60):
+        await keep(conductor, number)
+    await pages.open('/runs?page=3')
+    await pages.should_see('51–60 of 60')
+    await pages.should_not_see('Run 15')
+    await pages.open('/runs?text=run+15')
+    await pages.should_see('Run 15')
+    await pages.should_not_see('Run 16')
+
+
+@pytest.mark.parametrize(
+    'query', ['page=99', 'page=0', 'page=x', 'status=odd', 'since=2026-99-99', 'until=x']
+)
+async def test_an_address_that_makes_no_sense_shows_runs(pages, conductor, query):
+    await keep(conductor, 1)
+    await pages.open(f'/runs?{query}')
+    await pages.should_see('Run 1')
+
+
+async def test_no_match_offers_to_clear_the_filters(pages, conductor):
+    await keep(conductor, 1)
+    await pages.open('/runs?text=nothing')
+    await pages.should_see('No run matches.')
+    click(pages, 'Clear filters')
+    await pages.should_see('Run 1')
+
+
+async def test_a_list_that_cannot_be_read_says_so_and_comes_back(pages, conductor, monkeypatch):
+    await keep(conductor, 1)
+    with monkeypatch.context() as broken:
+
+        async def runs(query):
+            raise JournalUnavailable('the database is locked')
+
+        broken.setattr(conductor.journal, 'runs', runs)
+        await pages.open('/runs')
+        await pages.should_see('the database is locked')
+    await pages.should_see('Run 1', retries=30)
+    await pages.should_not_see('the database is locked')
+
+
+async def test_faults_and_stranded_runs_are_named(pages, conductor):
+    conductor.catalog.faults.append(Fault(path='mine.py', line=7, problem='SyntaxError: invalid syntax'))
+    await keep(conductor, 1, status=Status.RUNNING)
+    conductor.stranded[RunId('run001')] = 'its pattern has no state like that any more'
+    await pages.open('/')
+    await pages.should_see('mine.py:7')
+    await pages.should_see('SyntaxError: invalid syntax')
+    await pages.should_see('its pattern has no state like that any more')

@@ -134,6 +134,11 @@ class AgentPanes:
             pane.root.set_visibility(agent is not None)
             if agent is not None:
                 pane.show(view, agent, live=live)
+        # The open panes share the height that the folded lines leave.
+        folded = sum(
+            'folded' in pane.root.classes for path, pane in self._panes.items() if path in view.agents
+        )
+        self.root.style(f'--folded: {folded}')
         self._nobody.set_visibility(not view.agents)
         answer = view.memory.get(self._shape.answer) if self._shape.answer and view.status.ended else None
         shown = view.status.ended and (bool(answer) or bool(view.error))

@@ -92,9 +92,7 @@ class Inspector:
         with ui.element('div').classes(f'way {"taken" if way.taken else ""}'):
             ui.icon('check_circle' if way.taken else 'radio_button_unchecked').props('size="16px"')
             with ui.element('div'):
-                names = [*way.edge.conditions, *(f'not {name}' for name in way.edge.unless)]
-                needs = f' if {", ".join(names).replace("_", " ")}' if names else ''
-                ui.label(f'to {place(way.edge.dest) or "itself"}{needs}').classes('way-dest')
+                ui.label(f'to {place(way.edge.dest) or "itself"}{_terms(way)}').classes('way-dest')
                 ui.label(way.reason).classes('muted small')
                 for guard in way.guards:
                     needs = '' if guard.wanted else ' (must be false)'
@@ -110,3 +108,13 @@ class Inspector:
                 ui.label('removed').classes('muted small')
             else:
                 ui.label(short(change.value, LONGEST)).classes('after').props('aria-label="after"')
+
+
+def _terms(way: Way) -> str:
+    """What an edge asks for."""
+    terms = [
+        f'{word} {", ".join(names)}'
+        for word, names in (('if', way.edge.conditions), ('unless', way.edge.unless))
+        if names
+    ]
+    return ''.join(f' {term}' for term in terms).replace('_', ' ')

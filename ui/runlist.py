@@ -60,12 +60,14 @@ class RunList:
 
     async def _begin(self) -> None:
         await self.look()
+        if self._card.is_deleted:
+            return
         with self._card:
             ui.timer(EVERY, self.look, immediate=False)
 
     async def look(self) -> None:
         """Ask the journal once more."""
-        if self._looking.locked():
+        if self._looking.locked() or self._card.is_deleted:
             return
         async with self._looking:
             asked = self.filters
@@ -77,6 +79,8 @@ class RunList:
             except EngineError as error:
                 self._complain(str(error))
                 return
+        if self._card.is_deleted:  # the page was left meanwhile
+            return
         self._complain('')
         if asked is not self.filters:
             await self.look()

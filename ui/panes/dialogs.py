@@ -107,7 +107,8 @@ async def told(work: Awaitable[T]) -> T | None:
 
 async def _answer(dialog: ui.dialog) -> object:
     answer = await dialog
-    dialog.delete()
+    if not dialog.is_deleted:  # the page may have been left with the dialog open
+        dialog.delete()
     return answer
 
 

@@ -313,7 +313,7 @@ JSON = st.recursive(
 
 
 @settings(
-    max_examples=100,
+    max_examples=30,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     database=None,

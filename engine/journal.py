@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from engine.errors import JournalConflict, StaleOwner, UnknownRun
 from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
@@ -36,7 +36,7 @@ class Journal(Protocol):
         itself; all else stays as it is stored. The transitions' values must not change until this returns.
 
         Returns:
-            The bytes the transitions take.
+            The bytes that the transitions and the snapshot take.
 
         Raises:
             StaleOwner: `info.epoch` is not the stored one; nothing was written.
@@ -108,11 +108,12 @@ class MemoryJournal:
         """Keep a new run that begins as a copy of its parent."""
         parent = self._known(info.parent or RunId(''))
         history = [replace(item, run=info.id) for item in self._transitions[parent][: info.parent_at]]
-        await self.create(replace(info, seq=len(history), bytes=sum(map(_weight, history))), shape)
-        self._transitions[info.id] = history
-        self._snapshots[info.id] = [
+        snapshots = [
             replace(item, run=info.id) for item in self._snapshots[parent] if item.seq <= info.parent_at
         ]
+        weight = sum(map(_weight, history)) + sum(_size(item.state) for item in snapshots)
+        await self.create(replace(info, seq=len(history), bytes=weight), shape)
+        self._transitions[info.id], self._snapshots[info.id] = history, snapshots
 
     async def claim(self, run: RunId, owner: str) -> RunInfo:
         """Make `owner` the only writer."""
@@ -135,6 +136,7 @@ class MemoryJournal:
         weight = sum(map(_weight, transitions))
         if snapshot:
             self._snapshots[info.id].append(snapshot)
+            weight += _size(snapshot.state)
         kept = {name: getattr(stored, name) for name in KEPT}
         self._infos[info.id] = replace(info, **kept, bytes=stored.bytes + weight)
         return weight
@@ -202,8 +204,16 @@ class MemoryJournal:
 
 def _weight(transition: Transition) -> int:
     """About what it takes; to write it out for an exact answer would cost more than all the rest."""
-    texts = [transition.event.data, *(change.value for change in transition.changes)]
-    return 100 + sum(len(text) if isinstance(text, str) else 50 for text in texts)
+    return 100 + _size(transition.event.data) + sum(_size(change.value) for change in transition.changes)
+
+
+def _size(value: Any) -> int:
+    """About what a JSON value takes."""
+    if isinstance(value, Mapping):
+        return sum(len(key) + _size(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    return len(value) if isinstance(value, str) else 5
 
 
 def _matches(info: RunInfo, query: RunQuery) -> bool:

@@ -24,7 +24,8 @@ class Recorder:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._weight = self._last_weight = self._last_seq = self._unsaid = 0
-        """`_unsaid` are the bytes of the last steps, which the next summary tells."""
+        """Bytes since the last snapshot, and its own; `_unsaid` are those of the last steps, which the next
+        summary tells."""
 
     async def write(
         self,
@@ -51,7 +52,7 @@ class Recorder:
         self._unsaid = weight
         self._weight += weight
         if snapshot:
-            self._last_seq, self._last_weight, self._weight = ledger.seq, self._weight + self._last_weight, 0
+            self._last_seq, self._last_weight, self._weight = ledger.seq, weight, 0
         return info
 
     async def _append(self, info: RunInfo, steps: Sequence[Transition], snapshot: Snapshot | None) -> int:

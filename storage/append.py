@@ -20,7 +20,7 @@ def append(
     def work(connection: sqlite3.Connection) -> int:
         bodies = [codec.transition(step) for step in transitions]
         picture = codec.snapshot(snapshot) if snapshot else b''
-        size = sum(map(len, bodies))
+        size = sum(map(len, bodies)) + len(picture)
         head = connection.execute(HEAD, (info.id,)).fetchone()
         if head is None:
             raise UnknownRun(info.id)

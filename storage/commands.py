@@ -34,9 +34,10 @@ def fork(info: RunInfo, shape: Shape) -> Work[None]:
         parent = number_of(connection, info.parent or RunId(''))
         _new(connection, info.id)
         seq, size = connection.execute(
-            'SELECT coalesce(max(seq), 0), coalesce(sum(length(body)), 0) FROM "transition"'
-            ' WHERE run = ? AND seq <= ?',
-            (parent, info.parent_at),
+            'SELECT coalesce(max(seq), 0), coalesce(sum(length(body)), 0) + ('
+            '   SELECT coalesce(sum(length(body)), 0) FROM snapshot WHERE run = :run AND seq <= :at'
+            ' ) FROM "transition" WHERE run = :run AND seq <= :at',
+            {'run': parent, 'at': info.parent_at},
         ).fetchone()
         number = _insert(connection, replace(info, seq=seq, bytes=size), shape)
         connection.execute(

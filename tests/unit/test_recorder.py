@@ -20,6 +20,7 @@ from engine import (
     fold,
 )
 from engine import recorder as recorder_module
+from engine.journal import _size, _weight
 from tests.support import FakeModel, Lone, catalog, pipeline_reply, until
 
 
@@ -100,7 +101,7 @@ class Long(Pattern):
 
 
 async def test_snapshots_give_what_the_steps_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 5)
+    monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 2)
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply))) as conductor:
         run = await conductor.start('pipeline', {'task': 'six?'})
@@ -118,5 +119,22 @@ async def test_snapshots_together_weigh_no_more_than_the_steps() -> None:
         run = await conductor.start('long')
         await until(lambda: journal._infos[run].seq > 900)
         await conductor.cancel(run)
-        taken = [item.seq for item in journal._snapshots[run]]
-        assert len(taken) == 3 and taken[1] >= 2 * taken[0] >= 400 and taken[2] >= 2 * taken[1], taken
+        *earlier, _ = [_size(item.state) for item in journal._snapshots[run]]
+        assert earlier and sum(earlier) <= sum(map(_weight, journal._transitions[run]))
+
+
+class Level(Pattern):
+    """Goes to and fro for a long time, and keeps nothing."""
+
+    initial = 'a'
+    states = ['a', 'b']
+    transitions = [['go', 'a', 'b'], ['go', 'b', 'a']]
+
+
+async def test_snapshots_of_what_does_not_grow_are_kept_as_often_as_they_may_be() -> None:
+    journal = MemoryJournal()
+    async with Conductor(journal, catalog=catalog(FakeModel(), Level)) as conductor:
+        run = await conductor.start('level')
+        for _ in range(1_000):
+            await conductor.send(run, 'go')
+        assert [item.seq for item in journal._snapshots[run]] == [200, 400, 600, 800, 1_000]

@@ -62,6 +62,8 @@ class Chart:
         always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
         self._always = sorted(always, key=lambda path: (-path.count('.'), path))
         """Sources of edges without an event, innermost first."""
+        self._taken: dict[tuple[StatePath, ...], tuple[str, ...]] = {}
+        """What `takes` has answered before."""
         self._children: dict[str, list[StatePath]] = {}
         for state in self.shape.states:
             self._children.setdefault(state.parent, []).append(state.path)
@@ -107,15 +109,14 @@ class Chart:
 
     def takes(self, active: tuple[StatePath, ...]) -> tuple[str, ...]:
         """The names of the events that some active state has an edge for."""
-        return tuple(
-            sorted(
-                {
-                    edge.trigger
-                    for edge in self.shape.edges
-                    if is_active(edge.source, active) and edge.source != START
-                }
-            )
-        )
+        known = self._taken.get(active)
+        if known is None:
+            if len(self._taken) >= MOST_KNOWN:
+                self._taken.clear()
+            edges = (edge for edge in self.shape.edges if edge.source != START)
+            known = tuple(sorted({edge.trigger for edge in edges if is_active(edge.source, active)}))
+            self._taken[active] = known
+        return known
 
     def _eventless(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> Move | None:
         for path in self._always:

@@ -9,7 +9,10 @@ from engine.records import StatePath
 
 def is_active(path: str, active: Sequence[StatePath]) -> bool:
     """Whether the state at `path` is active, itself or through something inside it."""
-    return any(within(leaf, path) for leaf in active)
+    if not path or path in active:
+        return bool(active)
+    inside = f'{path}.'
+    return any([leaf.startswith(inside) for leaf in active])
 
 
 def within(path: str, ancestor: str) -> bool:

@@ -15,9 +15,11 @@ from pydantic_core import to_jsonable_python
 from engine.activity import Activity
 from engine.course import Scope
 from engine.errors import ToolError
+from engine.gathered import Gathered
 from engine.message import Message, ToolCall, ToolResult
-from engine.model import Gathered, Hints, ModelRequest, ReasoningPiece, TextPiece
+from engine.model import Hints, ModelRequest, ReasoningPiece, TextPiece
 from engine.plain import said
+from engine.records import SOURCES, Usage
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -67,13 +69,12 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     except BaseException:
         activity.stream('', 'reset')
         raise
-    usage = gathered.completed.usage if gathered.completed else None
     result: dict[str, Any] = {
         'message': to_jsonable_python(message),
         'text': message.text,
         'model': name,
         'simulated': model.simulated,
-        'usage': {'input': usage.input, 'output': usage.output, 'calls': 1} if usage else {'calls': 1},
+        'usage': counted(gathered.usage),
         'approval': sorted(
             {call.name for call in message.calls if call.name in tools and tools[call.name].approval}
         ),
@@ -81,6 +82,19 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     if spec.output and not message.calls:
         result |= _fitted(spec.output, message.text)
     return result
+
+
+def counted(usage: Usage | None) -> dict[str, Any]:
+    """What one call has used, as it is journaled: what is not there, or goes without saying, is left out."""
+    if usage is None:
+        return {'input': 0, 'output': 0, 'calls': 1, 'source': 'missing'}
+    rest = {name: getattr(usage, name) for name in ('cached', 'written', 'reasoning')}
+    source = {} if usage.source == SOURCES[0] else {'source': usage.source}
+    return (
+        {'input': usage.input, 'output': usage.output, 'calls': 1}
+        | {k: v for k, v in rest.items() if v}
+        | source
+    )
 
 
 async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, Any]:

@@ -19,6 +19,11 @@ EngineError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from engine.records import Usage
+
 
 class EngineError(Exception):
     """Base of all; `str(error)` is a sentence fit for a screen."""
@@ -114,19 +119,57 @@ class JournalDamaged(JournalError):
     """The database cannot be used as it is: corrupt, or written by a newer version."""
 
 
+Kind = Literal[
+    'rate limit',
+    'quota',
+    'overloaded',
+    'server',
+    'timeout',
+    'connection',
+    'truncated',
+    'bad response',
+    'auth',
+    'not found',
+    'context too long',
+    'content filter',
+    'bad request',
+]
+"""Why a model call failed."""
+
+PASSING = frozenset[str](
+    {'rate limit', 'overloaded', 'server', 'timeout', 'connection', 'truncated', 'bad response'}
+)
+"""Kinds that another attempt may get past; the others say no each time."""
+
+
 class ModelError(EngineError):
     """A model call failed.
 
     Attributes:
-        kind: short machine-readable reason, for instance 'overloaded', 'timeout', 'bad response'.
+        kind: short machine-readable reason, one of `Kind`.
         retryable: whether another attempt may help.
         retry_after: seconds the provider asked to wait, if it did.
+        status: of the HTTP response, or the one that an error in a stream names; 0 where there was none.
+        code: the provider's own word for it, or ''.
+        request_id: what the provider's support asks for, or ''.
+        usage: what the attempt has used, where the provider said so before it failed.
     """
 
-    def __init__(
-        self, problem: str, *, kind: str = 'server', retryable: bool = False, retry_after: float | None = None
+    def __init__(  # noqa: PLR0913  (all but the problem have defaults)
+        self,
+        problem: str,
+        *,
+        kind: Kind = 'server',
+        retryable: bool = False,
+        retry_after: float | None = None,
+        status: int = 0,
+        code: str = '',
+        request_id: str = '',
+        usage: Usage | None = None,
     ) -> None:
+        self.problem = problem
         self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
+        self.status, self.code, self.request_id, self.usage = status, code, request_id, usage
         super().__init__(problem)
 
 

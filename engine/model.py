@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from engine.errors import ModelError
-from engine.message import Message, Part, Reasoning, Text, ToolCall
+from engine.message import Message
 from engine.records import Usage
 
 
@@ -35,6 +34,17 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds a call may take; what keeps a connection alive and says nothing does not count as an event."""
+
+    first: float = 300.0
+    """Until the first event: a model on a slow machine reads a long request for minutes."""
+    idle: float = 120.0
+    """Between two events."""
+    total: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One call of a model."""
 
@@ -43,7 +53,25 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     schema: Mapping[str, Any] | None = None
     """The JSON schema that the answer must fit, if it is to be structured."""
+    choice: str = 'auto'
+    """Which tool to call: `auto`, `none`, `required` (any), or the name of one."""
+    most_tokens: int | None = None
+    """The longest reply; where None, the endpoint's or the provider's own limit."""
+    temperature: float | None = None
+    seed: int | None = None
+    """For providers that can repeat themselves."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the reply."""
+    timeouts: Timeouts = field(default_factory=Timeouts)
     hints: Hints = field(default_factory=Hints)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The provider answers: with this model, which may be another than was asked for, and under this id."""
+
+    model: str = ''
+    id: str = ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +94,8 @@ class CallStarted:
 
     index: int
     name: str
+    id: str = ''
+    """The provider's; it may be empty, or the same as another's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +107,33 @@ class ArgumentPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpaquePiece:
+    """Something that goes back to the provider with the next request, whole and unchanged."""
+
+    provider: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReport:
+    """Tokens used up to now; a later report replaces it."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
     """The end mark. A stream without it was cut short."""
 
-    reason: Literal['stop', 'tools', 'length'] = 'stop'
+    reason: Literal['stop', 'tools', 'length', 'filter'] = 'stop'
     usage: Usage = field(default_factory=Usage)
+    finish: str = ''
+    """The provider's own word for the reason; some have none."""
 
 
-ModelEvent = TextPiece | ReasoningPiece | CallStarted | ArgumentPiece | Completed
+ModelEvent = (
+    Started | TextPiece | ReasoningPiece | CallStarted | ArgumentPiece | OpaquePiece | UsageReport | Completed
+)
 
 
 class Model(Protocol):
@@ -94,44 +143,3 @@ class Model(Protocol):
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Answer piece by piece; cancelling the reader stops the call. Raises `ModelError`."""
-
-
-class Gathered:
-    """Puts a stream's pieces together to one message."""
-
-    def __init__(self) -> None:
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._calls: dict[int, tuple[str, list[str]]] = {}
-        self.completed: Completed | None = None
-
-    def add(self, event: ModelEvent) -> None:
-        """Take the next piece."""
-        match event:
-            case TextPiece(text=text):
-                self._text.append(text)
-            case ReasoningPiece(text=text):
-                self._reasoning.append(text)
-            case CallStarted(index=index, name=name):
-                self._calls[index] = (name, [])
-            case ArgumentPiece(index=index, text=text):
-                self._calls[index][1].append(text)
-            case Completed():
-                self.completed = event
-
-    def message(self, call_id: str) -> Message:
-        """The whole reply; its calls get ids made from `call_id`, for providers repeat or omit theirs.
-
-        Raises:
-            ModelError: the stream ended without its end mark.
-        """
-        if self.completed is None:
-            raise ModelError('the answer was cut short', kind='truncated', retryable=True)
-        parts: list[Part] = []
-        if self._reasoning:
-            parts.append(Reasoning(text=''.join(self._reasoning)))
-        if self._text:
-            parts.append(Text(text=''.join(self._text)))
-        for index, (name, pieces) in sorted(self._calls.items()):
-            parts.append(ToolCall(id=f'{call_id}-{index + 1}', name=name, arguments=''.join(pieces)))
-        return Message(role='assistant', parts=tuple(parts))

@@ -171,13 +171,24 @@ class Shape:
         return next((state for state in self.states if state.path == path), None)
 
 
+SOURCES = ('provider', 'estimated', 'missing')
+"""Where numbers are from, the surest first."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one call, an agent or a run."""
+    """Tokens of one call, an agent or a run; those in cache are parts of `input`, thinking of `output`."""
 
     input: int = 0
     output: int = 0
     calls: int = 0
+    cached: int = 0
+    """Read from the provider's cache, for less."""
+    written: int = 0
+    """Put into it, for which some charge more."""
+    reasoning: int = 0
+    source: str = SOURCES[0]
+    """One of `SOURCES`: of a sum, that of its least sure part."""
 
     @property
     def total(self) -> int:
@@ -185,9 +196,9 @@ class Usage:
         return self.input + self.output
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            input=self.input + other.input, output=self.output + other.output, calls=self.calls + other.calls
-        )
+        names = ('input', 'output', 'calls', 'cached', 'written', 'reasoning')
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Usage(**sums, source=max(self.source, other.source, key=SOURCES.index))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from engine.catalog import Fault
-from engine.errors import ModelError
+from engine.errors import Kind, ModelError
 
 FOLDER = Path(__file__).parent.parent / 'assets' / 'scenarios'
 LOADER: Any = getattr(
@@ -35,7 +35,7 @@ class Call(_Record):
 class Failure(_Record):
     """How a model call breaks off."""
 
-    kind: str = Field(min_length=1)
+    kind: Kind
     message: str = Field(min_length=1)
     attempts: int | None = Field(None, ge=1)
     """How many attempts fail; all of them when it is left out."""

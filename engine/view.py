@@ -45,7 +45,8 @@ class Ledger:
         usage = None if transition.raised else event.data.get('usage')
         if isinstance(usage, Mapping):
             counts = {key: usage.get(key, 0) for key in ('input', 'output', 'calls')}
-            self.usage += Usage(**{key: count for key, count in counts.items() if isinstance(count, int)})
+            sound: dict[str, Any] = {key: count for key, count in counts.items() if isinstance(count, int)}
+            self.usage += Usage(**sound)
         if event.name in ('failed', 'expired') and event.data.get('error'):
             self.error = str(event.data['error'])
         self.settle()

@@ -112,7 +112,7 @@ def test_the_longest_match_wins(tmp_path: Path) -> None:
         ('text: Done.', 'calls: [{tool: notes}]', 1, 'the last turn of visit 1 must not call tools'),
         ('text: Done.', 'answer: {a: 1}\n        text: b', 9, 'answer stands alone'),
         ('text: Done.', 'text: {a: 1}', 9, 'roles.researcher.0.0.text'),
-        ('text: Done.', 'fail: {kind: x}', 9, 'roles.researcher.0.0.fail.message'),
+        ('text: Done.', 'fail: {kind: server}', 9, 'roles.researcher.0.0.fail.message'),
         ('- - text: Done.', 'text: Done.', 9, 'roles.researcher'),
         ('[apples]', '[pears]', 1, 'match: not all of its words occur in the task'),
         ('[apples]', '[]', 6, 'match'),

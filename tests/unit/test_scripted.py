@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from engine.errors import ModelError
+from engine.gathered import Gathered
 from engine.message import Message
 from engine.model import (
     ArgumentPiece,
     CallStarted,
     Completed,
-    Gathered,
     Hints,
     ModelEvent,
     ModelRequest,

@@ -1,0 +1,80 @@
+"""Deciding a transition and keeping it: one run, and many at once, against bare inserts of the same rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+from engine import Conductor, RunId
+from tests.bench.raw import Raw, stored
+from tests.bench.table import Row
+from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
+from tests.bench.work import texts, working
+
+ONE, MANY = 8.0, 5.0
+"""The bars, as multiples of a bare insert with its commit."""
+
+
+async def one_run(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+    """One run that waits for each step to be kept before it takes the next, on both settings."""
+    for synchronous in ('normal', 'full'):
+        bar = ONE if synchronous == 'normal' else None
+        yield await _row(folder, synchronous, runs=1, bar=bar, fast=fast)  # type: ignore[arg-type]
+
+
+async def many_runs(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+    """Many runs, each of which waits for its own steps only."""
+    for runs in (2, 20) if fast else (100, 1_000):
+        yield await _row(folder, 'normal', runs=runs, bar=MANY if runs >= 1_000 else None, fast=fast)
+
+
+async def _row(
+    folder: Path, synchronous: Literal['normal', 'full'], *, runs: int, bar: float | None, fast: bool
+) -> Row:
+    rounds = 2 if fast else 7
+    each = 20 if fast else max(4, 500 // runs)
+    name = f'{"1 run" if runs == 1 else f"{runs:,} runs"}, {synchronous}'
+    database = folder / f'{runs}-{synchronous}.db'
+    ours: list[Lap] = []
+    base: list[Lap] = []
+    raw = Raw(folder / f'{runs}-{synchronous}-raw.db', synchronous)
+    async with working(database, synchronous) as conductor:
+        started = [await conductor.start('bounded') for _ in range(runs)]
+        await _round(conductor, started, texts(5))
+        written = runs * 6
+        for number in range(rounds):
+            given = texts(each, seed=number)
+            with Stopwatch(runs * each) as watch:
+                await _round(conductor, started, given)
+            ours.append(watch.lap)
+            # At most as many as a second's worth: a bare row costs the same however many there are.
+            rows = stored(database, min(runs * each, 1_000), skip=written)
+            written += runs * each
+            with Stopwatch(len(rows)) as watch:
+                raw.write(rows)
+            base.append(watch.lap)
+    raw.close()
+    return Row(
+        name=f'durable, {name}',
+        value=walls(ours),
+        unit='µs',
+        base=walls(base),
+        against='bare insert',
+        ratio=ratio(ours, base),
+        bar=bar,
+        details={
+            'cpu': cpus(ours),
+            'base_cpu': cpus(base),
+            'row_bytes': sum(len(row[-1]) for row in rows) / len(rows),
+        },
+    )
+
+
+async def _round(conductor: Conductor, runs: list[RunId], given: list[str]) -> None:
+    async def one(run: RunId) -> None:
+        for text in given:
+            await conductor.send(run, 'go', data={'text': text})
+
+    await asyncio.gather(*map(one, runs))

@@ -1,0 +1,123 @@
+"""What a long history costs: room on the disk, each further step, and opening it anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from statistics import median
+
+from engine import Conductor, RunId, fold
+from tests.bench.table import Row
+from tests.bench.timing import Lap, Stopwatch, cpus, percentile, ratio, walls
+from tests.bench.work import SIZE, texts, working
+
+ROOM, FLAT, SEEK = 2.0, 1.3, 50.0
+"""The bars: times the payload; times the cost of a step of a short run; milliseconds."""
+SHORT = 100
+
+
+async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+    """All that is asked of a long run: with memory that stays as it is, and with memory that grows."""
+    long = 300 if fast else 10_000
+    for pattern in ('bounded', 'growing'):
+        database = folder / f'{pattern}.db'
+        async with working(database) as conductor:
+            run = await _grown(conductor, pattern, long)
+        yield _room(database, pattern, long)
+        async with working(database) as conductor:
+            await conductor.recover()
+            yield await _flatness(conductor, run, pattern, long, fast=fast)
+            for row in await _opening(conductor, run, pattern, long, fast=fast):
+                yield row
+
+
+async def _grown(conductor: Conductor, pattern: str, steps: int) -> RunId:
+    run = await conductor.start(pattern)
+    for text in texts(steps - 1):
+        await conductor.send(run, 'go', data={'text': text})
+    return run
+
+
+def _room(database: Path, pattern: str, steps: int) -> Row:
+    """Of the whole file, once the log is in it: rows, keys, snapshots, the empty tables and indexes."""
+    connection = sqlite3.connect(database)
+    connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+    (bodies,) = connection.execute('SELECT sum(length(body)) FROM "transition"').fetchone()
+    snapshots, count = connection.execute(
+        'SELECT coalesce(sum(length(body)), 0), count(*) FROM snapshot'
+    ).fetchone()
+    connection.close()
+    return Row(
+        name=f'disk a step, {pattern} memory',
+        value=database.stat().st_size / steps,
+        unit='B',
+        base=SIZE,
+        against='payload',
+        bar=ROOM,
+        details={'bodies': bodies / steps, 'snapshots': snapshots / steps, 'snapshot_count': count},
+    )
+
+
+async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *, fast: bool) -> Row:
+    """Steps of a run that is `long` steps old, in turn with steps of one that is as long as `SHORT`."""
+    rounds, count = (2, 20) if fast else (15, 100)
+    after_long: list[Lap] = []
+    after_short: list[Lap] = []
+    for number in range(rounds):
+        given = texts(count, seed=number)
+        young = await _grown(conductor, pattern, SHORT)
+        for one, laps in ((young, after_short), (run, after_long)):
+            with Stopwatch(count) as watch:
+                for text in given:
+                    await conductor.send(one, 'go', data={'text': text})
+            laps.append(watch.lap)
+    return Row(
+        name=f'step {long:,}, {pattern} memory',
+        value=walls(after_long),
+        unit='µs',
+        base=walls(after_short),
+        against=f'step {SHORT}',
+        ratio=ratio(after_long, after_short),
+        bar=FLAT,
+        details={'cpu': cpus(after_long), 'base_cpu': cpus(after_short)},
+    )
+
+
+async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *, fast: bool) -> list[Row]:
+    shape = await conductor.shape(run)
+    folds: list[float] = []
+    for _ in range(1 if fast else 3):
+        begun = time.perf_counter()
+        await asyncio.to_thread(fold, run, shape, await conductor.transitions(run))
+        folds.append((time.perf_counter() - begun) * 1e3)
+    chance = random.Random(0)
+    steps = [chance.randint(1, long) for _ in range(5 if fast else 100)] + [long]
+    seeks: list[float] = []
+    for step in steps:
+        tries = []
+        for _ in range(1 if fast else 3):  # The best of three: a seek, not the neighbours' noise.
+            begun = time.perf_counter()
+            await conductor.view(run, step)
+            tries.append((time.perf_counter() - begun) * 1e3)
+        seeks.append(min(tries))
+    what = f'{long:,} steps, {pattern} memory'
+    return [
+        Row(
+            name=f'fold of {what}',
+            value=median(folds),
+            unit='ms',
+            details={'microseconds_a_step': median(folds) / long * 1e3},
+        ),
+        Row(
+            name=f'seek in {what}, worst of {len(steps)}',
+            value=max(seeks),
+            unit='ms',
+            bar=SEEK if pattern == 'bounded' else None,
+            details={'median': median(seeks), 'p95': percentile(seeks, 0.95)},
+        ),
+        Row(name=f'seek in {what}, median', value=median(seeks), unit='ms'),
+    ]

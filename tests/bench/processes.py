@@ -1,0 +1,64 @@
+"""Other processes: servers that are measured from outside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.tree import ROOT
+
+DEADLINE = 60.0
+
+
+@contextmanager
+def server(arguments: Sequence[str], url: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `python <arguments>` in the repository while the context lasts; begins when `url` answers."""
+    with (folder / 'server.log').open('wb') as log:
+        process = subprocess.Popen(
+            [sys.executable, *arguments], cwd=ROOT, env=environment(folder), stdout=log, stderr=log
+        )
+        try:
+            deadline = time.monotonic() + DEADLINE
+            while not _answers(url):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f'the server did not start:\n{(folder / "server.log").read_text()}')
+                time.sleep(0.01)
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def environment(folder: Path) -> Mapping[str, str]:
+    """This process's, with a home of its own for the server."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith('NICEGUI_')}
+    inherited.pop('PYTEST_CURRENT_TEST', None)
+    return inherited | {'HEMICYCLE_HOME': str(folder / 'home')}
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False

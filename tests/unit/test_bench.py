@@ -1,0 +1,62 @@
+"""The benchmarks run: small sizes, no verdict, no browser."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.__main__ import TOPICS, main
+from tests.bench.live import delays
+from tests.bench.table import Row, markdown, shown, text
+
+NAMES = [
+    'decided, flat',
+    'decided, nested 3 levels',
+    'decided, parallel',
+    'durable, 1 run, normal',
+    'durable, 1 run, full',
+    'durable, 2 runs, normal',
+    'durable, 20 runs, normal',
+]
+
+
+def test_it_runs_to_the_end_and_prints_every_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / 'found.json'
+    skipped = [part for name in ('live', 'idle', 'start') for part in ('--skip', name)]
+    monkeypatch.setattr(sys, 'argv', ['bench', '--fast', '--json', str(written), *skipped])
+    assert main() == 0
+    found = json.loads(written.read_text())
+    assert [row['name'] for row in found['rows']][: len(NAMES)] == NAMES
+    assert {'cores', 'python', 'sqlite'} <= found['machine'].keys() and found['fast'] is True
+    printed = capsys.readouterr().out
+    for row in found['rows']:
+        assert row['name'] in printed and row['value'] > 0
+    assert sum(row['bar'] is not None for row in found['rows']) == 6
+
+
+def test_the_topics_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(TOPICS) == ['decided', 'durable', 'many', 'histories', 'live', 'idle', 'start']
+    monkeypatch.setattr(sys, 'argv', ['bench', '--only', 'nothing'])
+    with pytest.raises(SystemExit):
+        main()
+
+
+def test_a_row_says_whether_its_bar_holds() -> None:
+    fast = Row(name='a', value=10, unit='µs', base=2, against='bare', bar=8)
+    slow = Row(name='b', value=120, unit='ms', bar=50)
+    assert (fast.quotient, fast.holds, slow.holds) == (5, True, False)
+    assert Row(name='c', value=1, unit='B').holds is None
+    assert fast.cells(verdict=True) == ('a', '10.0 µs', 'bare 2.00 µs', '5.00×', '8×', 'yes')
+    assert slow.cells(verdict=False)[-1] == ''
+    assert text([fast, slow], verdict=True).splitlines()[2].endswith('NO')
+    assert markdown([fast], verdict=True).splitlines()[1] == '| --- | --- | --- | --- | --- | --- |'
+    assert shown(12345.6, 'B') == '12,346 B'
+
+
+def test_delays_are_counted_to_the_first_sight_of_a_number_or_a_later_one() -> None:
+    happened = [(1, 0.0), (2, 1.0), (3, 2.0), (4, 3.0), (5, 4.0)]
+    seen = [(1, 0.5), (3, 2.5), (4, 3.25)]
+    assert delays(happened, seen) == [1500.0, 500.0, 250.0]  # 1 was there when it began; nobody has seen 5

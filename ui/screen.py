@@ -174,9 +174,9 @@ class Screen:
             self._agents.tick(self._view, now if self._at is None and self._live else self._view.time)
 
     def _warn(self, problem: str) -> None:
-        self._say(
-            'save', f'{problem} Nothing is lost: the run goes on by itself when it can.' if problem else ''
-        )
+        # A run that this process lost goes on where it was claimed; one that only waits goes on here.
+        hope = ' Nothing is lost: the run goes on by itself when it can.' if self._mine else ''
+        self._say('save', f'{problem}{hope}' if problem else '')
 
     def _say(self, icon: str, text: str) -> None:
         self._trouble.clear()

@@ -31,6 +31,10 @@ WORTHWHILE = 512
 """Bytes of JSON from which compressing saves more than it costs."""
 
 
+Text = tuple[int, bytes]
+"""JSON, and the writer's bit of the form."""
+
+
 class Codec:
     """Encodes for one thread and decodes for any; holds a compressor so that it is made once."""
 
@@ -42,7 +46,11 @@ class Codec:
         self._compressor = zstd.ZstdCompressor(options=options)
 
     def transition(self, step: Transition) -> bytes:
-        """The body of a transition: all but its run, seq, time and the event's name and address."""
+        """The body of a transition."""
+        return self.pack(self.text(step))
+
+    def text(self, step: Transition) -> Text:
+        """A transition, not yet packed: all but its run, seq, time and the event's name and address."""
         event = step.event
         value = [
             event.data,
@@ -56,23 +64,29 @@ class Codec:
             [(guard.name, guard.value, guard.wanted, guard.source, guard.dest) for guard in step.guards],
             [(change.op, change.path, change.value) for change in step.changes],
         ]
-        return self._encode(value, f'step {step.seq} of run {step.run}')
+        return _encode(value, f'step {step.seq} of run {step.run}')
 
     def snapshot(self, snapshot: Snapshot) -> bytes:
         """The body of a snapshot: its state."""
-        return self._encode(snapshot.state, f'the snapshot at step {snapshot.seq} of run {snapshot.run}')
+        what = f'the snapshot at step {snapshot.seq} of run {snapshot.run}'
+        return self.pack(_encode(snapshot.state, what))
 
-    def _encode(self, value: Any, what: str) -> bytes:
-        try:
-            form, text = ORJSON, orjson.dumps(value, default=_plain)
-        except TypeError:
-            try:
-                form, text = STDLIB, json.dumps(value, default=_plain, separators=(',', ':')).encode()
-            except (TypeError, ValueError, RecursionError) as error:
-                raise JournalError(f'{what} cannot be kept: it is not JSON ({error})') from error
+    def pack(self, encoded: Text) -> bytes:
+        """A body: the form, and the JSON, compressed when that pays."""
+        form, text = encoded
         if len(text) < WORTHWHILE:
             return bytes((form | PLAIN,)) + text
         return bytes((form | PACKED,)) + self._compressor.compress(text, zstd.ZstdCompressor.FLUSH_FRAME)
+
+
+def _encode(value: Any, what: str) -> Text:
+    try:
+        return ORJSON, orjson.dumps(value, default=_plain)
+    except TypeError:
+        try:
+            return STDLIB, json.dumps(value, default=_plain, separators=(',', ':')).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise JournalError(f'{what} cannot be kept: it is not JSON ({error})') from error
 
 
 def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Transition:

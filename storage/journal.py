@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from engine.errors import JournalUnavailable
 from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
 from storage import commands, database, queries
-from storage.append import append
+from storage.append import Append
 from storage.codec import Codec
 from storage.database import Settings, explained
 from storage.fairness import Turns
@@ -43,8 +43,9 @@ async def open_journal(settings: Settings | str | Path) -> SqlJournal:
 class SqlJournal:
     """A journal on disk. Made by `open_journal`; to be closed.
 
-    Nothing here waits on the event loop's thread: writes are queued for the writer, which commits all that is
-    queued at once; reads happen in threads of their own, on connections that never wait for the writer.
+    Nothing here waits for a disk or a lock on the event loop's thread: writes are queued for the writer,
+    which commits all that is queued at once (a short one that comes alone is not: see `storage.writer`);
+    reads happen in threads of their own, on connections that never wait for the writer.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -74,7 +75,8 @@ class SqlJournal:
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
     ) -> int:
         """Keep transitions and the run's new summary."""
-        return await self._writer.do(append(self._codec, info, transitions, snapshot))
+        work = Append(self._codec, info, transitions, snapshot)
+        return await self._writer.do(work, short=work.short)
 
     async def info(self, run: RunId) -> RunInfo:
         """The run's summary."""

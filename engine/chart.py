@@ -231,6 +231,11 @@ class _Transition(NestedTransition):
         cursor.edges.append(Edge(source=StatePath(source), dest=_join(scope, self.dest) if self.dest else ''))
         return True
 
+    def _final_check(self, *args: Any) -> tuple[list[Any], bool]:
+        # `_completed` says what is done. The library's own check breaks down when a region goes on whose last
+        # sibling has ended: it takes what it last saw of a child for the state of all of them.
+        return [], False
+
 
 class _State(NestedState):
     """A state that takes our own keys; `engine.shape` reads them from the pattern's lists."""

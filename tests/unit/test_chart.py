@@ -87,6 +87,34 @@ def test_a_failed_region_is_told_to_an_edge_that_takes_it_with_the_reason() -> N
     assert moves[-1].active == ('out',)
 
 
+def test_a_region_goes_on_by_itself_when_the_last_one_has_ended() -> None:
+    class Long(Pattern):
+        initial = 'both'
+        states = [
+            {
+                'name': 'both',
+                'parallel': [
+                    {
+                        'name': 'a',
+                        'initial': 'first',
+                        'children': ['first', 'second', {'name': 'off', 'final': True}],
+                        'transitions': [['go', 'first', 'second'], ['end_a', 'second', 'off']],
+                    },
+                    region('b'),
+                ],
+            },
+            {'name': 'end', 'final': True},
+        ]
+        transitions = [['done', 'both', 'end']]
+
+    bench = Bench(Long)
+    bench.fire('end_b')
+    bench.fire('go')
+    assert bench.active == ('both.a.second', 'both.b.off')
+    bench.fire('end_a')
+    assert bench.active == ('end',)
+
+
 class Nested(Pattern):
     initial = 'all'
     states = [

@@ -5,6 +5,7 @@ from engine.agent import Role, agent, message_of
 from engine.catalog import Catalog, Fault
 from engine.clock import Clock, RealClock, SimulatedClock
 from engine.conductor import Conductor
+from engine.difference import FileChange
 from engine.errors import (
     Diverged,
     EngineError,
@@ -21,6 +22,7 @@ from engine.errors import (
     UnknownPattern,
     UnknownRun,
     UnknownStep,
+    WorkspaceError,
 )
 from engine.feed import Feed, Item
 from engine.journal import Journal, MemoryJournal
@@ -54,7 +56,10 @@ from engine.records import (
 from engine.scenario import Sample, scenarios
 from engine.stage import Stage, stage
 from engine.tool import Tool, ToolContext, tool
+from engine.tree import FileVersion
 from engine.view import Fold, fold
+from engine.workspace import Entry, Workspace
+from engine.workspaces import Workspaces
 
 __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # run workflows
@@ -110,6 +115,12 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # keep runs
     'Journal',
     'MemoryJournal',
+    # the files of agents
+    'Workspaces',
+    'Workspace',
+    'Entry',
+    'FileVersion',
+    'FileChange',
     # what may go wrong
     'Diverged',
     'EngineError',
@@ -126,4 +137,5 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'UnknownPattern',
     'UnknownRun',
     'UnknownStep',
+    'WorkspaceError',
 ]

@@ -10,8 +10,11 @@ from typing import Literal
 from engine.clock import Clock
 from engine.errors import EngineError
 from engine.model import Model
+from engine.path import parent_of
 from engine.records import RunInfo, StatePath
 from engine.tool import Tool
+from engine.workspace import Workspace
+from engine.workspaces import Workspaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,7 @@ class Services:
     clock: Clock
     models: Mapping[str, Model] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
+    workspaces: Workspaces = field(default_factory=Workspaces)
 
     def model(self, name: str) -> Model:
         """The model of that name. Raises `EngineError`."""
@@ -65,3 +69,7 @@ class Activity:
     def key(self) -> str:
         """The same for every repetition of this visit: an idempotency key for side effects."""
         return f'{self.run.id}:{self.since}'
+
+    def workspace(self, agent: str = '') -> Workspace:
+        """An agent's folder in this run: by its path, or that of the agent that does this work."""
+        return self.services.workspaces.of(self.run.id, agent or parent_of(self.path) or self.path)

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 from engine.activity import Services
@@ -19,13 +19,14 @@ from engine.feed import Feed, Item
 from engine.host import Host
 from engine.journal import Journal, MemoryJournal
 from engine.plain import said
-from engine.prepare import Charts, begun, outside_event, restored, simulated, title_of
+from engine.prepare import Charts, begun, forked, launched, outside_event, restored
 from engine.records import Event, Outcome, RunId, RunInfo
 from engine.run import Run
 from engine.shape import START
 from engine.state import RunState
 from engine.view import Ledger
 from engine.watch import watch
+from engine.workspaces import Workspaces, default_root
 
 
 class Conductor(Archive):
@@ -39,9 +40,11 @@ class Conductor(Archive):
         clock: the source of time.
         owner: this process, among those that share the journal.
         is_alive: whether an owner is still there, so that its runs are left to it.
+        workspaces: the folder for the files of agents; by default in that of the user's data, or a temporary
+            one where the journal is in memory too.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all have defaults)
         self,
         journal: Journal | None = None,
         *,
@@ -49,6 +52,7 @@ class Conductor(Archive):
         clock: Clock | None = None,
         owner: str = '',
         is_alive: Callable[[str], bool] = lambda owner: False,
+        workspaces: Path | None = None,
     ) -> None:
         super().__init__(journal or MemoryJournal(), catalog or Catalog.load())
         self.clock: Clock = clock or RealClock()
@@ -57,7 +61,14 @@ class Conductor(Archive):
         """Unfinished runs that could not be gone on with, and why."""
         self.feed = Feed()
         self._is_alive = is_alive
-        services = Services(clock=self.clock, models=self.catalog.models, tools=self.catalog.tools)
+        passing = isinstance(self.journal, MemoryJournal)
+        self.workspaces = Workspaces(workspaces or (None if passing else default_root()))
+        services = Services(
+            clock=self.clock,
+            models=self.catalog.models,
+            tools=self.catalog.tools,
+            workspaces=self.workspaces,
+        )
         self._host = Host(journal=self.journal, feed=self.feed, services=services, ended=self._forget)
         self._charts = Charts(services)
         self._live: dict[RunId, Run] = {}
@@ -78,6 +89,7 @@ class Conductor(Archive):
         finally:
             self._live.clear()
             await self.journal.close()
+            await self.workspaces.close()
 
     async def start(  # noqa: PLR0913  (all but the pattern have defaults)
         self,
@@ -103,24 +115,16 @@ class Conductor(Archive):
             UnknownPattern, InvalidInput, JournalError
         """
         made = self.catalog.pattern(pattern)
-        parsed = made.parse(parameters or {})
-        workflow = made(parsed)
+        workflow = made(made.parse(parameters or {}))
         chart, state = self._charts.of(workflow), begun(workflow)
-        dumped = parsed.model_dump(mode='json')
-        now = self.clock.now()
-        info = RunInfo(
-            id=RunId(uuid.uuid4().hex[:12]),
-            pattern=pattern,
-            title=title.strip() or title_of(dumped, made.title),
-            parameters=dumped,
-            models=dict(models or {}),
+        info = launched(
+            workflow,
+            self._host.services,
+            title=title,
+            tags=tags,
+            models=models or {},
             seed=seed,
-            created=now,
-            updated=now,
-            simulated=simulated(self._host.services, models or {}),
-            tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())),
             owner=self.owner,
-            epoch=1,
         )
         with self._waking_up(info.id):
             await self.journal.create(info, chart.shape)
@@ -196,38 +200,21 @@ class Conductor(Archive):
         """Start a new run from step `at` of another, which stays as it is; it calls models from there.
 
         What step `at` brought about by itself, the `raised` steps right after it, belongs to it and is
-        taken too: see `parent_at` of the new run.
+        taken too: see `parent_at` of the new run. Its agents get their files as they were then, in folders
+        of their own.
 
         Raises:
-            UnknownRun, UnknownStep, UnknownPattern, EventRefused
+            UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
         """
         parent = await self.journal.info(run)
         made = self.catalog.pattern(parent.pattern)
         self._charts.of(made(made.parse(parent.parameters)))
-        at = await self.turn_end(parent, at)
-        view = await self.view(run, at)
-        if view.status.ended:
-            raise EventRefused(run, 'fork', f'at step {at} it is {view.status}')
-        now = self.clock.now()
-        info = replace(
-            parent,
-            id=RunId(uuid.uuid4().hex[:12]),
-            title=title.strip() or parent.title,
-            created=now,
-            updated=now,
-            status=view.status,
-            seq=at,
-            usage=view.usage,
-            error='',
-            parent=run,
-            parent_at=at,
-            owner=self.owner,
-            epoch=0,
-            bytes=0,
-        )
+        view = await self.view(run, await self.turn_end(parent, at))
+        info = forked(parent, view, title=title, owner=self.owner, now=self.clock.now())
         with self._waking_up(info.id):
+            await self.workspaces.fork(run, info.id, view.files.values())
             await self.journal.fork(info, await self.journal.shape(run))
-            await self._resume(info.id, {'forked': f'{run}@{at}', 'paused': paused})
+            await self._resume(info.id, {'forked': f'{run}@{view.seq}', 'paused': paused})
         return info.id
 
     def watch(self, run: RunId, *, after: int = 0) -> AsyncIterator[Item]:
@@ -255,6 +242,7 @@ class Conductor(Archive):
         if not info.status.ended and run not in self.stranded:
             raise EventRefused(run, 'delete', 'it has not ended; cancel it first')
         await self.journal.delete(run)
+        await self.workspaces.delete(run)
         self.stranded.pop(run, None)
 
     async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None:
@@ -266,6 +254,7 @@ class Conductor(Archive):
             # Claimed first: from now on no other process adds to what is read next.
             info = await self.journal.claim(run, self.owner)
             fold = await self.fold(run)
+            await self.workspaces.restore(run, fold.ledger.files)
             if fold.ledger.seq == 0:
                 await self._begin(info, chart, begun(workflow))
                 return
@@ -297,4 +286,5 @@ class Conductor(Archive):
     def _forget(self, run: Run) -> None:
         if self._live.get(run.info.id) is run:  # Otherwise it has been recovered since.
             del self._live[run.info.id]
+            self.workspaces.forget(run.info.id)
         self.feed.wake(run.info.id)

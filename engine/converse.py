@@ -101,15 +101,22 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
     """Run the tools the last reply asked for, side by side.
 
     Returns:
-        `results` in the order of the calls, and `store`, the agent's notes after them.
+        `results` in the order of the calls; `store`, the agent's notes after them; and, where it has files,
+        `snapshots`, the id of what its folder held then, by the agent's path.
     """
     agent = scope.state.agents[scope.path]
     store = dict(agent.store)
     tools = _tools(spec, activity)
     calls = next(message.calls for message in reversed(agent.messages) if message.calls)
-    contexts = [ToolContext(key=f'{activity.run.id}:{call.id}', store=store) for call in calls]
+    workspace = activity.workspace(scope.path)
+    contexts = [
+        ToolContext(key=f'{activity.run.id}:{call.id}', store=store, workspace=workspace) for call in calls
+    ]
     results = await asyncio.gather(*map(_use, repeat(tools), calls, contexts))
-    return {'results': to_jsonable_python(results), 'store': store}
+    result = {'results': to_jsonable_python(results), 'store': store}
+    if workspace.folder.is_dir():
+        result['snapshots'] = {scope.path: await workspace.snapshot()}
+    return result
 
 
 async def _use(tools: dict[str, Tool], call: ToolCall, context: ToolContext) -> ToolResult:

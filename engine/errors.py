@@ -13,6 +13,7 @@ EngineError
 │   ├── StaleOwner          the run has been claimed by somebody else since
 │   ├── JournalUnavailable  full disk, locked file: worth trying again
 │   └── JournalDamaged      the database is corrupt, or from a newer version
+├── WorkspaceError          an agent's files could not be kept, found or restored
 ├── ModelError              a model call failed; says whether another attempt may help
 └── ToolError               a tool could not do what it was asked
 """
@@ -140,6 +141,10 @@ PASSING = frozenset[str](
     {'rate limit', 'overloaded', 'server', 'timeout', 'connection', 'truncated', 'bad response'}
 )
 """Kinds that another attempt may get past; the others say no each time."""
+
+
+class WorkspaceError(EngineError):
+    """An agent's files could not be kept, found or restored."""
 
 
 class ModelError(EngineError):

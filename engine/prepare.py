@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,7 +16,7 @@ from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.path import is_active
 from engine.pattern import Pattern, problems
 from engine.plain import plain
-from engine.records import CONTROL, Event, RunId, StatePath
+from engine.records import CONTROL, Event, RunId, RunInfo, StatePath, View
 from engine.shape import START, walk
 from engine.state import RunState
 from engine.view import Fold, Ledger
@@ -70,6 +72,56 @@ def restored(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
     except ValidationError as error:
         listed = '; '.join(f'{field}: {problem}' for field, problem in problems(error).items())
         raise EngineError(f'the memory of pattern {workflow.name!r} has changed: {listed}') from None
+
+
+def launched(  # noqa: PLR0913  (what a launch form has)
+    pattern: Pattern,
+    services: Services,
+    *,
+    title: str,
+    tags: Sequence[str],
+    models: Mapping[str, str],
+    seed: int,
+    owner: str,
+) -> RunInfo:
+    """The summary of a new run. Raises `InvalidInput`."""
+    parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
+    return RunInfo(
+        id=RunId(uuid.uuid4().hex[:12]),
+        pattern=pattern.name,
+        title=title.strip() or title_of(parameters, pattern.title),
+        parameters=parameters,
+        models=dict(models),
+        seed=seed,
+        created=now,
+        updated=now,
+        simulated=simulated(services, models),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())),
+        owner=owner,
+        epoch=1,
+    )
+
+
+def forked(parent: RunInfo, view: View, *, title: str, owner: str, now: float) -> RunInfo:
+    """The summary of a run that begins as `parent` was at `view`. Raises `EventRefused`."""
+    if view.status.ended:
+        raise EventRefused(parent.id, 'fork', f'at step {view.seq} it is {view.status}')
+    return replace(
+        parent,
+        id=RunId(uuid.uuid4().hex[:12]),
+        title=title.strip() or parent.title,
+        created=now,
+        updated=now,
+        status=view.status,
+        seq=view.seq,
+        usage=view.usage,
+        error='',
+        parent=parent.id,
+        parent_at=view.seq,
+        owner=owner,
+        epoch=0,
+        bytes=0,
+    )
 
 
 def simulated(services: Services, models: Mapping[str, str]) -> bool:

@@ -11,8 +11,7 @@ RunId = NewType('RunId', str)
 StatePath = NewType('StatePath', str)
 """Names of nested states from the outermost in, joined with dots: `arguing.pro.thinking`."""
 
-RUN = StatePath('')
-"""The address of a whole run."""
+RUN = StatePath('')  # the address of a whole run
 
 
 class Status(StrEnum):
@@ -282,6 +281,7 @@ class View:
     memory: Mapping[str, Any]
     agents: Mapping[str, Mapping[str, Any]]
     """Per agent's path: its conversation so far (the dump of an `AgentState`)."""
+    files: Mapping[str, str]  # per agent's path: the snapshot of its folder after its last batch of tools
     usage: Usage
     paused: bool
     error: str

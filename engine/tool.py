@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from engine.errors import ToolError
 from engine.model import ToolSpec
+from engine.workspace import Workspace
 
 MOST_TEXT = 20_000
 """Characters of a result that go back to the model; the rest is cut with a note."""
@@ -25,6 +26,8 @@ class ToolContext:
     """The same for every repetition of this call after a crash: lets an outside system do it once."""
     store: dict[str, str] = field(default_factory=dict)
     """Small texts kept for the agent between calls; what a tool writes is journaled with its result."""
+    workspace: Workspace | None = None
+    """The agent's own folder in this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Self
 
+from engine.objects import DIGEST
 from engine.patch import apply, fresh
 from engine.records import RUN, RunId, Shape, Snapshot, StatePath, Status, Transition, Usage, View
 
@@ -25,6 +26,8 @@ class Ledger:
         self.entered: dict[str, tuple[int, float]] = {}
         self.attempts: dict[str, int] = {}
         self.usage = Usage()
+        self.files: dict[str, str] = {}
+        """The latest snapshot of each agent's folder, by its path."""
         self.paused = self.cancelled = self.aborted = False
         self.error = ''
         self.settle()
@@ -49,7 +52,17 @@ class Ledger:
             self.usage += Usage(**sound)
         if event.name in ('failed', 'expired') and event.data.get('error'):
             self.error = str(event.data['error'])
+        if event.name == 'done' and not transition.raised and event.data.get('snapshots'):
+            self._keep_files(event.data['snapshots'])
         self.settle()
+
+    def _keep_files(self, snapshots: Any) -> None:
+        # An activity of a pattern's own may give something else under this name.
+        if isinstance(snapshots, Mapping):
+            found = {str(agent): str(snapshot) for agent, snapshot in snapshots.items()}
+            self.files = self.files | {
+                agent: snapshot for agent, snapshot in found.items() if DIGEST.fullmatch(snapshot)
+            }
 
     def _control(self, transition: Transition) -> None:
         event = transition.event
@@ -134,6 +147,7 @@ class Fold:
             attempts=ledger.attempts,
             memory=self.document['memory'],
             agents=self.document['agents'],
+            files=ledger.files,
             usage=ledger.usage,
             paused=ledger.paused,
             error=ledger.reason,
@@ -160,7 +174,9 @@ class Fold:
         return fold
 
 
-KEPT = ('time', 'started', 'active', 'entered', 'attempts', 'paused', 'cancelled', 'aborted', 'error')
+KEPT = (
+    'time', 'started', 'active', 'entered', 'attempts', 'paused', 'cancelled', 'aborted', 'error', 'files',
+)  # fmt: skip
 
 
 def snapshot_of(run: RunId, ledger: Ledger, document: Mapping[str, Any]) -> Snapshot:

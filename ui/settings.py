@@ -27,6 +27,11 @@ class Settings:
     patterns: tuple[Path, ...] = ()
     """Folders with patterns and tools of the user's own."""
 
+    @property
+    def workspaces(self) -> Path:
+        """The folder for the files of agents."""
+        return self.home / 'workspaces'
+
     @classmethod
     def of(
         cls, database: str = '', synchronous: Synchronous = 'normal', patterns: tuple[Path, ...] = ()

@@ -89,8 +89,13 @@ class _Opener:
         journal = logged(await self._storage.open(self._settings))
         owner = new_owner()
         self._locks.take(owner)
-        conductor = Conductor(journal, catalog=self._catalog, owner=owner, is_alive=self._locks.is_alive)
-        return conductor
+        return Conductor(
+            journal,
+            catalog=self._catalog,
+            owner=owner,
+            is_alive=self._locks.is_alive,
+            workspaces=self._settings.workspaces,
+        )
 
 
 async def _try(storage: Storage, settings: Settings) -> None:

@@ -56,7 +56,13 @@ async def running(
         journal = cast(Journal, _OneUnfinished(journal, only))
     locks: Locks = storage.locks(settings)
     owner = new_owner()
-    async with Conductor(journal, catalog=catalog, owner=owner, is_alive=locks.is_alive) as conductor:
+    async with Conductor(
+        journal,
+        catalog=catalog,
+        owner=owner,
+        is_alive=locks.is_alive,
+        workspaces=settings.workspaces,
+    ) as conductor:
         try:
             locks.take(owner)
             yield conductor
@@ -72,7 +78,7 @@ async def reading(
 ) -> AsyncIterator[Conductor]:
     """A conductor to look at runs with, also while a server runs them; makes no database."""
     journal = await storage.open(settings) if storage.file(settings).exists() else MemoryJournal()
-    async with Conductor(journal, catalog=catalog or Catalog()) as conductor:
+    async with Conductor(journal, catalog=catalog or Catalog(), workspaces=settings.workspaces) as conductor:
         yield conductor
 
 

@@ -1,0 +1,129 @@
+"""The client: one attempt at one call, from a request to the stream of its events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import orjson
+
+from engine.errors import ModelError
+from engine.model import ModelEvent, ModelRequest
+from engine.wire.answer import Answer
+from engine.wire.anthropic import Anthropic
+from engine.wire.deadline import Deadline
+from engine.wire.dialect import Decoder, Dialect, unreadable
+from engine.wire.endpoint import Endpoint
+from engine.wire.faults import refused
+from engine.wire.openai import OpenAI
+from engine.wire.structure import Unwrapped
+
+DIALECTS: dict[str, Dialect] = {'openai': OpenAI(), 'anthropic': Anthropic()}
+MOST_ERROR = 65_536
+"""Bytes of an error's body that are read."""
+
+
+async def call(
+    http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest
+) -> AsyncIterator[ModelEvent]:
+    """Send the request and give the events of its answer; closing or cancelling closes the connection.
+
+    Raises:
+        ModelError: whatever goes wrong, but for a recording that lacks the request.
+    """
+    dialect = DIALECTS[endpoint.dialect]
+    decoder = dialect.decoder(endpoint)
+    deadline = Deadline(request.timeouts)
+    unwrapped = Unwrapped()
+    try:
+        response = await _sent(http, endpoint, dialect, dialect.body(model, request, endpoint), deadline)
+        try:
+            await _checked(response, deadline)
+            answer = Answer(response, decoder, deadline)
+            try:
+                while events := await answer.next():
+                    for event in events:
+                        if turned := unwrapped.turn(event):
+                            yield turned
+            finally:
+                await answer.close()
+        finally:
+            await response.aclose()
+        for event in (*decoder.last(), decoder.completed()):
+            if turned := unwrapped.turn(event):
+                yield turned
+    except ModelError as error:
+        raise _named(error, endpoint, decoder) from error.__cause__
+
+
+async def _sent(
+    http: httpx.AsyncClient, endpoint: Endpoint, dialect: Dialect, body: dict[str, Any], deadline: Deadline
+) -> httpx.Response:
+    headers = {
+        'content-type': 'application/json',
+        'accept': 'text/event-stream',
+        **dialect.headers(endpoint),
+        **endpoint.headers,
+    }
+    try:
+        request = http.build_request(
+            'POST',
+            endpoint.url.rstrip('/') + dialect.path,
+            params=dict(endpoint.query) or None,
+            headers=headers,
+            content=orjson.dumps(body),
+            timeout=None,
+        )
+        async with deadline.wait():
+            return await http.send(request, stream=True)
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError, httpx.LocalProtocolError) as error:
+        problem = f'its address or a header is not valid: {type(error).__name__}'
+        raise ModelError(problem, kind='bad request') from None
+    except httpx.HTTPError as error:
+        where = httpx.URL(endpoint.url).netloc.decode('ascii', 'replace')
+        problem = f'{where} cannot be reached: {str(error) or type(error).__name__}'
+        raise ModelError(problem, kind='connection', retryable=True) from error
+
+
+async def _checked(response: httpx.Response, deadline: Deadline) -> None:
+    """Raise for a response that is no stream of events."""
+    kind = response.headers.get('content-type', '').partition(';')[0].strip().lower()
+    if response.is_success and (not kind or kind in STREAMS):
+        return
+    body = b''
+    try:
+        async with deadline.wait():
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > MOST_ERROR:
+                    break
+    except (httpx.HTTPError, ModelError):
+        pass  # What there is of it has to do.
+    status = response.status_code
+    if status >= 400 or (kind == 'application/json' and b'"error"' in body):
+        raise refused(status if status >= 400 else 0, response.headers, body)
+    if 300 <= status < 400:
+        target = response.headers.get('location', 'elsewhere')
+        raise ModelError(f'it redirects to {target}', kind='bad response', status=status)
+    error = unreadable(body.decode('utf-8', 'replace').strip())
+    problem = f'it answered with {kind or "nothing"} in place of a stream; is the address right? {error}'
+    raise ModelError(problem, kind='bad response', status=status)
+
+
+STREAMS = ('text/event-stream', 'application/octet-stream', 'text/plain')
+
+
+def _named(error: ModelError, endpoint: Endpoint, decoder: Decoder) -> ModelError:
+    """The error with the endpoint's name before it, and none of its secrets in it."""
+    said = endpoint.hide(error.problem)
+    return ModelError(
+        f'{endpoint.name}: {said}' if endpoint.name else said,
+        kind=error.kind,
+        retryable=error.retryable,
+        retry_after=error.retry_after,
+        status=error.status,
+        code=error.code,
+        request_id=error.request_id,
+        usage=decoder.usage,
+    )

@@ -1,0 +1,96 @@
+"""A real HTTP server on loopback that writes raw bytes, and does to a client all that servers do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+Script = Callable[['Wire'], Awaitable[None]]
+
+
+@dataclass
+class Wire:
+    """One connection, after a request has been read from it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    request: bytes
+    body: bytes
+
+    async def head(self, status: str = '200 OK', **headers: str) -> None:
+        lines = [f'HTTP/1.1 {status}']
+        given = {'content_type': 'text/event-stream', 'transfer_encoding': 'chunked', **headers}
+        lines += [f'{name.replace("_", "-")}: {value}' for name, value in given.items() if value]
+        await self.raw('\r\n'.join([*lines, '', '']).encode())
+
+    async def chunk(self, data: bytes) -> None:
+        await self.raw(f'{len(data):x}\r\n'.encode() + data + b'\r\n')
+
+    async def end(self) -> None:
+        await self.raw(b'0\r\n\r\n')
+
+    async def raw(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    def drop(self) -> None:
+        self.writer.transport.abort()
+
+    async def gone(self) -> None:
+        """Wait until the client has closed the connection."""
+        with contextlib.suppress(ConnectionError):
+            while await self.reader.read(1024):
+                pass
+
+
+@dataclass
+class Server:
+    """What it was asked, and whether the client has hung up."""
+
+    url: str = ''
+    requests: list[Wire] = field(default_factory=list)
+    connections: int = 0
+    open: int = 0
+
+
+@contextlib.asynccontextmanager
+async def serving(script: Script) -> AsyncIterator[Server]:
+    """Serve until the block is left; each request on a connection is answered by the script."""
+    server = Server()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.connections += 1
+        server.open += 1
+        try:
+            while not writer.is_closing():
+                head = await reader.readuntil(b'\r\n\r\n')
+                lines = head.lower().split(b'\r\n')
+                length = next(
+                    int(line.split(b':')[1]) for line in lines if line.startswith(b'content-length')
+                )
+                wire = Wire(reader, writer, head, await reader.readexactly(length))
+                server.requests.append(wire)
+                await script(wire)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            server.open -= 1
+            writer.close()
+
+    tasks: set[asyncio.Task[None]] = set()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(connected(reader, writer))
+        tasks.add(task)
+
+    listening = await asyncio.start_server(accept, '127.0.0.1', 0)
+    server.url = f'http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1'
+    try:
+        yield server
+    finally:
+        listening.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

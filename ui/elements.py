@@ -1,4 +1,4 @@
-"""The three components of ours that run in the browser: diagram, conversation, tree."""
+"""The components of ours that run in the browser: diagram, conversation, tree, marks."""
 
 from __future__ import annotations
 
@@ -78,6 +78,30 @@ class Tree(Element, component=ASSETS / 'tree.js'):
         with self._props.suspend_updates():
             self._props |= {'value': value, 'changed': list(changed)}
         self.run_method('show', value, list(changed))
+
+
+class Marks(Element, component=ASSETS / 'marks.js'):
+    """Marks over the slider."""
+
+    def __init__(self, on_pick: Callable[[int], Any]) -> None:
+        """Show none yet; `on_pick` gets the step of the mark that was clicked."""
+        super().__init__()
+        self._shown: tuple[Sequence[dict[str, Any]], int] = ((), 1)
+        self._props |= {'marks': [], 'head': 1}
+        self.on('pick', lambda event: on_pick(int(event.args)))
+
+    def show(self, marks: Sequence[dict[str, Any]], head: int) -> None:
+        """Show these marks (seq, kind, text) over a slider that ends at `head`."""
+        known, before = self._shown
+        if (known, before) == (marks, head):
+            return
+        self._shown = (marks, head)
+        with self._props.suspend_updates():
+            self._props |= {'marks': list(marks), 'head': head}
+        if known == marks:
+            self.run_method('place', head)
+        else:
+            self.run_method('show', list(marks), head)
 
 
 def narration() -> ui.label:

@@ -6,9 +6,11 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine import Conductor, Delta, EngineError, Fold, RunId, Shape, Transition, Trouble
+from engine import Conductor, Delta, EngineError, Fold, RunInfo, Shape, Transition, Trouble
 from ui.reading import Mark, befores, mark_of
 
+BREATH = 50
+"""Steps of a history that are looked through at once."""
 LOOKS_A_SECOND = 15
 """How often a page is told of what came: streamed text is gathered between two looks."""
 
@@ -18,6 +20,8 @@ class News:
     """What came since the last look."""
 
     steps: list[Transition] = field(default_factory=list)
+    read: bool = False
+    """Whether more of the history is known: visits, edges and marks."""
     text: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """Per agent's path: kinds and pieces in order, neighbours of a kind joined; `reset` takes back."""
     trouble: str | None = None
@@ -26,10 +30,10 @@ class News:
 class Follower:
     """Reads a run from its first step to its end."""
 
-    def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
-        self._conductor, self._run = conductor, run
-        self.fold = Fold(run, shape)
-        """The run at its newest step."""
+    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
+        self._conductor, self._run, self._known = conductor, info.id, info.seq
+        self.fold = Fold(info.id, shape)
+        """The run at its newest step. It begins at the head: the history is only looked through."""
         self.times: list[float] = []
         """The time of each step; step n is at n - 1."""
         self.marks: list[Mark] = []
@@ -47,15 +51,18 @@ class Follower:
     @property
     def head(self) -> int:
         """The newest step."""
-        return self.fold.ledger.seq
+        return max(self._known, self.fold.ledger.seq)
 
     async def follow(self) -> None:
         """Go on until the run has ended."""
         try:
+            self.fold = await self._conductor.fold(self._run)
             async for item in self._conductor.watch(self._run):
                 if isinstance(item, Transition):
-                    self._take(item)
-                    if len(self._news.steps) % 200 == 0:
+                    self._index(item)
+                    if item.seq > self.fold.ledger.seq:
+                        self._take(item)
+                    elif item.seq % BREATH == 0:
                         await asyncio.sleep(0)  # A long history must not hold up the other pages.
                 elif isinstance(item, Delta):
                     self._gather(item)
@@ -67,12 +74,12 @@ class Follower:
     def look(self) -> News | None:
         """What came since the last look, if anything did."""
         news = self._news
-        if not (news.steps or news.text or news.trouble is not None):
+        if not (news.steps or news.text or news.read or news.trouble is not None):
             return None
         self._news = News()
         return news
 
-    def _take(self, step: Transition) -> None:
+    def _index(self, step: Transition) -> None:
         mark = mark_of(step, self.visits)
         if mark:
             self.marks.append(mark)
@@ -81,6 +88,9 @@ class Follower:
         for edge in step.edges:
             self.walked.setdefault(f'{edge.source}>{edge.dest or edge.source}', step.seq)
         self.times.append(step.time)
+        self._news.read = True
+
+    def _take(self, step: Transition) -> None:
         self.last, self.befores = step, befores(self.fold.document, step.changes)
         self.fold.take(step)
         self._news.steps.append(step)

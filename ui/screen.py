@@ -30,7 +30,7 @@ class Screen:
 
     def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
         self._conductor, self._info, self._shape = conductor, info, shape
-        self.follower = Follower(conductor, info.id, shape)
+        self.follower = Follower(conductor, info, shape)
         self._at: int | None = None
         self._view: View | None = None
         self._step: Transition | None = None
@@ -61,8 +61,7 @@ class Screen:
             self._say('link_off', f'This run cannot go on: {stranded}. What it did can be looked at.')
         elif not self._mine and not self._info.status.ended:
             self._say('visibility', 'Another process runs it: here it can be watched, and not steered.')
-        await self._show_past(self._info.seq if at is None else at)
-        self._at = at
+        await self._read(self._info.seq if at is None else at, at)
         ui.timer(1 / LOOKS_A_SECOND, self._look)
         ui.timer(1.0, self._tick)
 
@@ -84,20 +83,24 @@ class Screen:
     @property
     def _live(self) -> bool:
         """Whether the run may still go on."""
-        return not self.follower.fold.ledger.status.ended
+        ledger = self.follower.fold.ledger
+        return not (ledger.status if ledger.seq else self._info.status).ended
 
     async def _go(self, at: int | None) -> None:
-        if at is None:
+        if at is None and self.follower.last is not None:
             await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
+        elif at is None:
+            await self._read(self.follower.head, None)
         else:
             self._agents.still()
-            await self._show_past(at)
+            await self._read(at, at)
         query = '' if at is None else f'?at={at}'
         ui.run_javascript(f'history.replaceState(null, "", "/runs/{self._info.id}{query}")')
 
-    async def _show_past(self, at: int) -> None:
-        fold = await self._conductor.fold(self._info.id, max(at - 1, 0))
-        found = await self._conductor.transitions(self._info.id, after=at - 1, until=at) if at else []
+    async def _read(self, seq: int, at: int | None) -> None:
+        """Show step `seq` from the journal, as the past or, with `at` None, as the present."""
+        fold = await self._conductor.fold(self._info.id, max(seq - 1, 0))
+        found = await self._conductor.transitions(self._info.id, after=seq - 1, until=seq) if seq else []
         if not found:
             await self._show(fold, at, None, [])
             return
@@ -112,7 +115,7 @@ class Screen:
         self._agents.show(view, live=at is None)
         await self._transcript.show(seq)
         self._inspector.show(view, step, replaced, self._since(seq))
-        self._header.show(self.follower.fold.view if self.follower.head else view, mine=self._mine)
+        self._header.show(self.follower.fold.view if self.follower.fold.ledger.seq else view, mine=self._mine)
         self._player.show(at, ended=not self._live)
         if step is not None:
             self._said.set_text(f'Step {seq}: {headline(step)}')
@@ -126,17 +129,22 @@ class Screen:
             return
         if news.trouble is not None:
             self._warn(news.trouble)
-        if self._at is None:
-            if news.text and not news.steps:
-                self._agents.stream(news.text)
-            if news.steps:
-                self._transcript.add(news.steps)
-                await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
-                self._agents.stream(news.text)
-        elif news.steps and self._view is not None:
+        if self._view is None:
+            return
+        if self._at is not None:
             self._chart.show(self._view, self._step)
             self._header.show(self.follower.fold.view, mine=self._mine)
             self._player.show(self._at, ended=not self._live)
+            return
+        if news.steps:
+            self._transcript.add(news.steps)
+            await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
+        elif self.follower.head != self._view.seq:
+            await self._read(self.follower.head, None)  # it went on while the page was made
+        elif news.read:
+            self._chart.show(self._view, self._step)
+            self._player.show(None, ended=not self._live)
+        self._agents.stream(news.text)
 
     def _switch(self) -> None:
         with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
@@ -168,7 +176,7 @@ class Screen:
 
     def _tick(self) -> None:
         now = time.time()
-        if self.follower.head:
+        if self.follower.fold.ledger.seq:
             self._header.tick(self.follower.fold.view, now)
         if self._view is not None:
             self._agents.tick(self._view, now if self._at is None and self._live else self._view.time)

@@ -14,7 +14,7 @@ from ui.theme import frame
 def register(door: Door) -> None:
     """Register `/runs/{id}` and its steps (`?at=17`)."""
 
-    @ui.page('/runs/{run}')
+    @ui.page('/runs/{run}', response_timeout=30.0)  # a long history on a busy machine takes its time
     async def page(run: str, at: str = '') -> None:
         conductor = door()
         try:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
 
 from nicegui import background_tasks, ui
 from nicegui.events import KeyEventArguments, ValueChangeEventArguments
 
+from ui.elements import Marks
 from ui.live import Follower
-from ui.reading import Mark, span
+from ui.reading import span
 from ui.theme import button
 
 LONGEST_PAUSE = 1.5
 """Seconds that a wait of the recording takes at most: idle time is folded."""
 MOST_MARKS = 200
 SPEEDS = {0.5: '½×', 1: '1×', 2: '2×', 5: '5×', 20: '20×'}
-GLYPHS = {'error': '▲', 'revision': '↺', 'human': '●', 'verdict': '◆'}
 
 Seek = Callable[[int | None], Awaitable[None]]
 """Goes to a step; None is the present."""
@@ -32,7 +34,6 @@ class Player:
         """Where a move is under way to: quick keys count on from there."""
         self._moving = False
         self._playing: asyncio.Task[None] | None = None
-        self._marked: list[Mark] = []
         with ui.element('footer').classes('player').props('aria-label="Replay"'):
             with ui.element('div').classes('player-buttons'):
                 self._button('first_page', 'First step (Home)', lambda: self._go(1))
@@ -41,7 +42,7 @@ class Player:
                 self._button('chevron_right', 'One step on (→)', lambda: self._go(self._from + 1))
                 self._button('last_page', 'Last step (End)', lambda: self._go(follower.head))
             with ui.element('div').classes('player-track'):
-                self._marks = ui.element('div').classes('marks')
+                self._marks = Marks(self._go)
                 self._slider = ui.slider(min=0, max=1, value=0, on_change=self._slid)
                 self._slider.props('aria-label="Step" tabindex="-1" dense track-size="6px" thumb-size="16px"')
             self._count = ui.label().classes('num player-count')
@@ -78,7 +79,7 @@ class Player:
         self._count.set_text(f'{self.step} / {head} · {span(now - first)}')
         self._live.set_visibility(not ended or at is not None)
         self._live.classes(add='on' if at is None else '', remove='' if at is None else 'on')
-        self._draw_marks(head)
+        self._marks.show(self._worth(), head)
 
     async def toggle(self) -> None:
         """Play, or stop playing."""
@@ -99,7 +100,7 @@ class Player:
 
     async def _run(self) -> None:
         times = self._follower.times
-        while self._at is not None and self._at < self._follower.head:
+        while self._at is not None and self._at < len(times):
             pause = min(LONGEST_PAUSE, times[self._at] - times[self._at - 1])
             await asyncio.sleep(max(pause, 0.05) / float(self._speed.value or 1))
             with self._slider:
@@ -147,24 +148,9 @@ class Player:
         made.on('click', act)
         return made
 
-    def _draw_marks(self, head: int) -> None:
-        marks: Sequence[Mark] = self._follower.marks[-MOST_MARKS:]
-        if list(marks) == self._marked and self._marks.default_slot.children:
-            for mark, element in zip(marks, self._marks.default_slot.children, strict=False):
-                element.style(f'left: {_place(mark.seq, head)}')
-            return
-        self._marked = list(marks)
-        self._marks.clear()
-        with self._marks:
-            for mark in marks:
-                tick = ui.element('button').classes(f'mark {mark.kind}').props('type="button"')
-                tick.props['aria-label'] = f'Step {mark.seq}: {mark.kind}, {mark.text}'
-                tick.style(f'left: {_place(mark.seq, head)}')
-                tick.tooltip(f'{mark.kind}: {mark.text}')
-                tick.on('click', lambda seq=mark.seq: self._go(seq))
-                with tick:
-                    ui.label(GLYPHS[mark.kind])
-
-
-def _place(seq: int, head: int) -> str:
-    return f'{100 * seq / max(head, 1):.2f}%'
+    def _worth(self) -> list[dict[str, Any]]:
+        """The marks that are drawn: where there are too many, revisions give way to the rarer kinds."""
+        marks = self._follower.marks
+        if len(marks) > MOST_MARKS:
+            marks = [mark for mark in marks if mark.kind != 'revision'][-MOST_MARKS:]
+        return [asdict(mark) for mark in marks]

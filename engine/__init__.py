@@ -26,9 +26,11 @@ from engine.errors import (
 )
 from engine.feed import Feed, Item
 from engine.journal import Journal, MemoryJournal
+from engine.limits import Limits
 from engine.memory import Memory
 from engine.message import Message
 from engine.pattern import Pattern
+from engine.process import Ran
 from engine.records import (
     CONTROL,
     ENDINGS,
@@ -53,6 +55,7 @@ from engine.records import (
     Usage,
     View,
 )
+from engine.sandbox import Sandbox
 from engine.scenario import Sample, scenarios
 from engine.stage import Stage, stage
 from engine.tool import Tool, ToolContext, tool
@@ -115,12 +118,15 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # keep runs
     'Journal',
     'MemoryJournal',
-    # the files of agents
+    # the files of agents, and commands in them
     'Workspaces',
     'Workspace',
     'Entry',
     'FileVersion',
     'FileChange',
+    'Sandbox',
+    'Limits',
+    'Ran',
     # what may go wrong
     'Diverged',
     'EngineError',

@@ -65,8 +65,7 @@ class Beneath:
             ToolError: there is none, or a link is in the way.
         """
         if make and not self.root.is_dir():
-            self.root.mkdir(parents=True, mode=0o700)
-            self._give(self.root)
+            self._make_root()
         with explained('/'.join(names) or '.'):
             descriptor = os.open(self.root, FOLDER)
             try:
@@ -138,9 +137,13 @@ class Beneath:
                 os.unlink(scratch, dir_fd=around)
                 raise
 
-    def _give(self, path: Path) -> None:
+    def _make_root(self) -> None:
+        for path in reversed([self.root, *self.root.parents]):
+            if not path.is_dir():
+                # Nobody else gets past the outermost; a sandbox without rights has to enter the innermost.
+                path.mkdir(mode=0o700 if path != self.root or self.owner is None else 0o755, exist_ok=True)
         if self.owner is not None:
-            os.chown(path, self.owner, self.owner)
+            os.chown(self.root, self.owner, self.owner)
 
 
 def open_folder(name: str, around: int) -> int:

@@ -16,8 +16,11 @@ def apply(document: dict[str, Any], changes: Iterable[Change]) -> None:
     """
     for change in changes:
         target: Any = document
-        *parents, last = [part.replace('~1', '/').replace('~0', '~') for part in change.path.split('/')[1:]]
-        for part in parents:
+        _, *parts = change.path.split('/')
+        if '~' in change.path:
+            parts = [part.replace('~1', '/').replace('~0', '~') for part in parts]
+        last = parts.pop()
+        for part in parts:
             target = target[int(part)] if isinstance(target, list) else target[part]
         if not isinstance(target, list):
             if change.op == 'remove':
@@ -36,6 +39,8 @@ def apply(document: dict[str, Any], changes: Iterable[Change]) -> None:
 
 def fresh(value: Any) -> Any:
     """A copy of a JSON value: the recorded one, which others hold, stays as it is."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
         return {key: fresh(item) for key, item in value.items()}
     return [fresh(item) for item in value] if isinstance(value, list) else value

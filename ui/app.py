@@ -12,6 +12,7 @@ from engine import Conductor
 from ui.door import Door
 from ui.pages import home, launch, missing, run, runs
 from ui.theme import serve_assets
+from ui.tuning import tune
 
 log = logging.getLogger('hemicycle')
 
@@ -35,6 +36,7 @@ def build(open_conductor: Open) -> None:
             log.info('run %s goes on', recovered)
         for stranded, reason in conductor.stranded.items():
             log.error('run %s cannot go on: %s', stranded, reason)
+        tune()
         door.open(conductor)
 
     async def stop() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.bench import decided, durable, histories, idle, live, start
 from tests.bench.table import Row, machine, markdown, note, text
+from ui.tuning import tune
 
 
 async def _decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
@@ -60,6 +61,7 @@ def main() -> int:
     parser.add_argument('--json', type=Path, metavar='FILE', help='write all numbers there as well')
     parser.add_argument('--markdown', action='store_true', help='print the table as Markdown')
     options = parser.parse_args()
+    tune()  # as the server does
     names = [name for name in options.only or TOPICS if name not in options.skip]
     found = machine() | {'loop': 'uvloop' if event_loop() else 'asyncio'}
     with asyncio.Runner(loop_factory=event_loop()) as runner:

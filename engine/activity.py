@@ -27,12 +27,24 @@ class Retry:
     longest: float = 30.0
     jitter: float = 0.5
     """The share of a delay that is left to chance, so that many runs do not all come back at once."""
+    patience: float = 60.0
+    """The longest wait that the other side may ask for: what asks for more is not tried again."""
 
     def after(self, attempt: int, *, seed: str, asked: float | None = None) -> float:
         """Seconds to wait after the failure of `attempt`; `asked` is what the other side asked for."""
         delay = min(self.longest, self.delay * 2.0 ** min(attempt - 1, 60))
         chance = random.Random(f'{seed}:{attempt}').random()
         return max(asked or 0.0, delay * (1 - self.jitter * chance))
+
+    def again(self, attempt: int, error: BaseException) -> bool:
+        """Whether to try again after `attempt`: our errors say so, and what nobody has foreseen may pass."""
+        unforeseen = isinstance(error, Exception) and not isinstance(
+            error, EngineError | MemoryError | ValueError
+        )
+        may_help = bool(getattr(error, 'retryable', unforeseen))
+        return (
+            attempt < self.attempts and may_help and (getattr(error, 'retry_after', 0) or 0) <= self.patience
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +76,8 @@ class Activity:
     services: Services
     stream: Callable[[str, Literal['text', 'reasoning', 'reset']], None]
     """Show a piece of text at once; it is not kept."""
+    repeats: Callable[[BaseException], bool] = lambda error: False
+    """Whether the engine makes another attempt after this error."""
 
     @property
     def key(self) -> str:

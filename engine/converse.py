@@ -13,13 +13,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine.activity import Activity
+from engine.attempt import attempt, choices
 from engine.course import Scope
 from engine.errors import ToolError
-from engine.gathered import Gathered
 from engine.message import Message, ToolCall, ToolResult
-from engine.model import Hints, ModelRequest, ReasoningPiece, TextPiece
+from engine.model import Hints, ModelRequest
 from engine.plain import said
-from engine.records import SOURCES, Usage
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -32,19 +31,18 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     """Call the agent's model once, streaming its text.
 
     Returns:
-        `message` (the reply), `text`, `model`, `simulated`, `usage`, `approval` (tools that need a person's
-        word), and, where a record was asked for and no tool was, `output` (its JSON) or `unfit` (what is
-        wrong with the answer).
+        `message` (the reply), `text`, what `Reply.data` holds, `approval` (tools that need a person's word),
+        and, where a record was asked for and no tool was, `output` (its JSON) or `unfit` (what is wrong with
+        the answer).
 
     Raises:
         ModelError: the call failed.
     """
     agent = scope.state.agents[scope.path]
-    name = activity.run.models.get(spec.role) or activity.run.models.get('') or 'scripted'
-    model = activity.services.model(name)
     tools = _tools(spec, activity)
+    names = choices(activity.run.models, spec.role)
     request = ModelRequest(
-        model=name,
+        model=names[0],
         messages=tuple(agent.messages),
         tools=tuple(tool.spec for tool in tools.values()),
         schema=spec.output.model_json_schema() if spec.output else None,
@@ -59,42 +57,18 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
             seed=activity.run.seed,
         ),
     )
-    gathered = Gathered()
-    try:
-        async for event in model.stream(request):
-            gathered.add(event)
-            if isinstance(event, TextPiece | ReasoningPiece):
-                activity.stream(event.text, 'text' if isinstance(event, TextPiece) else 'reasoning')
-        message = gathered.message(f'call-{activity.since}')
-    except BaseException:
-        activity.stream('', 'reset')
-        raise
+    reply = await attempt(names, request, activity)
+    message = reply.message
+    asked = {call.name for call in message.calls if call.name in tools}
     result: dict[str, Any] = {
         'message': to_jsonable_python(message),
         'text': message.text,
-        'model': name,
-        'simulated': model.simulated,
-        'usage': counted(gathered.usage),
-        'approval': sorted(
-            {call.name for call in message.calls if call.name in tools and tools[call.name].approval}
-        ),
+        **reply.data,
+        'approval': sorted(name for name in asked if tools[name].approval),
     }
     if spec.output and not message.calls:
         result |= _fitted(spec.output, message.text)
     return result
-
-
-def counted(usage: Usage | None) -> dict[str, Any]:
-    """What one call has used, as it is journaled: what is not there, or goes without saying, is left out."""
-    if usage is None:
-        return {'input': 0, 'output': 0, 'calls': 1, 'source': 'missing'}
-    rest = {name: getattr(usage, name) for name in ('cached', 'written', 'reasoning')}
-    source = {} if usage.source == SOURCES[0] else {'source': usage.source}
-    return (
-        {'input': usage.input, 'output': usage.output, 'calls': 1}
-        | {k: v for k, v in rest.items() if v}
-        | source
-    )
 
 
 async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, Any]:

@@ -158,6 +158,7 @@ class ModelError(EngineError):
         code: the provider's own word for it, or ''.
         request_id: what the provider's support asks for, or ''.
         usage: what the attempt has used, where the provider said so before it failed.
+        shown: whether a part of the answer had been shown.
     """
 
     def __init__(  # noqa: PLR0913  (all but the problem have defaults)
@@ -172,7 +173,7 @@ class ModelError(EngineError):
         request_id: str = '',
         usage: Usage | None = None,
     ) -> None:
-        self.problem = problem
+        self.problem, self.shown = problem, False
         self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
         self.status, self.code, self.request_id, self.usage = status, code, request_id, usage
         super().__init__(problem)

@@ -129,6 +129,8 @@ class Completed:
     usage: Usage = field(default_factory=Usage)
     finish: str = ''
     """The provider's own word for the reason; some have none."""
+    cost: float | None = None
+    """Dollars, where they are known."""
 
 
 ModelEvent = (

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from engine.activity import Services
+from engine.attempt import choices
 from engine.chart import Chart
 from engine.check import check
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
@@ -130,12 +131,14 @@ def simulated(services: Services, models: Mapping[str, str]) -> bool:
         f'models.{role}'
         if role
         else 'models': f'there is no model {name!r}; there are: {", ".join(services.models)}'
-        for role, name in models.items()
+        for role in models
+        for name in choices(models, role)
         if name not in services.models
     }
     if unknown:
         raise InvalidInput(unknown)
-    chosen = set(models.values()) | (set() if '' in models else {'scripted'} & set(services.models))
+    chosen = {name for role in models for name in choices(models, role)}
+    chosen |= set() if '' in models else {'scripted'} & set(services.models)
     return all(services.models[name].simulated for name in chosen)
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from engine.activity import Activity
 from engine.chart import Chart
-from engine.errors import EngineError
+from engine.errors import ModelError
 from engine.host import Host
 from engine.path import is_active, parent_of
 from engine.plain import plain, said
 from engine.records import Delta, Event, RunInfo, StatePath, Transition
 from engine.state import RunState
+from engine.usage import counted
 from engine.view import Ledger
 
 STOP_SECONDS = 5.0
@@ -192,6 +194,7 @@ class Work:
                 since=since,
                 services=self._host.services,
                 stream=self._stream(info, path, task),
+                repeats=partial(self._repeats, path, attempt),
             )
             result = await self._chart.activity(path, state)(activity)
             data = plain(result if isinstance(result, Mapping) else {'value': result})
@@ -207,10 +210,19 @@ class Work:
             del self._tasks[path]
             self._post(event)
 
+    def _repeats(self, path: StatePath, attempt: int, error: BaseException) -> bool:
+        retry = self._chart.retries.get(path)
+        return retry is not None and retry.again(attempt, error)
+
     def _failure(self, path: StatePath, since: int, attempt: int, error: BaseException) -> Event:
         retry = self._chart.retries.get(path)
         data: dict[str, Any] = {'error': said(error), 'kind': getattr(error, 'kind', type(error).__name__)}
-        if retry is None or attempt >= retry.attempts or not _may_help(error):
+        if isinstance(error, ModelError):
+            data |= {
+                name: told for name in ('status', 'code', 'request_id') if (told := getattr(error, name))
+            }
+            data |= {'usage': counted(error.usage)} if error.usage else {}
+        if retry is None or not self._repeats(path, attempt, error):
             return Event(name='failed', at=path, since=since, attempt=attempt, data=data)
         seed = f'{self._current()[0].seed}:{path}'
         data['delay'] = round(retry.after(attempt, seed=seed, asked=getattr(error, 'retry_after', None)), 3)
@@ -226,11 +238,3 @@ class Work:
                 self._host.feed.publish(Delta(run=info.id, path=home, text=text, kind=kind))
 
         return stream
-
-
-def _may_help(error: BaseException) -> bool:
-    """Whether another attempt may: our own errors say so, and what nobody has foreseen may pass."""
-    unforeseen = isinstance(error, Exception) and not isinstance(
-        error, EngineError | MemoryError | ValueError
-    )
-    return bool(getattr(error, 'retryable', unforeseen))

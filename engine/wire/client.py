@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator
 
 import httpx
 import orjson
 
 from engine.errors import ModelError
-from engine.model import ModelEvent, ModelRequest
+from engine.model import ModelEvent, ModelRequest, Timeouts
 from engine.wire.answer import Answer
 from engine.wire.anthropic import Anthropic
 from engine.wire.deadline import Deadline
-from engine.wire.dialect import Decoder, Dialect, unreadable
+from engine.wire.dialect import Decoder, Dialect, parsed, unreadable
 from engine.wire.endpoint import Endpoint
 from engine.wire.faults import refused
 from engine.wire.openai import OpenAI
 from engine.wire.structure import Unwrapped
 
 DIALECTS: dict[str, Dialect] = {'openai': OpenAI(), 'anthropic': Anthropic()}
-MOST_ERROR = 65_536
-"""Bytes of an error's body that are read."""
+STREAMED = {'content-type': 'application/json', 'accept': 'text/event-stream'}
+MOST_BODY = 4_000_000
+"""Bytes of a body that is no stream; a long list of models takes one million."""
 
 
 async def call(
     http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest
-) -> AsyncIterator[ModelEvent]:
+) -> AsyncGenerator[ModelEvent]:
     """Send the request and give the events of its answer; closing or cancelling closes the connection.
 
     Raises:
@@ -37,7 +37,9 @@ async def call(
     deadline = Deadline(request.timeouts)
     unwrapped = Unwrapped()
     try:
-        response = await _sent(http, endpoint, dialect, dialect.body(model, request, endpoint), deadline)
+        headers = dialect.headers(endpoint) | STREAMED
+        content = orjson.dumps(dialect.body(model, request, endpoint))
+        response = await _exchanged(http, endpoint, 'POST', dialect.path, headers, content, deadline)
         try:
             await _checked(response, deadline)
             answer = Answer(response, decoder, deadline)
@@ -57,22 +59,50 @@ async def call(
         raise _named(error, endpoint, decoder) from error.__cause__
 
 
-async def _sent(
-    http: httpx.AsyncClient, endpoint: Endpoint, dialect: Dialect, body: dict[str, Any], deadline: Deadline
+async def listed(http: httpx.AsyncClient, endpoint: Endpoint, within: float) -> tuple[str, ...]:
+    """The models that an endpoint lists, within so many seconds.
+
+    Raises:
+        ModelError: it cannot be reached, refuses the key, or is something else than it should be.
+    """
+    dialect = DIALECTS[endpoint.dialect]
+    deadline = Deadline(Timeouts(first=within, total=within))
+    try:
+        response = await _exchanged(
+            http, endpoint, 'GET', '/models', dialect.headers(endpoint), None, deadline
+        )
+        try:
+            body = await _read(response, deadline)
+        finally:
+            await response.aclose()
+        if not response.is_success:
+            raise refused(response.status_code, response.headers, body)
+        found = parsed(body.decode('utf-8', 'replace'))
+        models = found.get('data')
+        if not isinstance(models, list):
+            raise unreadable(body.decode('utf-8', 'replace'))
+        return tuple(sorted(str(item['id']) for item in models if isinstance(item, dict) and item.get('id')))
+    except ModelError as error:
+        raise _named(error, endpoint, None) from error.__cause__
+
+
+async def _exchanged(  # noqa: PLR0913  (a request has so many parts)
+    http: httpx.AsyncClient,
+    endpoint: Endpoint,
+    method: str,
+    path: str,
+    headers: dict[str, str],
+    content: bytes | None,
+    deadline: Deadline,
 ) -> httpx.Response:
-    headers = {
-        'content-type': 'application/json',
-        'accept': 'text/event-stream',
-        **dialect.headers(endpoint),
-        **endpoint.headers,
-    }
+    """Send a request, and wait for the head of its response."""
     try:
         request = http.build_request(
-            'POST',
-            endpoint.url.rstrip('/') + dialect.path,
+            method,
+            endpoint.url.rstrip('/') + path,
             params=dict(endpoint.query) or None,
-            headers=headers,
-            content=orjson.dumps(body),
+            headers={**headers, **endpoint.headers},
+            content=content,
             timeout=None,
         )
         async with deadline.wait():
@@ -86,20 +116,26 @@ async def _sent(
         raise ModelError(problem, kind='connection', retryable=True) from error
 
 
-async def _checked(response: httpx.Response, deadline: Deadline) -> None:
-    """Raise for a response that is no stream of events."""
-    kind = response.headers.get('content-type', '').partition(';')[0].strip().lower()
-    if response.is_success and (not kind or kind in STREAMS):
-        return
+async def _read(response: httpx.Response, deadline: Deadline) -> bytes:
+    """A body as far as it comes, and no more than anybody wants."""
     body = b''
     try:
         async with deadline.wait():
             async for piece in response.aiter_bytes():
                 body += piece
-                if len(body) > MOST_ERROR:
+                if len(body) > MOST_BODY:
                     break
     except (httpx.HTTPError, ModelError):
         pass  # What there is of it has to do.
+    return body
+
+
+async def _checked(response: httpx.Response, deadline: Deadline) -> None:
+    """Raise for a response that is no stream of events."""
+    kind = response.headers.get('content-type', '').partition(';')[0].strip().lower()
+    if response.is_success and (not kind or kind in STREAMS):
+        return
+    body = await _read(response, deadline)
     status = response.status_code
     if status >= 400 or (kind == 'application/json' and b'"error"' in body):
         raise refused(status if status >= 400 else 0, response.headers, body)
@@ -114,7 +150,7 @@ async def _checked(response: httpx.Response, deadline: Deadline) -> None:
 STREAMS = ('text/event-stream', 'application/octet-stream', 'text/plain')
 
 
-def _named(error: ModelError, endpoint: Endpoint, decoder: Decoder) -> ModelError:
+def _named(error: ModelError, endpoint: Endpoint, decoder: Decoder | None) -> ModelError:
     """The error with the endpoint's name before it, and none of its secrets in it."""
     said = endpoint.hide(error.problem)
     return ModelError(
@@ -125,5 +161,5 @@ def _named(error: ModelError, endpoint: Endpoint, decoder: Decoder) -> ModelErro
         status=error.status,
         code=error.code,
         request_id=error.request_id,
-        usage=decoder.usage,
+        usage=decoder.usage if decoder else None,
     )

@@ -2,7 +2,6 @@
 
 import pytest
 
-from engine.converse import counted
 from engine.errors import ModelError
 from engine.gathered import Gathered
 from engine.message import Opaque, Reasoning, Text, ToolCall
@@ -18,6 +17,7 @@ from engine.model import (
     UsageReport,
 )
 from engine.records import Usage
+from engine.usage import counted
 
 
 def gathered(*events: ModelEvent) -> Gathered:

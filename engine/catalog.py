@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 import traceback
@@ -15,8 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from engine.endpoints import Configured, configured
 from engine.errors import EngineError, PatternError, UnknownPattern
 from engine.model import Model
+from engine.offer import Offer
 from engine.pattern import Pattern
 from engine.plain import said
 from engine.tool import Tool
@@ -39,11 +42,27 @@ class Catalog:
     models: dict[str, Model] = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    configured: Configured = field(default_factory=Configured)
+    offer: Offer = field(init=False)
+    """All models by name, those behind endpoints among them."""
+
+    def __post_init__(self) -> None:
+        self.offer = Offer(self.models, self.configured)
 
     @classmethod
-    def load(cls, folders: Sequence[Path] = ()) -> Catalog:
-        """Everything the engine brings, and the patterns and tools in the `.py` files of `folders`."""
+    def load(cls, folders: Sequence[Path] = (), endpoints: Path | None = None) -> Catalog:
+        """What there is to run.
+
+        Args:
+            folders: where the user's own patterns and tools are, in `.py` files.
+            endpoints: the file that configures them; without it there are none.
+        """
         catalog = cls()
+        if endpoints is not None:
+            try:
+                catalog = cls(configured=configured(endpoints, os.environ))
+            except EngineError as error:
+                catalog.faults.append(Fault(path=str(endpoints), line=0, problem=said(error)))
         for name in ('patterns', 'models', 'tools'):
             package = importlib.import_module(f'engine.{name}')
             for found in pkgutil.iter_modules(package.__path__):

@@ -65,7 +65,7 @@ class Conductor(Archive):
         self.workspaces = Workspaces(workspaces or (None if passing else default_root()))
         services = Services(
             clock=self.clock,
-            models=self.catalog.models,
+            models=self.catalog.offer,
             tools=self.catalog.tools,
             workspaces=self.workspaces,
         )
@@ -88,7 +88,7 @@ class Conductor(Archive):
             await asyncio.gather(*(run.release() for run in self._live.values()), return_exceptions=True)
         finally:
             self._live.clear()
-            await self.journal.close()
+            await asyncio.gather(self.journal.close(), self.catalog.offer.close())
             await self.workspaces.close()
 
     async def start(  # noqa: PLR0913  (all but the pattern have defaults)

@@ -1,0 +1,195 @@
+"""Endpoints as a user configures them: one TOML file, environment variables, keys from outside both."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engine.errors import EngineError
+from engine.known import KNOWN
+from engine.prices import Price, Prices
+from engine.wire.endpoint import Endpoint, Structure
+
+NAME = r'^[a-z0-9][a-z0-9_-]*$'
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra='forbid')
+
+
+class Section(_Table):
+    """`[endpoints.<name>]`: what is not given is as known of the provider, or as the dialect has it."""
+
+    provider: str = ''
+    """The known provider that it is like; its own name by default."""
+    url: str | None = Field(None, pattern=r'^https?://')
+    dialect: Literal['openai', 'anthropic'] | None = None
+    key: str = ''
+    """Where the key is: `env:NAME`, or `keyring:SERVICE/USER`. Never the key itself."""
+    key_header: str | None = None
+    headers: dict[str, str] = {}
+    """Values may be `env:NAME` or `keyring:...`, too."""
+    query: dict[str, str] = {}
+    body: dict[str, Any] = {}
+    structure: Structure | None = None
+    at_once: int | None = Field(None, ge=1)
+    most_tokens: int | None = Field(None, ge=1)
+    limit_field: str | None = None
+    usage_option: bool | None = None
+    short_ids: bool | None = None
+    models: list[str] = []
+    """Those to offer; where empty, what the provider lists."""
+    off: bool = False
+
+
+class PriceTable(_Table):
+    """`[prices."<endpoint>/<model>"]`: dollars for a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
+    written: float | None = Field(None, ge=0)
+
+
+class File(_Table):
+    """The whole file."""
+
+    endpoints: dict[str, Section] = {}
+    prices: dict[str, PriceTable] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """What the file and the environment say."""
+
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Why an endpoint that is configured cannot be used, for instance: no key."""
+    prices: Prices = field(default_factory=Prices)
+
+
+def configured(
+    path: Path | None, environment: Mapping[str, str], keyring: Callable[[str, str], str | None] | None = None
+) -> Configured:
+    """Read the configuration.
+
+    A known provider whose key is in the environment needs no entry in the file; `HEMICYCLE_<NAME>_URL` moves
+    one elsewhere.
+
+    Args:
+        path: the TOML file, which need not be there.
+        environment: the environment variables.
+        keyring: gives the password of a service and a user; the system's own by default.
+
+    Raises:
+        EngineError: the file cannot be read, or has an entry that is wrong; names it.
+    """
+    file = _read(path)
+    secrets = Secrets(environment, keyring or _system_keyring)
+    found: dict[str, Endpoint] = {}
+    missing: dict[str, str] = {}
+    for name in dict.fromkeys([*file.endpoints, *KNOWN]):
+        section = file.endpoints.get(name)
+        if section is None and not (KNOWN[name].key and environment.get(KNOWN[name].key)):
+            continue
+        if section is not None and section.off:
+            continue
+        try:
+            found[name] = _endpoint(name, section or Section(), environment, secrets)
+        except _Missing as error:
+            missing[name] = str(error)
+    own = {name: Price(**table.model_dump()) for name, table in file.prices.items()}
+    return Configured(endpoints=found, missing=missing, prices=Prices(own=own))
+
+
+class _Missing(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Finds keys where a configuration says that they are."""
+
+    environment: Mapping[str, str]
+    keyring: Callable[[str, str], str | None]
+
+    def find(self, where: str) -> str:
+        """The secret at `env:NAME` or `keyring:SERVICE/USER`. Raises `_Missing`."""
+        kind, _, rest = where.partition(':')
+        if kind == 'env':
+            if secret := self.environment.get(rest, '').strip():
+                return secret
+            raise _Missing(f'the environment variable {rest} is not set')
+        service, _, user = rest.partition('/')
+        if secret := (self.keyring(service, user) or '').strip():
+            return secret
+        raise _Missing(f'the keyring has no password of {user!r} for {service!r}')
+
+
+def _endpoint(name: str, section: Section, environment: Mapping[str, str], secrets: Secrets) -> Endpoint:
+    known = KNOWN.get(section.provider or name)
+    base = replace(known.endpoint, name=name) if known else Endpoint(name=name, url='')
+    ways = section.model_dump(
+        exclude={'provider', 'key', 'headers', 'models', 'off'}, exclude_none=True, exclude_defaults=True
+    )
+    where = section.key or (f'env:{known.key}' if known and known.key else '')
+    headers = {
+        header: secrets.find(value) if value.startswith(('env:', 'keyring:')) else value
+        for header, value in section.headers.items()
+    }
+    made = replace(
+        base,
+        **ways,
+        headers=headers,
+        models=tuple(section.models),
+        key=secrets.find(where) if where else '',
+    )
+    variable = f'HEMICYCLE_{name.upper().replace("-", "_")}_URL'
+    return replace(made, url=environment[variable]) if environment.get(variable) else made
+
+
+def _read(path: Path | None) -> File:
+    if path is None or not path.exists():
+        return File()
+    try:
+        file = File.model_validate(tomllib.loads(path.read_text('utf-8')))
+    except (OSError, ValueError) as error:
+        if not isinstance(error, ValidationError):
+            raise EngineError(f'{path}: {error}') from None
+        first = error.errors()[0]
+        raise EngineError(f'{path}: {".".join(map(str, first["loc"]))}: {first["msg"]}') from None
+    for name, section in file.endpoints.items():
+        if problem := _wrong(name, section):
+            raise EngineError(f'{path}: endpoints.{name}: {problem}')
+    return file
+
+
+def _wrong(name: str, section: Section) -> str:
+    import re
+
+    if not re.match(NAME, name):
+        return 'a name has small letters, digits, - and _ only'
+    if section.provider and section.provider not in KNOWN:
+        return f'provider: there is no {section.provider!r}; there are: {", ".join(KNOWN)}'
+    if not section.url and (section.provider or name) not in KNOWN:
+        return 'url: it needs one, for this provider is not known'
+    if section.key and not re.match(r'^(env:\w+|keyring:[^/]+/.+)$', section.key):
+        # Whoever wrote the key itself here should not find it in an error, and so in a log.
+        return 'key: say where it is, "env:NAME" or "keyring:SERVICE/USER"; never the key itself'
+    return ''
+
+
+def _system_keyring(service: str, user: str) -> str | None:
+    try:
+        import keyring
+    except ImportError:
+        raise _Missing('the package keyring is not installed') from None
+    try:
+        return keyring.get_password(service, user)
+    except Exception as error:  # Each system has a keyring of its own, and errors of its own.
+        raise _Missing(f'the keyring cannot be read: {type(error).__name__}') from None

@@ -1,0 +1,129 @@
+"""What models there are: those that were loaded, and those behind endpoints, by `endpoint/model`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import httpx
+
+from engine.clock import Clock
+from engine.endpoints import Configured
+from engine.errors import ModelError
+from engine.known import KNOWN
+from engine.model import Model
+from engine.wire.endpoint import Endpoint
+from engine.wire.line import Line
+
+HOMES = {name: found.endpoint for name, found in KNOWN.items() if not found.key}
+"""Servers on this machine: they need no configuration."""
+AT_HOME = 0.5
+"""Seconds that a server on this machine has to say that it is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How an endpoint is."""
+
+    endpoint: str
+    url: str
+    models: tuple[str, ...] = ()
+    problem: str = ''
+    """What is wrong with it, or ''."""
+
+
+class Offer(Mapping[str, Model]):
+    """Models by name.
+
+    Those that were loaded are listed; a name such as `openai/gpt-5` is looked up behind its endpoint, whether
+    or not the endpoint lists it: that is found out when it is called.
+
+    Args:
+        loaded: by name.
+        settings: the endpoints.
+        transport: what carries requests, for each endpoint, if not the network.
+        clock: what pauses are measured with.
+    """
+
+    def __init__(
+        self,
+        loaded: Mapping[str, Model],
+        settings: Configured | None = None,
+        *,
+        transport: Callable[[Endpoint], httpx.AsyncBaseTransport | None] = lambda endpoint: None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._loaded = loaded
+        self._settings = settings or Configured()
+        self._transport, self._clock = transport, clock
+        self._lines = {name: self._line(found) for name, found in self._settings.endpoints.items()}
+        self._listed: dict[str, tuple[str, ...]] = {
+            name: line.endpoint.models for name, line in self._lines.items()
+        }
+
+    def __getitem__(self, name: str) -> Model:
+        if name in self._loaded:
+            return self._loaded[name]
+        endpoint, _, model = name.partition('/')
+        if not model:
+            raise KeyError(name)
+        if endpoint not in self._lines and endpoint in HOMES:
+            self._lines[endpoint] = self._line(HOMES[endpoint])
+        return self._lines[endpoint].model(model)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._loaded
+        for endpoint, models in self._listed.items():
+            yield from (f'{endpoint}/{model}' for model in models)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Those that are in use."""
+        return tuple(line.endpoint for line in self._lines.values())
+
+    async def discover(self) -> None:
+        """Find the servers on this machine, at their usual ports, that are not configured."""
+        homes = [found.endpoint for name, found in KNOWN.items() if not found.key and name not in self._lines]
+        await asyncio.gather(*(self._find(endpoint) for endpoint in homes))
+
+    async def test(self, endpoint: str) -> Health:
+        """Ask an endpoint for its models, and say what is wrong with it."""
+        if endpoint not in self._lines:
+            problem = self._settings.missing.get(endpoint, 'there is no such endpoint')
+            return Health(endpoint=endpoint, url='', problem=problem)
+        line = self._lines[endpoint]
+        try:
+            listed = await line.models()
+        except ModelError as error:
+            return Health(endpoint=endpoint, url=line.endpoint.url, problem=str(error))
+        self._listed[endpoint] = line.endpoint.models or listed
+        return Health(endpoint=endpoint, url=line.endpoint.url, models=self._listed[endpoint])
+
+    async def health(self) -> list[Health]:
+        """How all of them are; those that are configured and cannot be used are among them."""
+        return list(await asyncio.gather(*map(self.test, [*self._lines, *self._settings.missing])))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await asyncio.gather(*(line.close() for line in self._lines.values()))
+
+    def _line(self, endpoint: Endpoint) -> Line:
+        return Line(
+            endpoint,
+            prices=self._settings.prices,
+            transport=self._transport(endpoint),
+            clock=self._clock,
+        )
+
+    async def _find(self, endpoint: Endpoint) -> None:
+        line = self._line(endpoint)
+        try:
+            listed = await line.models(within=AT_HOME)
+        except ModelError:
+            await line.close()
+            return
+        self._lines[endpoint.name], self._listed[endpoint.name] = line, listed

@@ -1,0 +1,206 @@
+"""Endpoints as configured: the file, the environment, keys, what is wrong, and their models."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine import Conductor
+from engine.catalog import Catalog
+from engine.endpoints import Configured, configured
+from engine.errors import EngineError
+from engine.offer import Offer
+from engine.wire.endpoint import Endpoint
+from tests.support import FakeModel, Lone, catalog
+from tests.wire.speech import OpenAISpeech
+
+KEY = 'k-very-secret-1234'
+FILE = """
+[endpoints.openai]
+key = "keyring:hemicycle/openai"
+models = ["gpt-5", "gpt-5-mini"]
+
+[endpoints.work]
+provider = "ollama"
+url = "http://gpu.example:11434/v1"
+at_once = 3
+
+[endpoints.azure]
+url = "https://me.example/openai/v1"
+key = "env:WORK_KEY"
+key_header = "api-key"
+query = {api-version = "preview"}
+headers = {x-team = "env:TEAM"}
+body = {reasoning_effort = "low"}
+structure = "schema"
+
+[endpoints.groq]
+off = true
+
+[prices."work/qwen3"]
+input = 0.5
+output = 1.5
+"""
+
+
+def read(tmp_path: Path, text: str, environment: dict[str, str] | None = None, **more: Any) -> Configured:
+    path = tmp_path / 'endpoints.toml'
+    path.write_text(text, 'utf-8')
+    return configured(path, environment or {}, **{'keyring': lambda service, user: None, **more})
+
+
+def test_no_file_and_no_key_is_no_endpoint(tmp_path: Path) -> None:
+    assert configured(tmp_path / 'none.toml', {}).endpoints == {}
+    assert configured(None, {}).endpoints == {}
+
+
+def test_a_key_in_the_environment_is_enough() -> None:
+    made = configured(None, {'ANTHROPIC_API_KEY': f' {KEY}\n', 'HEMICYCLE_ANTHROPIC_URL': 'http://proxy/v1'})
+    endpoint = made.endpoints['anthropic']
+    assert (endpoint.dialect, endpoint.key, endpoint.url) == ('anthropic', KEY, 'http://proxy/v1')
+    assert list(made.endpoints) == ['anthropic']
+
+
+def test_the_file_says_more(tmp_path: Path) -> None:
+    environment = {'WORK_KEY': KEY, 'TEAM': 'secret-team', 'GROQ_API_KEY': KEY}
+    made = read(tmp_path, FILE, environment, keyring=lambda service, user: f'{service}-{user}-key')
+    assert set(made.endpoints) == {'openai', 'work', 'azure'}
+    assert made.endpoints['openai'].key == 'hemicycle-openai-key'
+    assert made.endpoints['openai'].models == ('gpt-5', 'gpt-5-mini')
+    assert made.endpoints['openai'].limit_field == 'max_completion_tokens'
+    work = made.endpoints['work']
+    assert (work.name, work.url, work.at_once, work.structure) == (
+        'work', 'http://gpu.example:11434/v1', 3, 'schema alone',
+    )  # fmt: skip
+    azure = made.endpoints['azure']
+    assert (azure.key, azure.key_header, azure.headers) == (KEY, 'api-key', {'x-team': 'secret-team'})
+    assert (azure.query, azure.body) == ({'api-version': 'preview'}, {'reasoning_effort': 'low'})
+    assert made.prices.own['work/qwen3'].output == 1.5
+
+
+def test_an_endpoint_without_its_key_is_missing(tmp_path: Path) -> None:
+    made = read(tmp_path, FILE)
+    assert set(made.endpoints) == {'work'}
+    assert made.missing == {
+        'openai': "the keyring has no password of 'openai' for 'hemicycle'",
+        'azure': 'the environment variable TEAM is not set',
+    }
+
+
+@pytest.mark.parametrize(
+    ('text', 'says'),
+    [
+        ('[endpoints.x', "endpoints.toml: Expected ']'"),
+        ('[endpoint.x]\n', 'endpoint: Extra inputs'),
+        ('[endpoints.x]\nurl = "ftp://x"', r'endpoints\.x\.url: String should match'),
+        ('[endpoints.x]\nat_once = 0', r'endpoints\.x\.at_once'),
+        ('[endpoints.x]\n', r'endpoints\.x: url: it needs one'),
+        ('[endpoints.X]\nurl = "http://x"', r'endpoints\.X: a name has small letters'),
+        ('[endpoints.x]\nprovider = "opnai"', "provider: there is no 'opnai'; there are: openai"),
+        (f'[endpoints.openai]\nkey = "{KEY}"', 'never the key itself'),
+        ('[prices.x]\ninput = -1\noutput = 0', r'prices\.x\.input'),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(EngineError, match=says) as caught:
+        read(tmp_path, text)
+    assert KEY not in str(caught.value)
+
+
+def test_a_faulty_file_is_a_fault_of_the_catalog(tmp_path: Path) -> None:
+    (tmp_path / 'endpoints.toml').write_text('[x', 'utf-8')
+    found = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
+    assert [fault.path for fault in found.faults] == [str(tmp_path / 'endpoints.toml')]
+    assert 'scripted' in found.offer
+
+
+speech = OpenAISpeech()
+ENDPOINT = Endpoint(name='here', url='http://here.example/v1', key=KEY)
+
+
+def offer(answer: Any, *endpoints: Endpoint, missing: dict[str, str] | None = None) -> Offer:
+    settings = Configured(endpoints={item.name: item for item in endpoints}, missing=missing or {})
+    return Offer({'scripted': FakeModel()}, settings, transport=lambda endpoint: httpx.MockTransport(answer))
+
+
+def listing(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, json={'data': [{'id': 'b'}, {'id': 'a'}, {}]})
+
+
+@pytest.mark.anyio
+async def test_models_are_found_by_endpoint_and_name() -> None:
+    made = offer(listing, ENDPOINT)
+    assert list(made) == ['scripted']
+    assert (await made.test('here')).models == ('a', 'b')
+    assert list(made) == ['scripted', 'here/a', 'here/b'] and len(made) == 3
+    assert made['here/org/unlisted'].name == 'here/org/unlisted'  # type: ignore[attr-defined]
+    assert not made['here/a'].simulated
+    assert 'here/x' in made and 'ollama/qwen3' in made
+    assert 'there/x' not in made and 'here/' not in made and 'other' not in made
+    await made.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ('response', 'says'),
+    [
+        (
+            httpx.Response(401, json={'error': {'message': f'wrong key {KEY}'}}),
+            r'wrong key \[hidden\] \(HTTP 401\)',
+        ),
+        (httpx.Response(404, text='<h1>nothing here</h1>'), r'nothing here \(HTTP 404\)'),
+        (httpx.Response(200, text='<h1>hello</h1>'), 'cannot be read'),
+        (httpx.Response(200, json={'models': []}), 'cannot be read'),
+        (httpx.ConnectError('refused'), r'here\.example cannot be reached: refused'),
+    ],
+)
+async def test_a_test_says_what_is_wrong(response: Any, says: str) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if isinstance(response, Exception):
+            raise response
+        return httpx.Response(response.status_code, content=response.content)
+
+    made = offer(answer, ENDPOINT, missing={'there': 'the environment variable X is not set'})
+    first, second = await made.health()
+    assert re.search(says, first.problem)
+    assert KEY not in first.problem and first.models == ()
+    assert (second.endpoint, second.problem) == ('there', 'the environment variable X is not set')
+    assert (await made.test('nowhere')).problem == 'there is no such endpoint'
+    await made.close()
+
+
+@pytest.mark.anyio
+async def test_servers_on_this_machine_are_found() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.port != 11434:
+            raise httpx.ConnectError('refused')
+        return listing(request)
+
+    made = offer(answer)
+    await made.discover()
+    assert [endpoint.name for endpoint in made.endpoints] == ['ollama']
+    assert list(made) == ['scripted', 'ollama/a', 'ollama/b']
+    await made.close()
+
+
+@pytest.mark.anyio
+async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.headers['authorization'] == f'Bearer {KEY}'
+        body = speech.start + speech.say('from afar') + speech.stop + speech.used(5) + speech.end
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
+
+    made = catalog(FakeModel(), Lone)
+    made.offer = offer(answer, ENDPOINT)
+    async with Conductor(catalog=made) as conductor:
+        run = await conductor.start('lone', models={'': 'here/m'})
+        outcome = await conductor.result(run)
+        info, steps = await conductor.info(run), await conductor.transitions(run)
+    assert (outcome.status, info.simulated, info.usage.output) == ('done', False, 5)
+    done = next(step.event.data for step in steps if step.event.name == 'done' and step.event.data)
+    assert (done['model'], done['text'], done['cost']) == ('here/m', 'from afar', None)
+    assert KEY not in repr(steps) + repr(info) + repr(outcome)

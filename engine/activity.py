@@ -12,6 +12,7 @@ from engine.errors import EngineError
 from engine.model import Model
 from engine.path import parent_of
 from engine.records import RunInfo, StatePath
+from engine.sandbox import Sandbox
 from engine.tool import Tool
 from engine.workspace import Workspace
 from engine.workspaces import Workspaces
@@ -55,6 +56,9 @@ class Services:
     models: Mapping[str, Model] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     workspaces: Workspaces = field(default_factory=Workspaces)
+    sandbox: Sandbox = field(default_factory=Sandbox)
+    private_addresses: bool = False
+    """Whether pages may be fetched from this machine and its own network."""
 
     def model(self, name: str) -> Model:
         """The model of that name. Raises `EngineError`."""

@@ -22,6 +22,7 @@ from engine.plain import said
 from engine.prepare import Charts, begun, forked, launched, outside_event, restored
 from engine.records import Event, Outcome, RunId, RunInfo
 from engine.run import Run
+from engine.sandbox import PRIVATE, Sandbox, is_on
 from engine.shape import START
 from engine.state import RunState
 from engine.view import Ledger
@@ -42,6 +43,9 @@ class Conductor(Archive):
         is_alive: whether an owner is still there, so that its runs are left to it.
         workspaces: the folder for the files of agents; by default in that of the user's data, or a temporary
             one where the journal is in memory too.
+        sandbox: what runs agents' commands; by default as the environment says.
+        private_addresses: whether agents may fetch pages from this machine and its own network; by default
+            where `HEMICYCLE_PRIVATE_ADDRESSES` is 1.
     """
 
     def __init__(  # noqa: PLR0913  (all have defaults)
@@ -53,6 +57,8 @@ class Conductor(Archive):
         owner: str = '',
         is_alive: Callable[[str], bool] = lambda owner: False,
         workspaces: Path | None = None,
+        sandbox: Sandbox | None = None,
+        private_addresses: bool | None = None,
     ) -> None:
         super().__init__(journal or MemoryJournal(), catalog or Catalog.load())
         self.clock: Clock = clock or RealClock()
@@ -63,11 +69,14 @@ class Conductor(Archive):
         self._is_alive = is_alive
         passing = isinstance(self.journal, MemoryJournal)
         self.workspaces = Workspaces(workspaces or (None if passing else default_root()))
+        self.sandbox = sandbox or Sandbox.of_environment()
         services = Services(
             clock=self.clock,
             models=self.catalog.offer,
             tools=self.catalog.tools,
             workspaces=self.workspaces,
+            sandbox=self.sandbox,
+            private_addresses=is_on(PRIVATE) if private_addresses is None else private_addresses,
         )
         self._host = Host(journal=self.journal, feed=self.feed, services=services, ended=self._forget)
         self._charts = Charts(services)

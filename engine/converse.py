@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import re
-from itertools import islice, repeat
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -14,11 +13,10 @@ from pydantic_core import to_jsonable_python
 
 from engine.activity import Activity
 from engine.attempt import attempt, choices
+from engine.batch import run_calls
 from engine.course import Scope
-from engine.errors import ToolError
-from engine.message import Message, ToolCall, ToolResult
+from engine.message import Message
 from engine.model import Hints, ModelRequest
-from engine.plain import said
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
 
 
 async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, Any]:
-    """Run the tools the last reply asked for, side by side.
+    """Run the tools the last reply asked for.
 
     Returns:
         `results` in the order of the calls; `store`, the agent's notes after them; and, where it has files,
@@ -83,31 +81,22 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
     tools = _tools(spec, activity)
     calls = next(message.calls for message in reversed(agent.messages) if message.calls)
     workspace = activity.workspace(scope.path)
+    services = activity.services
     contexts = [
-        ToolContext(key=f'{activity.run.id}:{call.id}', store=store, workspace=workspace) for call in calls
+        ToolContext(
+            key=f'{activity.run.id}:{call.id}',
+            store=store,
+            workspace=workspace,
+            sandbox=services.sandbox,
+            private_addresses=services.private_addresses,
+        )
+        for call in calls
     ]
-    results = await asyncio.gather(*map(_use, repeat(tools), calls, contexts))
+    results = await run_calls(tools, calls, contexts)
     result = {'results': to_jsonable_python(results), 'store': store}
     if workspace.folder.is_dir():
         result['snapshots'] = {scope.path: await workspace.snapshot()}
     return result
-
-
-async def _use(tools: dict[str, Tool], call: ToolCall, context: ToolContext) -> ToolResult:
-    """Run one call. Whatever goes wrong is told to the model, which can do something about it."""
-    found = tools.get(call.name)
-    try:
-        if found is None:
-            raise ToolError(f'there is no tool {call.name!r}; there are: {", ".join(tools) or "none"}')
-        return ToolResult(id=call.id, name=call.name, text=await found.run(call.arguments, context))
-    except ToolError as error:
-        problem = said(error)
-    except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, GeneratorExit) or (task is not None and task.cancelling()):
-            raise
-        problem = f'{call.name} broke down: {said(error)}'
-    return ToolResult(id=call.id, name=call.name, text=problem, ok=False)
 
 
 def _tools(spec: AgentSpec, activity: Activity) -> dict[str, Tool]:

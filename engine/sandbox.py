@@ -18,6 +18,7 @@ from engine.process import Ran, described, run_process
 from engine.workspace import Workspace
 from engine.workspaces import guest
 
+PRIVATE = 'HEMICYCLE_PRIVATE_ADDRESSES'
 GET_IT = (
     'install bubblewrap (apt install bubblewrap), or set HEMICYCLE_UNSAFE_COMMANDS=1 to let agents run'
     ' commands on this machine without a sandbox'

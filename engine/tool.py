@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,10 +13,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from engine.errors import ToolError
 from engine.model import ToolSpec
+from engine.sandbox import Sandbox
 from engine.workspace import Workspace
 
 MOST_TEXT = 20_000
-"""Characters of a result that go back to the model; the rest is cut with a note."""
+"""Characters of a result that go back to the model; what is in the middle is cut out, with a note."""
+SECONDS = 60.0
+GRACE = 5.0
+"""Seconds that a tool has to clean up once its time is over; then the agent goes on without it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,6 +33,24 @@ class ToolContext:
     """Small texts kept for the agent between calls; what a tool writes is journaled with its result."""
     workspace: Workspace | None = None
     """The agent's own folder in this run."""
+    sandbox: Sandbox | None = None
+    """What runs commands in that folder."""
+    private_addresses: bool = False
+    """Whether pages may be fetched from this machine and its own network."""
+
+    @property
+    def files(self) -> Workspace:
+        """The agent's own folder. Raises `ToolError` where it has none."""
+        if self.workspace is None:
+            raise ToolError('there is no folder for files here')
+        return self.workspace
+
+    @property
+    def commands(self) -> Sandbox:
+        """What runs commands. Raises `ToolError` where nothing does."""
+        if self.sandbox is None:
+            raise ToolError('no commands can be run here')
+        return self.sandbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +61,16 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     call: Callable[..., Awaitable[str]]
+    category: str = 'general'
+    """What it is about: `files`, `commands`, `web` ..."""
+    side_effects: bool = False
+    """Whether it changes something. Such calls of one reply run one after another, in their order."""
     approval: bool = False
     """Whether a person must allow each call."""
+    seconds: float = SECONDS
+    """How long a call may take; then it is ended, and what it has started too."""
+    most_text: int = MOST_TEXT
+    """Characters of a result that go back to the model."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -60,16 +91,63 @@ class Tool:
             listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
             raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
         given = {name: getattr(values, name) for name in type(values).model_fields}
-        text = await self.call(context, **given)
+        text = await self._in_time(self.call(context, **given))
         if not isinstance(text, str):
             raise TypeError(f'a tool returns a text, not {type(text).__name__}')
-        if len(text) > MOST_TEXT:
-            return f'{text[:MOST_TEXT]}\n[cut: {len(text) - MOST_TEXT} more characters]'
-        return text
+        return text if len(text) <= self.most_text else await self._cut(text, context)
+
+    async def _in_time(self, call: Awaitable[str]) -> Any:
+        async def caught() -> Any:
+            try:
+                return await call
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # A `SystemExit` that leaves a task ends the process.
+                return error
+
+        task = asyncio.ensure_future(caught())
+        try:
+            await asyncio.wait({task}, timeout=self.seconds)
+        finally:
+            in_time = task.done()
+            if not in_time:
+                task.cancel()
+                await asyncio.wait({task}, timeout=GRACE)
+        if not in_time:
+            raise ToolError(f'{self.name} was ended: it took longer than {self.seconds:g} seconds')
+        result = task.result()
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    async def _cut(self, text: str, context: ToolContext) -> str:
+        kept = ''
+        if context.workspace is not None:
+            digest = await context.workspace.keep(text.encode(errors='replace'))
+            kept = f'; the whole is kept as artifact {digest}'
+        head = self.most_text * 2 // 3
+        tail = self.most_text - head
+        note = f'[cut: {len(text) - self.most_text} more characters{kept}]'
+        return f'{text[:head]}\n{note}\n{text[-tail:]}'
 
 
-def tool(*, approval: bool = False) -> Callable[[Callable[..., Awaitable[str]]], Tool]:
-    """Make a tool of `async def name(context: ToolContext, ...) -> str`; a model reads its docstring."""
+def tool(
+    *,
+    category: str = 'general',
+    side_effects: bool = False,
+    approval: bool = False,
+    seconds: float = SECONDS,
+    most_text: int = MOST_TEXT,
+) -> Callable[[Callable[..., Awaitable[str]]], Tool]:
+    """Make a tool of `async def name(context: ToolContext, ...) -> str`; a model reads its docstring.
+
+    Args:
+        category: what it is about; tools are listed by it.
+        side_effects: whether it changes something; such calls run one after another.
+        approval: whether a person must allow each call.
+        seconds: how long a call may take.
+        most_text: characters of a result that go back to the model; the whole is kept where there is more.
+    """
 
     def make(call: Callable[..., Awaitable[str]]) -> Tool:
         hints = get_type_hints(call, include_extras=True)
@@ -85,7 +163,11 @@ def tool(*, approval: bool = False) -> Callable[[Callable[..., Awaitable[str]]],
             description=inspect.getdoc(call) or '',
             arguments=arguments,
             call=call,
+            category=category,
+            side_effects=side_effects,
             approval=approval,
+            seconds=seconds,
+            most_text=most_text,
         )
 
     return make

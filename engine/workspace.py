@@ -79,6 +79,10 @@ class Workspace:
             await self._do(self._list, names, deep, most, found)
         return found
 
+    async def keep(self, data: bytes) -> str:
+        """Keep something beside the files, for as long as the run is kept; gives its id."""
+        return await self._do(self.objects.put, data)
+
     async def snapshot(self) -> str:
         """Keep all files as they are now; gives the snapshot's id. Raises `WorkspaceError`."""
         async with self._turn:

@@ -28,7 +28,7 @@ MOST_BITS = 2_048
 """Of a whole number: larger ones take long, and nobody reads them."""
 
 
-@tool()
+@tool(category='mathematics')
 async def calculator(
     context: ToolContext,
     expression: Annotated[str, Field(max_length=500, description='For example (3 + 4) * 2 / 7')],

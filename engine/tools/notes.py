@@ -10,7 +10,7 @@ from engine.errors import ToolError
 from engine.tool import ToolContext, tool
 
 
-@tool()
+@tool(category='notes')
 async def notes(
     context: ToolContext,
     action: Annotated[Literal['write', 'read', 'list'], Field(description='What to do')],

@@ -47,14 +47,14 @@ async def test_bad_arguments_are_refused_with_a_sentence(found: Tool, arguments:
     assert 10 < len(str(refused.value)) < 2_000
 
 
-async def test_long_results_are_cut_with_a_note() -> None:
+async def test_long_results_are_cut_in_the_middle_with_a_note() -> None:
     @tool()
     async def endless(context: ToolContext) -> str:
         """Say much."""
         return 'x' * (MOST_TEXT + 7)
 
     text = await endless.run('', context())
-    assert text.endswith('[cut: 7 more characters]') and len(text) < MOST_TEXT + 50
+    assert '\n[cut: 7 more characters]\n' in text and len(text) < MOST_TEXT + 50
 
 
 @pytest.mark.parametrize(

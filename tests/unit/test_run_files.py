@@ -11,10 +11,12 @@ import pytest
 from pydantic import Field
 
 from engine import (
+    Catalog,
     Conductor,
     MemoryJournal,
     Pattern,
     RunId,
+    Sandbox,
     Status,
     ToolContext,
     UnknownRun,
@@ -24,7 +26,7 @@ from engine import (
 )
 from engine.model import ModelRequest
 from storage import open_journal
-from tests.support import FakeModel, calls, catalog, settled, until
+from tests.support import FakeModel, calls, catalog, in_turn, settled, until
 
 
 @tool()
@@ -165,6 +167,37 @@ async def test_a_fork_gets_the_files_of_its_step_in_folders_of_its_own(tmp_path:
         assert list(tmp_path.iterdir()) == []
         with pytest.raises(UnknownRun):
             await here.delete(fork)
+
+
+async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
+    class Builder(Pattern):
+        """One agent with tools for files and commands."""
+
+        initial = 'a'
+        states = [
+            agent('a', prompt='ask', tools=('write_file', 'run_command')),
+            {'name': 'end', 'final': True},
+        ]
+        transitions = [['done', 'a', 'end'], ['failed', 'a', 'end']]
+
+        def ask(self, memory: Any) -> str:
+            return 'go'
+
+    script = {'path': 'make.sh', 'text': 'echo made > result'}
+    reply = in_turn(
+        calls(('write_file', script), ('run_command', {'command': 'sh make.sh && echo well'})), 'ok'
+    )
+    tools = Catalog.load().tools
+    given = catalog(FakeModel(reply), Builder, tools=(tools['write_file'], tools['run_command']))
+    async with Conductor(catalog=given, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)) as here:
+        run = await here.start('builder')
+        await here.result(run)
+        view = await here.view(run)
+        texts = [part['text'] for part in view.agents['a']['messages'][-2]['parts']]
+        assert texts[0] == 'Made make.sh: 1 lines, 18 bytes.' and texts[1].startswith('well\n[exit status 0')
+        files = {file.path: file for file in await here.workspaces.files(run, view.files['a'])}
+        assert sorted(files) == ['make.sh', 'result']
+        assert await here.workspaces.content(run, files['result'].digest) == b'made\n'
 
 
 async def test_files_of_a_journal_in_memory_are_temporary() -> None:

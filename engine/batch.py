@@ -1,0 +1,59 @@
+"""One batch of tool calls: side by side, but what changes something one after another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from engine.errors import ToolError
+from engine.message import ToolCall, ToolResult
+from engine.plain import said
+from engine.tool import Tool, ToolContext
+
+
+async def run_calls(
+    tools: Mapping[str, Tool], calls: Sequence[ToolCall], contexts: Sequence[ToolContext]
+) -> list[ToolResult]:
+    """Run the calls of one reply.
+
+    Calls without side effects that stand next to each other run side by side. What has side effects waits
+    for those before it: a test asked for after an edit sees the edit.
+
+    Args:
+        tools: by name.
+        calls: in the order in which they were asked for.
+        contexts: what each call gets beside its arguments.
+
+    Returns:
+        The results, in the same order. Whatever goes wrong is told to the model, which can act on it.
+    """
+
+    def changes(pair: tuple[ToolCall, ToolContext]) -> bool:
+        return pair[0].name in tools and tools[pair[0].name].side_effects
+
+    results: list[ToolResult] = []
+    for in_turn, group in groupby(zip(calls, contexts, strict=True), key=changes):
+        if in_turn:
+            for call, context in group:
+                results.append(await use(tools, call, context))
+        else:
+            results += await asyncio.gather(*(use(tools, call, context) for call, context in group))
+    return results
+
+
+async def use(tools: Mapping[str, Tool], call: ToolCall, context: ToolContext) -> ToolResult:
+    """Run one call. Whatever goes wrong is a result too."""
+    found = tools.get(call.name)
+    try:
+        if found is None:
+            raise ToolError(f'there is no tool {call.name!r}; there are: {", ".join(tools) or "none"}')
+        return ToolResult(id=call.id, name=call.name, text=await found.run(call.arguments, context))
+    except ToolError as error:
+        problem = said(error)
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, GeneratorExit) or (task is not None and task.cancelling()):
+            raise
+        problem = f'{call.name} broke down: {said(error)}'
+    return ToolResult(id=call.id, name=call.name, text=problem, ok=False)

@@ -24,12 +24,15 @@ HUMAN = {
 """What a person did, by the event."""
 
 
+Kind = Literal['error', 'revision', 'human', 'verdict', 'restart']
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """Something on the slider that is worth finding again."""
 
     seq: int
-    kind: Literal['error', 'revision', 'human', 'verdict']
+    kind: Kind
     text: str
 
 
@@ -128,24 +131,38 @@ def speaker(role: str) -> str:
 
 def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
     """The mark a step deserves; `visits` are the states entered before it, with the steps that did."""
-    event, seq = transition.event, transition.seq
-    if event.name in ('failed', 'expired', 'abort') and not transition.raised:
-        return Mark(seq=seq, kind='error', text=str(event.data.get('error') or f'{event.at} {event.name}'))
-    if event.name == 'retry':
-        text = f'{event.data.get("error")}; attempt {event.attempt} in {event.data.get("delay", 0):.1f} s'
-        return Mark(seq=seq, kind='error', text=text)
-    if event.name in HUMAN:
-        reason = event.data.get('reason')
-        return Mark(seq=seq, kind='human', text=f'{HUMAN[event.name]}{f": {reason}" if reason else ""}')
-    # Going back is entering a state that was first entered before the one that is left.
+    found = _deed(transition) or _turn(transition, visits)
+    return Mark(seq=transition.seq, kind=found[0], text=found[1]) if found else None
+
+
+def _deed(transition: Transition) -> tuple[Kind, str] | None:
+    """What the event says by itself: a mishap, a restart, what a person did."""
+    event, data = transition.event, transition.event.data
+    match event.name:
+        case 'failed' | 'expired' | 'abort' if not transition.raised:
+            return 'error', str(data.get('error') or f'{event.at} {event.name}')
+        case 'retry':
+            return 'error', f'{data.get("error")}; attempt {event.attempt} in {data.get("delay", 0):.1f} s'
+        case 'recover' if data.get('forked'):
+            return 'restart', f'forked from {data["forked"]}'
+        case 'recover':
+            return 'restart', 'taken up again: the work in flight began anew'
+        case name if name in HUMAN:
+            return 'human', f'{HUMAN[name]}: {data["reason"]}' if data.get('reason') else HUMAN[name]
+    return None
+
+
+def _turn(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:
+    """A way back to a state that was first entered before the one that is left, or a verdict."""
+    seq = transition.seq
     first = {path: steps[0] for path, steps in visits.items() if '.' not in path}
     left = min((first.get(path, seq) for path in transition.left if '.' not in path), default=0)
     back = [path for path in transition.entered if '.' not in path and first.get(path, seq) < left]
     if back:
-        return Mark(seq=seq, kind='revision', text=f'back to {back[0]}')
-    output = event.data.get('output')
+        return 'revision', f'back to {back[0]}'
+    output = transition.event.data.get('output')
     if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
-        return Mark(seq=seq, kind='verdict', text='approved' if output['approved'] else 'sent back')
+        return 'verdict', 'approved' if output['approved'] else 'sent back'
     return None
 
 

@@ -1,0 +1,131 @@
+"""What people read of a run: blocks, marks, reasons, durations."""
+
+import pytest
+
+from engine import Change, Edge, EdgeShape, Event, Guard, RunId, Shape, StatePath, StateShape, Transition
+from ui.reading import agent_blocks, befores, entry, mark_of, readable, short, span, ways
+
+PATH = StatePath
+
+
+def step(name: str, *, seq: int = 5, at: str = '', data: dict | None = None, **facts: object) -> Transition:
+    event = Event(name=name, at=PATH(at), data=data or {})
+    return Transition(run=RunId('r'), seq=seq, time=1.0, event=event, **facts)
+
+
+def edge(dest: str, conditions: tuple[str, ...] = (), unless: tuple[str, ...] = ()) -> EdgeShape:
+    return EdgeShape(trigger='done', source=PATH('a'), dest=dest, conditions=conditions, unless=unless)
+
+
+def guard(name: str, value: bool, dest: str, *, wanted: bool = True) -> Guard:
+    return Guard(name=name, value=value, wanted=wanted, source=PATH('a'), dest=dest)
+
+
+SHAPE = Shape(
+    pattern='p',
+    title='P',
+    initial=PATH('a'),
+    states=(StateShape(path=PATH('a'), name='a', parent=PATH(''), kind='compound', role='fact_checker'),),
+    edges=(edge('b', ('fits',)), edge('c', unless=('late',)), edge('d')),
+)
+
+
+def test_ways_say_what_blocked_and_what_was_not_asked():
+    taken = step(
+        'done',
+        at='a',
+        edges=(Edge(source=PATH('a'), dest='c'),),
+        guards=(guard('fits', False, 'b'), guard('late', False, 'c', wanted=False)),
+    )
+    first, second, third = ways(taken, SHAPE)
+    assert (first.taken, first.reason) == (False, 'blocked: fits is false')
+    assert (second.taken, second.reason) == (True, 'taken')
+    assert (third.taken, third.reason) == (False, 'not asked: an earlier edge was taken')
+
+
+def test_going_back_is_a_revision_and_going_on_is_not():
+    visits = {'a': [2], 'b': [4]}
+    back = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
+    on = step('done', seq=6, left=(PATH('a'),), entered=(PATH('b'),))
+    mark = mark_of(back, visits)
+    assert mark is not None
+    assert (mark.kind, mark.text) == ('revision', 'back to a')
+    assert mark_of(on, visits) is None
+
+
+@pytest.mark.parametrize(
+    ('name', 'data', 'kind', 'text'),
+    [
+        ('failed', {'error': 'no disk'}, 'error', 'no disk'),
+        ('retry', {'error': 'busy', 'delay': 1.5}, 'error', 'busy; attempt 1 in 1.5 s'),
+        ('cancel', {'reason': 'enough'}, 'human', 'cancelled the run: enough'),
+        ('recover', {}, 'restart', 'taken up again: the work in flight began anew'),
+        ('recover', {'forked': 'x@3'}, 'restart', 'forked from x@3'),
+        ('done', {'output': {'approved': False}}, 'verdict', 'sent back'),
+    ],
+)
+def test_marks(name, data, kind, text):
+    mark = mark_of(step(name, data=data), {})
+    assert mark is not None
+    assert (mark.kind, mark.text) == (kind, text)
+
+
+def test_a_tool_call_and_its_result_are_one_block():
+    call = {'kind': 'call', 'id': '1', 'name': 'notes', 'arguments': '{}'}
+    result = {'kind': 'result', 'id': '1', 'name': 'notes', 'text': 'none', 'ok': False}
+    messages = [{'role': 'assistant', 'parts': [call]}, {'role': 'tool', 'parts': [result]}]
+    (block,) = agent_blocks({'messages': messages})
+    assert (block['title'], block['note'], block['text'], block['ok']) == ('notes', 'failed', 'none', False)
+    (waiting,) = agent_blocks({'messages': messages[:1]})
+    assert (waiting['note'], waiting['ok']) == ('', None)
+
+
+def test_an_answer_in_json_is_read_as_text():
+    said = readable('{"approved": true, "open_points": ["one", {"a": 1}], "score": 91}')
+    assert said.split('\n\n') == [
+        '**Approved**: yes',
+        '**Open points**',
+        '- one\n- {"a": 1}',
+        '**Score**: 91',
+    ]
+    assert readable('{not json') == '{not json'
+    assert readable('plain') == 'plain'
+
+
+def test_the_transcript_takes_words_and_mishaps_only():
+    message = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'Hello'}]}
+    said = entry(step('done', at='a.thinking', data={'message': message, 'model': 'm'}), SHAPE)
+    assert said is not None
+    assert (said['kind'], said['title'], said['note'], said['text']) == (
+        'text',
+        'Fact checker',
+        'm · step 5',
+        'Hello',
+    )
+    mishap = entry(step('expired', at='a', data={'error': 'too slow'}), SHAPE)
+    assert mishap is not None
+    assert mishap['text'] == 'too slow'
+    assert entry(step('done', at='a'), SHAPE) is None
+
+
+def test_befores_are_what_each_change_replaces():
+    document = {'memory': {'a/b': [1, 2], 'n': None}}
+    changes = [
+        Change(op='replace', path='/memory/a~1b/1', value=3),
+        Change(op='add', path='/memory/new', value=1),
+    ]
+    assert befores(document, changes) == [2, None]
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'said'),
+    [(-1, '0.0 s'), (0.44, '0.4 s'), (12.9, '12 s'), (187, '3:07'), (3765, '1:02:45')],
+)
+def test_spans(seconds, said):
+    assert span(seconds) == said
+
+
+def test_short_is_one_line():
+    assert short('a\n b') == 'a b'
+    assert short({'a': [1]}) == '{"a": [1]}'
+    assert short('x' * 200, 10) == 'x' * 9 + '…'

@@ -8,7 +8,11 @@ import os
 import random
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
+
+import httpx
 
 from engine.catalog import Fault
 from engine.improvise import improvise
@@ -21,9 +25,13 @@ from engine.model import (
     ModelRequest,
     ReasoningPiece,
     TextPiece,
+    Timeouts,
 )
 from engine.records import Usage
 from engine.scenario import FOLDER, Library, Turn
+from engine.wire import client
+from engine.wire.endpoint import Endpoint
+from engine.wire.played import played
 
 PACE = 80.0
 """Pieces a second, where nothing else is set: about as fast as a large model writes."""
@@ -33,6 +41,10 @@ SHORTEST_WAIT = 0.01
 PIECES_A_TURN = 16
 """With no pace to keep, how many pieces go out before others get the event loop."""
 CHARACTERS_A_TOKEN = 4
+ENDPOINT = Endpoint(name='', url='http://scripted.invalid/v1')
+"""Nobody is there: its name is never looked up."""
+PATIENT = Timeouts(first=1e9, idle=1e9, total=1e9)
+"""However slow a pace somebody wants to see."""
 
 
 class Scripted:
@@ -54,7 +66,10 @@ class Scripted:
         """What is wrong with scenario files and settings; everything else plays."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        """Answer piece by piece. Raises `ModelError` where the scenario says so."""
+        """Answer piece by piece. Raises `ModelError` where the scenario says so.
+
+        What it says goes through the same client as a provider's answer, as bytes over its own transport.
+        """
         hints = request.hints
         turn = self._turn(request)
         chance = random.Random(
@@ -62,14 +77,18 @@ class Scripted:
         )
         events = list(_events(turn, chance))
         failure = turn.failure(hints.attempt)
-        waiting = _Pace(self.pace)
-        await waiting.beat()
-        for event in events[: failure.after] if failure else events:
-            await waiting.beat()
-            yield event
         if failure:
-            raise failure.error()
-        yield Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events))
+            events = events[: failure.after]
+        else:
+            events.append(Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events)))
+        transport = played(self.name, events, _Pace(self.pace).beat, failure.error() if failure else None)
+        patient = replace(request, timeouts=PATIENT)
+        async with (
+            httpx.AsyncClient(transport=transport, trust_env=False) as http,
+            aclosing(client.call(http, ENDPOINT, self.name, patient)) as answer,
+        ):
+            async for event in answer:
+                yield event
 
     def _turn(self, request: ModelRequest) -> Turn:
         hints = request.hints

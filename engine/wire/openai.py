@@ -31,6 +31,8 @@ REASONS: dict[str, Literal['length', 'filter']] = {
     'content_filter': 'filter',
     'refusal': 'filter',
 }
+WANTED_BACK = 'reasoning_content'
+"""Who calls it so wants reasoning back beside the calls that it led to."""
 FAILURES = {'error', 'insufficient_system_resource', 'network_error'}
 """Finish reasons that are none."""
 
@@ -108,7 +110,7 @@ class OpenAIDecoder:
         data: dict[str, Any] = {}
         if self._details:
             data['reasoning_details'] = self._details.whole()
-        elif self._field and self._calls:
+        elif self._field == WANTED_BACK and self._calls:
             data['reasoning_field'] = self._field
         return [OpaquePiece(provider=self._provider, data=data)] if data else []
 

@@ -1,0 +1,156 @@
+"""Recordings: what is kept, that it replays as it was with no network, and what a miss says."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine.errors import EngineError, ModelError
+from engine.model import ModelRequest, TextPiece
+from engine.wire.compare import nearest
+from engine.wire.line import Line
+from engine.wire.tape import Missed, Mode, Tape
+from tests.wire.reading import Pieces, asked, endpoint
+from tests.wire.speech import OpenAISpeech
+
+pytestmark = pytest.mark.anyio
+
+speech = OpenAISpeech()
+KEY = 'k-very-secret-1234'
+BODY = speech.start + speech.say('Grüß dich') + speech.stop + speech.used(3) + speech.end
+
+
+class Provider:
+    """Answers in turn, in small pieces."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = list(answers)
+        self.asked = 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        status, body = answer if isinstance(answer, tuple) else (200, answer)
+        pieces = [body[at : at + 10] for at in range(0, len(body), 10)]
+        headers = {'content-type': 'text/event-stream', 'set-cookie': f'id={KEY}', 'retry-after': '2'}
+        return httpx.Response(status, headers=headers, stream=Pieces(pieces))
+
+
+def line(path: Path, mode: Mode, provider: Any = None, **more: Any) -> Line:
+    to = endpoint(key=KEY)
+    transport = httpx.MockTransport(provider or Provider())
+    return Line(to, transport=Tape(path, mode, **more).over(transport, to.hide))
+
+
+async def said(over: Line, request: ModelRequest | None = None) -> list[Any]:
+    try:
+        return [event async for event in over.model('m').stream(request or asked())]
+    except ModelError as error:
+        return [(type(error).__name__, error.kind, error.retry_after, str(error))]
+
+
+async def test_off_is_no_tape(tmp_path: Path) -> None:
+    transport = httpx.MockTransport(Provider())
+    assert Tape(tmp_path / 'tape', 'off').over(transport) is transport
+
+
+async def test_what_was_recorded_replays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / 'run' / 'tape.jsonl'
+    refusal = speech.refusal(f'No: {KEY}', 'rate_limit_error')
+    provider = Provider(BODY, httpx.ConnectError('refused'), (429, refusal), BODY[:-90], BODY)
+    recording = line(path, 'record', provider)
+    recording._gate.pause = lambda seconds: None  # type: ignore[method-assign]
+    recorded = [await said(recording) for _ in range(4)]
+    recorded.append(await said(recording, asked('Something else')))
+    replaying = line(path, 'replay')
+    replaying._gate.pause = lambda seconds: None  # type: ignore[method-assign]
+    other = await said(replaying, asked('Something else'))
+    replayed = [await said(replaying) for _ in range(4)]
+    assert [*replayed, other] == recorded
+    assert provider.asked == 5
+    assert [item[0][:3] for item in recorded[1:3]] == [
+        ('ModelError', 'connection', None), ('ModelError', 'rate limit', 2.0),
+    ]  # fmt: skip
+
+
+async def test_no_secret_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    body = speech.refusal(f'Wrong key {KEY}', 'authentication_error')
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert KEY in request.headers['authorization']
+        return httpx.Response(401, content=body, headers={'set-cookie': KEY, 'x-account': KEY})
+
+    await said(line(path, 'record', answer))
+    text = path.read_text('utf-8')
+    assert 'Wrong key [hidden]' in text and KEY not in text
+
+
+async def test_a_reader_that_leaves_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    stream: Any = line(path, 'record', Provider(BODY)).model('m').stream(asked())
+    while not isinstance(await anext(stream), TextPiece):
+        pass
+    await stream.aclose()
+    found = await said(line(path, 'replay'))
+    assert found[0][1] == 'truncated'
+
+
+async def test_a_miss_says_what_is_different(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    await said(line(path, 'record', Provider(BODY)), asked('Say something about the weather'))
+    replaying = line(path, 'replay')
+    (problem,) = await said(replaying, asked('Say something about the sea', temperature=0.5))
+    assert problem[1] == 'bad request'
+    assert 'tape.jsonl has no answer (left)' in problem[3]
+    assert "body.messages[0].content: recorded 'Say something about the weather'" in problem[3]
+    assert 'body.temperature: recorded None, asked 0.5' in problem[3]
+    assert await said(replaying, asked('Say something about the weather'))
+    (problem,) = await said(replaying, asked('Say something about the weather'))
+    assert 'nothing is left of it' in problem[3]
+
+
+def test_differences_are_shown_where_they_are() -> None:
+    old = {'method': 'POST', 'url': 'u', 'body': {'text': 'x' * 500 + 'old', 'list': [1, 2], 'gone': 1}}
+    new = {'method': 'POST', 'url': 'u', 'body': {'text': 'x' * 500 + 'new', 'list': [1], 'more': 2}}
+    shown = nearest(new, [{**new, 'url': 'far', 'body': 'away', 'method': 'GET'}, old])
+    assert "old'" in shown and "new'" in shown and 'body.list: 2 recorded, 1 asked' in shown
+    assert len(nearest({**new, 'body': list(range(50))}, [{**old, 'body': list(range(1, 51))}])) < 400
+
+
+async def test_a_replay_can_keep_the_pace(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+
+    class Slow(Pieces):
+        async def __aiter__(self) -> Any:
+            for piece in self._pieces:
+                await asyncio.sleep(0.05)
+                yield piece
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        headers = {'content-type': 'text/event-stream'}
+        return httpx.Response(200, headers=headers, stream=Slow([speech.start, speech.say('x'), BODY]))
+
+    await said(line(path, 'record', answer))
+    for paced in (True, False):
+        began = time.monotonic()
+        await said(line(path, 'replay', paced=paced))
+        assert (time.monotonic() - began > 0.1) is paced
+
+
+@pytest.mark.parametrize('text', ['{', '[]', '{"key": 1}'])
+def test_a_damaged_recording(tmp_path: Path, text: str) -> None:
+    (tmp_path / 'tape').write_text(text)
+    with pytest.raises(EngineError, match='cannot be read'):
+        Tape(tmp_path / 'tape', 'replay')
+    with pytest.raises(EngineError, match='cannot be read'):
+        Tape(tmp_path / 'none', 'replay')
+
+
+def test_a_miss_is_not_tried_again() -> None:
+    assert not Missed('tape', 'all').retryable

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine import bubblewrap
+from engine import bubblewrap, seccomp
 from engine.errors import ToolError
 from engine.limits import Limits
 from engine.objects import Objects
@@ -90,20 +90,23 @@ class Sandbox:
         variables: Mapping[str, str] | None,
         on_output: Callable[[str], None],
     ) -> Ran:
-        with described(bubblewrap.users(owner)) as passwd:
-            inside = bubblewrap.environment(variables)
+        inside = bubblewrap.environment(variables)
+        calls = seccomp.program()
+        with described(bubblewrap.users(owner)) as passwd, described(calls) as forbidden:
             options = bubblewrap.options(
                 folder, limits, inside, network=self.network, guest=owner, passwd=passwd
             )
+            options += ['--seccomp', str(forbidden)] if calls else []
             # By a descriptor: the first process inside can be seen there, with its arguments.
             with described('\0'.join(options).encode() + b'\0') as arguments:
-                wrapped = [
-                    *('bwrap', '--args', str(arguments), '--'),
-                    *bubblewrap.confined(command, limits, owner),
-                ]
-                clean = {'PATH': os.defpath}
+                confined = bubblewrap.confined(command, limits, owner)
                 return await run_process(
-                    wrapped, folder, limits, on_output, environment=clean, keep=(passwd, arguments)
+                    ['bwrap', '--args', str(arguments), '--', *confined],
+                    folder,
+                    limits,
+                    on_output,
+                    environment={'PATH': os.defpath},
+                    keep=(passwd, forbidden, arguments),
                 )
 
     async def _probe(self) -> str:

@@ -57,15 +57,23 @@ class Scanner:
 
     def digest_of(self, name: str, around: int) -> str:
         """The digest of a file's content, which is kept."""
+        digest = self._known.get(_signature(os.stat(name, dir_fd=around, follow_symlinks=False)))
+        return digest or self._read(name, around)
+
+    def _digest(self, entry: os.DirEntry[str], around: int, found: os.stat_result) -> str:
+        signature = _signature(found)
+        digest = self._known.get(signature)
+        if digest is None:
+            return self._read(entry.name, around)
+        self._seen[signature] = digest
+        return digest
+
+    def _read(self, name: str, around: int) -> str:
         with open_file(name, around) as file:
             found = os.fstat(file.fileno())
-            # The time of the last change of the entry itself, which no program can set back.
-            signature = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-            digest = self._known.get(signature)
-            if digest is None or digest not in self._objects:
-                digest = self._objects.put_file(file)
+            digest = self._objects.put_file(file)
         if found.st_ctime_ns < self._started - UNSETTLED:
-            self._seen[signature] = digest
+            self._seen[_signature(found)] = digest
         return digest
 
     def _tree(self, folder: int, depth: int) -> str:
@@ -97,7 +105,12 @@ class Scanner:
         if not stat.S_ISREG(found.st_mode) or entry.name.startswith(SCRATCH):
             return []
         executable = bool(found.st_mode & stat.S_IXUSR)
-        return ['file', self.digest_of(entry.name, folder), found.st_size, executable]
+        return ['file', self._digest(entry, folder, found), found.st_size, executable]
+
+
+def _signature(found: os.stat_result) -> Signature:
+    # With the time of the last change of the entry itself, which no program can set back.
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def restore(beneath: Beneath, scanner: Scanner, objects: Objects, tree: str) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import secrets
 import socket
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from errno import ENOSYS, EPERM
 from pathlib import Path
 
 import pytest
 
-from engine import Limits, Ran, RunId, Sandbox, Workspace, Workspaces
+from engine import Limits, Ran, RunId, Sandbox, Workspace, Workspaces, seccomp
 
 SECRET = secrets.token_hex(16)
 SMALL = Limits(seconds=20, memory=200 << 20, processes=30, file_size=8 << 20, disk=32 << 20, files=2_000)
@@ -267,6 +270,49 @@ async def test_gain_rights(sandbox: Sandbox, workspace: Workspace) -> None:
         'nsenter -t 1 -m true',
     ):
         assert (await attempt(sandbox, workspace, script)).code != 0, script
+
+
+async def test_make_a_namespace_where_one_has_rights(sandbox: Sandbox, workspace: Workspace) -> None:
+    for script in ('unshare -U true', 'unshare -Ur id', 'unshare -rm true', 'bwrap --bind / / true'):
+        assert (await attempt(sandbox, workspace, script)).code != 0, script
+    calls = {name: (seccomp.NUMBERS[platform.machine()] | seccomp.LATER)[name] for name in UNWANTED}
+    script = f"""import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+for name, number in {calls}.items():
+    print(name, libc.syscall(number, 0x10000000, 0, 0, 0, 0), ctypes.get_errno())
+"""
+    lines = (await attempt(sandbox, workspace, script)).output.splitlines()
+    assert len(lines) == len(UNWANTED)
+    for line in lines:
+        name, result, error = line.split()
+        assert result == '-1' and int(error) == (ENOSYS if name in seccomp.ABSENT else EPERM), line
+
+
+UNWANTED = [
+    'bpf',
+    'keyctl',
+    'mount',
+    'perf_event_open',
+    'io_uring_setup',
+    'memfd_create',
+    'clone3',
+    'unshare',
+    'clone',
+]
+
+
+@pytest.mark.parametrize('machine', ['x86_64', 'aarch64'])
+def test_the_filter_is_a_program_that_the_kernel_takes(machine: str) -> None:
+    steps = [struct.unpack('=HBBI', step) for step in batched(seccomp.program(machine), 8)]
+    assert 50 < len(steps) < 4_096 and steps[-1] == (seccomp.RETURN, 0, 0, seccomp.ALLOW)
+    for place, (code, yes, no, _) in enumerate(steps):
+        assert place + 1 + max(yes, no) < len(steps) or code == seccomp.RETURN
+    assert seccomp.NUMBERS['x86_64'].keys() == seccomp.NUMBERS['aarch64'].keys()
+    assert seccomp.program('abacus') == b''
+
+
+def batched(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 async def test_flood_the_output(sandbox: Sandbox, workspace: Workspace) -> None:

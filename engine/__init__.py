@@ -29,6 +29,7 @@ from engine.journal import Journal, MemoryJournal
 from engine.limits import Limits
 from engine.memory import Memory
 from engine.message import Message
+from engine.offer import Health, Offer
 from engine.pattern import Pattern
 from engine.process import Ran
 from engine.records import (
@@ -68,6 +69,8 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # run workflows
     'Conductor',
     'Catalog',
+    'Offer',
+    'Health',
     'Sample',
     'scenarios',
     'Fault',

@@ -28,6 +28,14 @@ class Settings:
     """Folders with patterns and tools of the user's own."""
 
     @property
+    def endpoints(self) -> Path:
+        """The file that configures models: `HEMICYCLE_ENDPOINTS`, or one in the user's folder for that."""
+        named = os.environ.get('HEMICYCLE_ENDPOINTS', '').strip()
+        if named:
+            return Path(named).expanduser()
+        return platformdirs.user_config_path('hemicycle', appauthor=False) / 'endpoints.toml'
+
+    @property
     def workspaces(self) -> Path:
         """The folder for the files of agents."""
         return self.home / 'workspaces'

@@ -204,3 +204,11 @@ async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
     done = next(step.event.data for step in steps if step.event.name == 'done' and step.event.data)
     assert (done['model'], done['text'], done['cost']) == ('here/m', 'from afar', None)
     assert KEY not in repr(steps) + repr(info) + repr(outcome)
+
+
+def test_the_example_of_the_readme_is_sound(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / 'README.md').read_text('utf-8')
+    example = text.partition('```toml\n')[2].partition('```')[0]
+    made = read(tmp_path, example, {'WORK_KEY': KEY})
+    assert made.endpoints['work'].at_once == 4
+    assert made.prices.own['work/large'].output == 10

@@ -106,7 +106,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
 
 def catalog_of(settings: Settings, pace: float | None = None) -> Catalog:
     """What can be run, with the pace of simulated models set."""
-    catalog = Catalog.load(settings.patterns)
+    catalog = Catalog.load(settings.patterns, settings.endpoints)
     for model in catalog.models.values():
         if pace is not None and hasattr(model, 'pace'):
             model.pace = pace

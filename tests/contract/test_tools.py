@@ -33,6 +33,7 @@ def test_a_model_is_told_what_it_does_and_what_it_takes(found: Tool) -> None:
     for name, field in spec.schema['properties'].items():
         assert field.get('description'), f'{name} has no help'
     assert json.loads(json.dumps(spec.schema)) == spec.schema
+    assert found.category.islower() and 0 < found.seconds <= 3_600 and 1_000 <= found.most_text <= 100_000
 
 
 @every_tool

@@ -162,14 +162,14 @@ def test_later(): pass
     text = await use(run_tests, commands)
     assert text.startswith('1 passed, 1 failed, 1 skipped in') and 'they differ' in text
     assert 'test_sums::test_wrong' in text
-    assert (await use(run_tests, commands, keyword='right')).startswith('1 passed in')
     await use(edit_file, commands, path='sums.py', old='-', new='+')
-    assert (await use(run_tests, commands, path='test_sums.py')).startswith('2 passed, 1 skipped in')
+    found = await use(run_tests, commands, path='test_sums.py', keyword='wrong')
+    assert found.startswith('1 passed in')
     await use(write_file, commands, path='test_sums.py', text='import nothing_there')
-    assert '1 errors' in await use(run_tests, commands) and 'nothing_there' in await use(run_tests, commands)
+    found = await use(run_tests, commands)
+    assert '1 errors' in found and 'nothing_there' in found
     await use(write_file, commands, path='test_sums.py', text='import os; os._exit(3)')
     assert 'exit status 3' in await use(run_tests, commands)
-    assert 'no tests ran' in await use(run_tests, commands, path='sums.py')
     assert [path.name for path in commands.files.folder.iterdir() if path.name.startswith('.')] == []
 
 

@@ -190,6 +190,7 @@ def _system_keyring(service: str, user: str) -> str | None:
     except ImportError:
         raise _Missing('the package keyring is not installed') from None
     try:
-        return keyring.get_password(service, user)
+        found: str | None = keyring.get_password(service, user)
     except Exception as error:  # Each system has a keyring of its own, and errors of its own.
         raise _Missing(f'the keyring cannot be read: {type(error).__name__}') from None
+    return found

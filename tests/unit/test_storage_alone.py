@@ -89,6 +89,7 @@ async def test_another_process_s_lock_is_waited_for_elsewhere(writer: Writer, tm
 async def test_a_slow_disk_is_left_to_the_thread_for_a_while(
     writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(writer_module, 'SLOW', 0.005)
     monkeypatch.setattr(writer_module, 'RESPITE', 0.1)
     await writer.do(lambda c: time.sleep(0.02), short=short)
     assert await writer.do(where, short=short) == 'journal-writer'

@@ -12,6 +12,7 @@ from typing import Any
 import graphviz
 
 from engine import Edge, Shape, StateShape, Status, Transition, View
+from ui.reading import innermost
 
 INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
 
@@ -192,8 +193,7 @@ def lit(
     """What is lit after `step`: classes for states and edges, as the browser's component takes them."""
     leaves = list(view.active)
     # A run that was stopped has no active state: show the ones in which it was.
-    left = step.left if step and not leaves else ()
-    stopped = [path for path in left if not any(other.startswith(f'{path}.') for other in left)]
+    stopped = innermost(step.left) if step and not leaves else []
     return {
         'active': leaves,
         'inside': [path for path in view.entered if path not in leaves],

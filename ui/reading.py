@@ -172,6 +172,12 @@ def headline(transition: Transition) -> str:
     return f'{event.name} · {place(event.at)}' if event.at else event.name
 
 
+def innermost(paths: Iterable[str]) -> list[str]:
+    """Of paths, those that have none of the others inside."""
+    listed = list(paths)
+    return [path for path in listed if not any(other.startswith(f'{path}.') for other in listed)]
+
+
 def place(path: str) -> str:
     """A state's path for people."""
     return path.replace('.', ' › ').replace('_', ' ')  # noqa: RUF001  (the sign that stands between steps of a path)

@@ -44,7 +44,7 @@ class Screen:
         self._header = Header(self._info, self._steer)
         self._trouble = ui.element('div').classes('trouble')
         self._switch()
-        with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
+        with ui.element('div').classes('run-grid').props('data-view="agents"'):
             self._chart = ChartPane(self._shape, self.follower, self.seek)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from engine import Guard, Shape, Status, Transition, message_of
 from ui.plain import short
+from ui.reading import innermost
 
 STYLES = {
     Status.RUNNING: 'cyan',
@@ -45,15 +46,9 @@ def lasted(seconds: float) -> str:
     return f'{minutes} min {rest} s' if minutes < 60 else f'{minutes // 60} h {minutes % 60} min'
 
 
-def outermost_left(paths: Iterable[str]) -> list[str]:
-    """Of paths, those that have none of the others inside."""
-    listed = list(paths)
-    return [path for path in listed if not any(other.startswith(f'{path}.') for other in listed)]
-
-
 def moved(transition: Transition) -> str:
     """Where a step leads: the leaves that were entered."""
-    entered = outermost_left(transition.entered)
+    entered = innermost(transition.entered)
     if entered:
         return f'→ {", ".join(entered)}'
     return 'stays' if transition.active else 'ends'

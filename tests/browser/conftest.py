@@ -19,6 +19,9 @@ ARGUMENTS = [
     '--disable-component-update', '--disable-sync',
 ]  # fmt: skip
 HERE = Path(__file__).parent
+ANSWERS = '!document.querySelector("#app") || window.did_handshake === true'
+"""A page of NiceGUI's keeps what is done to it back until its socket is there, and then lets a click overtake
+what was typed 10 ms before it: faster than a person, and not faster than a test."""
 OpenPage = Callable[..., Page]
 
 
@@ -99,6 +102,8 @@ def open_page(browser: Browser, console: Console, new_server: Server) -> Iterato
         )
         contexts.append(context)
         page = context.new_page()
+        for name in ('goto', 'reload', 'go_back', 'go_forward'):
+            _wait_after(page, name)
         page.on('console', console.hear)
         page.on('pageerror', lambda error: console.errors.append(str(error)))
         return page
@@ -107,6 +112,17 @@ def open_page(browser: Browser, console: Console, new_server: Server) -> Iterato
     for context in contexts:
         context.close()
     assert console.unexpected() == []
+
+
+def _wait_after(page: Page, name: str) -> None:
+    go = getattr(page, name)
+
+    def went(*arguments: object, **options: object) -> object:
+        answer = go(*arguments, **options)
+        page.wait_for_function(ANSWERS)
+        return answer
+
+    setattr(page, name, went)
 
 
 @pytest.fixture

@@ -22,8 +22,9 @@ class Reply:
 
     message: Message
     data: dict[str, Any]
-    """What is journaled of it: `model`, `simulated`, `usage`; from a real model also `cost` (dollars, None
-    where it is not known); `finish` where it stopped at its limit; `failed`, the models tried before."""
+    """What is journaled of it: `model`, `source` (`live`, `simulated` or `replayed`), `usage`; from a real
+    model also `cost` (dollars, None where it is not known); `finish` where it stopped at its limit; `failed`,
+    the models tried before."""
 
 
 def choices(models: Mapping[str, str], role: str) -> tuple[str, ...]:
@@ -86,8 +87,9 @@ async def _whole(model: Model, request: ModelRequest, gathered: Gathered, activi
 
 def _told(model: Model, name: str, gathered: Gathered) -> dict[str, Any]:
     end = gathered.completed
-    data: dict[str, Any] = {'model': name, 'simulated': model.simulated}
-    if end and not model.simulated:
+    source = 'simulated' if model.simulated else 'live'
+    data: dict[str, Any] = {'model': name, 'source': source}
+    if end and source == 'live':
         data['cost'] = end.cost
     if end and end.reason == 'length':
         data['finish'] = 'length'

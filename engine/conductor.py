@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from engine.activity import Services
 from engine.archive import Archive
@@ -18,6 +18,7 @@ from engine.errors import EngineError, EventRefused
 from engine.feed import Feed, Item
 from engine.host import Host
 from engine.journal import Journal, MemoryJournal
+from engine.options import Options
 from engine.plain import said
 from engine.prepare import Charts, begun, forked, launched, outside_event, restored
 from engine.records import Event, Outcome, RunId, RunInfo
@@ -44,8 +45,7 @@ class Conductor(Archive):
         workspaces: the folder for the files of agents; by default in that of the user's data, or a temporary
             one where the journal is in memory too.
         sandbox: what runs agents' commands; by default as the environment says.
-        private_addresses: whether agents may fetch pages from this machine and its own network; by default
-            where `HEMICYCLE_PRIVATE_ADDRESSES` is 1.
+        private_addresses: whether agents may fetch pages of this machine; by default as the environment says.
     """
 
     def __init__(  # noqa: PLR0913  (all have defaults)
@@ -109,6 +109,7 @@ class Conductor(Archive):
         tags: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
         seed: int = 0,
+        **options: Unpack[Options],
     ) -> RunId:
         """Start a run; it is journaled when this returns.
 
@@ -119,6 +120,7 @@ class Conductor(Archive):
             tags: to find it by.
             models: model name per role; the key '' is the default.
             seed: what a simulated model's chance begins with.
+            options: how it runs.
 
         Raises:
             UnknownPattern, InvalidInput, JournalError
@@ -134,6 +136,7 @@ class Conductor(Archive):
             models=models or {},
             seed=seed,
             owner=self.owner,
+            options=options,
         )
         with self._waking_up(info.id):
             await self.journal.create(info, chart.shape)
@@ -196,9 +199,7 @@ class Conductor(Archive):
                 continue
             try:
                 await self._resume(info.id, {})
-            except (
-                Exception
-            ) as error:  # One run's history, whatever is wrong with it, must not hold up the others.
+            except Exception as error:  # One run's history must not hold up the others.
                 self.stranded[info.id] = said(error)
             else:
                 self.stranded.pop(info.id, None)

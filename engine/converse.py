@@ -17,6 +17,7 @@ from engine.batch import run_calls
 from engine.course import Scope
 from engine.message import Message
 from engine.model import Hints, ModelRequest
+from engine.records import RunInfo
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
         'message': to_jsonable_python(message),
         'text': message.text,
         **reply.data,
-        'approval': sorted(name for name in asked if tools[name].approval),
+        'approval': sorted(name for name in asked if _waits(tools[name], activity.run)),
     }
     if spec.output and not message.calls:
         result |= _fitted(spec.output, message.text)
@@ -101,6 +102,12 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
 
 def _tools(spec: AgentSpec, activity: Activity) -> dict[str, Tool]:
     return {name: activity.services.tools[name] for name in spec.tools if name in activity.services.tools}
+
+
+def _waits(tool: Tool, run: RunInfo) -> bool:
+    """Whether a call of the tool needs a person's word."""
+    approvals = run.options.get('approvals', 'marked')
+    return approvals == 'all' or (approvals == 'marked' and tool.approval)
 
 
 def _task(activity: Activity) -> str:

@@ -14,6 +14,7 @@ from engine.attempt import choices
 from engine.chart import Chart
 from engine.check import check
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
+from engine.options import checked
 from engine.path import is_active
 from engine.pattern import Pattern, problems
 from engine.plain import plain
@@ -84,6 +85,7 @@ def launched(  # noqa: PLR0913  (what a launch form has)
     models: Mapping[str, str],
     seed: int,
     owner: str,
+    options: Mapping[str, Any],
 ) -> RunInfo:
     """The summary of a new run. Raises `InvalidInput`."""
     parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
@@ -94,6 +96,7 @@ def launched(  # noqa: PLR0913  (what a launch form has)
         parameters=parameters,
         models=dict(models),
         seed=seed,
+        options=checked(options),
         created=now,
         updated=now,
         simulated=simulated(services, models),

@@ -170,8 +170,7 @@ class Shape:
         return next((state for state in self.states if state.path == path), None)
 
 
-SOURCES = ('provider', 'estimated', 'missing')
-"""Where numbers are from, the surest first."""
+SOURCES = ('provider', 'estimated', 'missing')  # of numbers, the surest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +210,7 @@ class RunInfo:
     models: Mapping[str, str] = field(default_factory=dict)
     """Model name per role; '' is the default for all others."""
     seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)  # how it runs: see `engine.options`
     status: Status = Status.RUNNING
     created: float = 0.0
     updated: float = 0.0

@@ -31,7 +31,12 @@ def second(connection: sqlite3.Connection) -> None:
     index_all(connection)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second)
+def third(connection: sqlite3.Connection) -> None:
+    """How each run runs."""
+    connection.execute("ALTER TABLE launch ADD COLUMN options VARCHAR NOT NULL DEFAULT '{}'")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third)
 """Never edit one that has been released: add another."""
 
 

@@ -24,7 +24,7 @@ def infos() -> Select[Any]:
         .where(TAG.c.run == RUN.c.number)
         .scalar_subquery()
     )
-    launch = (LAUNCH.c.parameters, LAUNCH.c.models, LAUNCH.c.seed)
+    launch = (LAUNCH.c.parameters, LAUNCH.c.models, LAUNCH.c.seed, LAUNCH.c.options)
     return select(RUN, *launch, tags.label('tags')).join(LAUNCH, LAUNCH.c.run == RUN.c.number)
 
 
@@ -37,6 +37,7 @@ def read_info(row: Row[Any]) -> RunInfo:
         parameters=json.loads(row.parameters),
         models=json.loads(row.models),
         seed=int(row.seed),
+        options=json.loads(row.options),
         status=Status(row.status),
         created=row.created,
         updated=row.updated,
@@ -88,6 +89,7 @@ def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
         'models': json.dumps(info.models, default=_plain),
         'seed': str(info.seed),
         'shape': SHAPE.dump_json(shape).decode(),
+        'options': json.dumps(info.options, default=_plain),
     }
 
 

@@ -51,6 +51,7 @@ class Launch(SQLModel, table=True):
     seed: str
     """As text: a seed may be wider than 64 bits."""
     shape: str
+    options: str = '{}'
 
 
 class Tag(SQLModel, table=True):

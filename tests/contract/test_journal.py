@@ -103,6 +103,7 @@ async def test_a_run_is_kept_as_it_was_created(journal: Journal) -> None:
         parameters={'motion': 'Ünïcode ☂ 日本', 'rounds': 3, 'deep': [{'x': None}, 1.5, 2**70, '\ud800']},
         models={'': 'scripted', 'judge': 'other'},
         seed=2**80,
+        options={'approvals': 'all'},
         status=Status.WAITING,
         updated=101.25,
         usage=Usage(input=1, output=2, calls=3),

@@ -60,7 +60,7 @@ def test_choices_are_named_with_commas_between() -> None:
 async def test_a_reply_says_what_it_cost() -> None:
     _, steps = await played({'one': Live()}, 'one')
     (done,) = named(steps, 'done')
-    assert (done['model'], done['simulated'], done['cost']) == ('one', False, 0.25)
+    assert (done['model'], done['source'], done['cost']) == ('one', 'live', 0.25)
     assert done['usage'] == {'input': 7, 'output': 3, 'calls': 1, 'cached': 2}
     assert 'finish' not in done and 'failed' not in done
 

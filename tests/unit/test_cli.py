@@ -70,9 +70,11 @@ def test_the_task_may_come_from_standard_input(hemicycle: Hemicycle) -> None:
 
 def test_options_reach_the_run(hemicycle: Hemicycle) -> None:
     options = ('--title', 'A title', '--tag', 'a', '--tag', 'b', '--seed', '7', '--set', 'max_iterations=1')
+    options += ('--approvals', 'none')
     assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q', *options).exit_code == 0
     found = hemicycle.newest()
     assert found and (found.title, found.tags, found.seed) == ('A title', ('a', 'b'), 7)
+    assert found.options == {'approvals': 'none'}
     assert found.parameters['max_iterations'] == 1
 
 

@@ -74,6 +74,13 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
         list[str] | None, typer.Option('--tag', help='To find it by. Can be given again.', show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(help="What the simulated model's chance begins with.")] = 0,
+    approvals: Annotated[
+        str,
+        typer.Option(
+            metavar='marked|all|none',
+            help='Which tools wait until a person allows a call: those that are marked so, all, or none.',
+        ),
+    ] = 'marked',
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     pace: Pace = None,
     quiet: Quietly = False,
@@ -98,7 +105,14 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
             settings,
             catalog,
             shower_of(as_json, quiet),
-            {'pattern': pattern, 'parameters': values, 'title': title, 'tags': tags or [], 'seed': seed},
+            {
+                'pattern': pattern,
+                'parameters': values,
+                'title': title,
+                'tags': tags or [],
+                'seed': seed,
+                'approvals': approvals,
+            },
         )
     )
     raise typer.Exit(code)

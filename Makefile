@@ -25,7 +25,7 @@ check: ## Format, lint, types, imports, unit and contract tests (under a minute)
 	.venv/bin/pytest -n 2 --dist loadfile tests/unit tests/contract tests/test_architecture.py
 
 bench: ## Measure speed and print the numbers
-	@.ci/setup dev
+	@.ci/setup bench
 	.venv/bin/python -m tests.bench
 
 format: ## Format the code and mend what the linter can mend
@@ -37,6 +37,8 @@ lock: ## Pin the dependencies of pyproject.toml anew (with Python 3.11; UPGRADE=
 	@.ci/setup dev
 	$(COMPILE) $(UPGRADE) --output-file requirements.lock pyproject.toml
 	$(COMPILE) $(UPGRADE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	$(COMPILE) $(UPGRADE) --extra dev --extra bench --constraint requirements-dev.lock \
+		--output-file requirements-bench.lock pyproject.toml
 
 clean: ## Remove everything that the other targets made
 	rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage

@@ -26,6 +26,7 @@ from engine.errors import (
 )
 from engine.feed import Feed, Item
 from engine.journal import Journal, MemoryJournal
+from engine.library import Sample, scenarios
 from engine.limits import Limits
 from engine.memory import Memory
 from engine.message import Message
@@ -57,7 +58,6 @@ from engine.records import (
     View,
 )
 from engine.sandbox import Sandbox
-from engine.scenario import Sample, scenarios
 from engine.stage import Stage, stage
 from engine.tool import Tool, ToolContext, tool
 from engine.tree import FileVersion

@@ -1,22 +1,14 @@
-"""Scenarios: what the scripted model says, role by role, read from assets/scenarios."""
+"""Scenarios: what the scripted model says, role by role, visit by visit, turn by turn."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from engine.catalog import Fault
 from engine.errors import Kind, ModelError
-
-FOLDER = Path(__file__).parent.parent / 'assets' / 'scenarios'
-LOADER: Any = getattr(
-    yaml, 'CSafeLoader', yaml.SafeLoader
-)  # The C one where there is one: ten times as fast.
 
 
 class _Record(BaseModel):
@@ -53,8 +45,13 @@ class Failure(_Record):
 
 
 class Turn(_Record):
-    """One reply of the model."""
+    """One reply of the model, or `cases` of which one is chosen by what the model was told."""
 
+    when: str = ''
+    """For a case: a regular expression that is looked for in what the model was told since its last reply.
+    What its named groups found stands in the case's texts for `<<name>>`."""
+    cases: tuple[Turn, ...] = ()
+    """Of which the first that fits is said; the last one fits always."""
     reasoning: str = ''
     text: str = ''
     calls: tuple[Call, ...] = ()
@@ -62,14 +59,47 @@ class Turn(_Record):
     """The structured answer; sent as JSON text."""
     fail: Failure | None = None
 
+    @field_validator('when')
+    @classmethod
+    def _is_a_pattern(cls, value: str) -> str:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f'is no regular expression: {error}') from None
+        return value
+
     @model_validator(mode='after')
     def _says_one_thing(self) -> Self:
+        if self.cases:
+            if self.text or self.calls or self.fail or self.reasoning or self.answer is not None:
+                raise ValueError('cases stand alone: what is said is in them')
+            if self.cases[-1].when or not all(case.when for case in self.cases[:-1]):
+                raise ValueError('every case but the last needs a when')
+            return self
         if self.answer is not None and (self.text or self.calls):
             raise ValueError('answer stands alone: no text and no calls beside it')
         for_ever = self.fail is not None and self.fail.attempts is None
         if not (self.text or self.calls or self.answer is not None or for_ever):
             raise ValueError('needs text, calls, an answer, or a fail without attempts')
         return self
+
+    def for_news(self, news: str) -> Turn:
+        """What is said to one who was told `news`."""
+        for case in self.cases:
+            if found := re.search(case.when, news, re.MULTILINE):
+                return case.filled(found.groupdict()).for_news(news)
+        return self
+
+    def filled(self, found: Mapping[str, str | None]) -> Turn:
+        """The same, with what was found in place of `<<name>>`."""
+        if not found:
+            return self
+        return Turn.model_validate(_filled(self.model_dump(exclude={'when'}), found))
+
+    @property
+    def may_call(self) -> bool:
+        """Whether it asks for tools, in any case."""
+        return bool(self.calls) or any(case.may_call for case in self.cases)
 
     def failure(self, attempt: int) -> Failure | None:
         """How this attempt fails, if it does."""
@@ -118,7 +148,7 @@ class Scenario(_Record):
             raise ValueError('match: not all of its words occur in the task')
         for role, visits in self.roles.items():
             for number, visit in enumerate(visits, start=1):
-                if visit[-1].calls:
+                if visit[-1].may_call:
                     # It is repeated when the engine asks on: with calls, that would go round for ever.
                     raise ValueError(f'roles.{role}: the last turn of visit {number} must not call tools')
         return self
@@ -137,92 +167,9 @@ class Scenario(_Record):
         return turns[min(turn, len(turns) - 1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """A task that the scripted model knows, as a launch form offers it."""
-
-    name: str
-    title: str
-    about: str
-    task: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Values for the pattern's `Parameters`, with the task in its field."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
-    """The scenarios of a folder, by name, and what is wrong with the files that hold none."""
-
-    scenarios: tuple[Scenario, ...] = ()
-    faults: tuple[Fault, ...] = ()
-
-    @classmethod
-    def load(cls, folder: Path = FOLDER) -> Library:
-        """Read every `.yaml` file; a bad one is a fault, and the others load."""
-        read = [_read(path) for path in sorted(folder.glob('*.yaml'))]
-        return cls(
-            scenarios=tuple(item for item in read if isinstance(item, Scenario)),
-            faults=tuple(item for item in read if isinstance(item, Fault)),
-        )
-
-    def find(self, pattern: str, task: str) -> Scenario | None:
-        """The scenario that knows the task: of several, the one with the most to match."""
-        fitting = [scenario for scenario in self.scenarios if scenario.fits(pattern, task)]
-        return max(fitting, key=lambda found: len(''.join(found.match)), default=None)
-
-
-def scenarios(pattern: str, folder: Path = FOLDER) -> list[Sample]:
-    """The sample tasks of a pattern, for a launch form."""
-    return [
-        Sample(
-            name=found.name,
-            title=found.title,
-            about=found.about,
-            task=found.task,
-            parameters={**found.parameters, found.field: found.task},
-        )
-        for found in sorted(Library.load(folder).scenarios, key=lambda found: (found.order, found.name))
-        if found.pattern == pattern
-    ]
-
-
-def _read(path: Path) -> Scenario | Fault:
-    try:
-        loader = LOADER(path.read_text('utf-8'))
-        try:
-            node = loader.get_single_node()
-            data = loader.construct_document(node) if node else None
-        finally:
-            loader.dispose()
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        return Fault(path=str(path), line=line, problem=f'not YAML: {error.problem}')
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        return Fault(path=str(path), line=0, problem=f'cannot be read: {error}')
-    try:
-        scenario = Scenario.model_validate(data)
-    except ValidationError as error:
-        first, *others = error.errors()
-        where = '.'.join(map(str, first['loc'])) or 'the file'
-        more = f' (and {len(others)} more)' if others else ''
-        said = first['msg'].removeprefix('Value error, ')
-        return Fault(path=str(path), line=_line(node, first['loc']), problem=f'{where}: {said}{more}')
-    if scenario.name != path.stem:
-        return Fault(
-            path=str(path), line=_line(node, ('name',)), problem=f'name: must be {path.stem!r}, as the file'
-        )
-    return scenario
-
-
-def _line(node: yaml.Node | None, at: tuple[int | str, ...]) -> int:
-    """The line of a field in its file, or of the nearest thing around it."""
-    for step in at:
-        inner: yaml.Node | None = None
-        if isinstance(node, yaml.MappingNode):
-            inner = next((value for key, value in node.value if key.value == str(step)), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            inner = node.value[step]
-        if inner is None:
-            break
-        node = inner
-    return node.start_mark.line + 1 if node else 0
+def _filled(value: Any, found: Mapping[str, str | None]) -> Any:
+    if isinstance(value, str):
+        return re.sub(r'<<(\w+)>>', lambda name: found.get(name[1]) or '', value)
+    if isinstance(value, Mapping):
+        return {key: _filled(item, found) for key, item in value.items()}
+    return [_filled(item, found) for item in value] if isinstance(value, list | tuple) else value

@@ -16,7 +16,8 @@ import httpx
 
 from engine.catalog import Fault
 from engine.improvise import improvise
-from engine.message import Opaque, Part, ToolCall
+from engine.library import FOLDER, Library
+from engine.message import Opaque, Part, Text, ToolCall, ToolResult
 from engine.model import (
     ArgumentPiece,
     CallStarted,
@@ -28,7 +29,7 @@ from engine.model import (
     Timeouts,
 )
 from engine.records import Usage
-from engine.scenario import FOLDER, Library, Turn
+from engine.scenario import Turn
 from engine.wire import client
 from engine.wire.endpoint import Endpoint
 from engine.wire.played import played
@@ -94,7 +95,7 @@ class Scripted:
         hints = request.hints
         scenario = self._library.find(hints.pattern, hints.task)
         known = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
-        return known or improvise(request)
+        return known.for_news(_news(request)) if known else improvise(request)
 
 
 class _Pace:
@@ -136,6 +137,16 @@ def _pieces(text: str, chance: random.Random) -> Iterator[str]:
             yield rest[:cut]
             rest = rest[cut:]
         yield rest
+
+
+def _news(request: ModelRequest) -> str:
+    """What the model was told since its last reply."""
+    told: list[str] = []
+    for message in reversed(request.messages):
+        if message.role == 'assistant':
+            break
+        told += [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
+    return '\n'.join(reversed(told))
 
 
 def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:

@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from engine import Catalog, Conductor, Diverged, Fold, RunId, Transition, fold
 from engine.audit import audit
-from engine.scenario import scenarios
+from engine.library import scenarios
 from tests.support import HastyClock, sample_parameters, to_the_end
 
 FOLDER = Path(__file__).parent / 'journals'

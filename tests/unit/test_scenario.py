@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+import yaml
+from pydantic import ValidationError
 
 from engine import Catalog, Conductor, MemoryJournal, Outcome, SimulatedClock, Status, View
+from engine.library import FOLDER, Library, scenarios
 from engine.models.scripted import Scripted
-from engine.scenario import FOLDER, Library, Scenario, scenarios
+from engine.scenario import Scenario, Turn
 
 pytestmark = pytest.mark.anyio
 
@@ -179,3 +182,44 @@ def parts(view: View) -> list[dict[str, str]]:
 def found_name(library: Library, task: str) -> str:
     found = library.find('pipeline', task)
     return found.name if found else ''
+
+
+CASES = """
+cases:
+  - {when: '(?P<good>\\d+) passed in', text: 'All <<good>> pass.'}
+  - {when: 'failed', calls: [{tool: edit_file, arguments: {path: 'a.py', old: '<<x>>'}}]}
+  - {text: 'I have seen no tests.'}
+"""
+
+
+def test_a_turn_depends_on_what_the_model_was_told():
+    turn = Turn.model_validate(yaml.safe_load(CASES))
+    assert turn.for_news('12 passed in 0.1 s').text == 'All 12 pass.'
+    assert turn.for_news('2 failed').calls[0].arguments == {'path': 'a.py', 'old': '<<x>>'}
+    assert turn.for_news('').text == 'I have seen no tests.'
+
+
+@pytest.mark.parametrize(
+    ('turn', 'problem'),
+    [
+        ({'cases': [{'text': 'a'}], 'text': 'b'}, 'cases stand alone'),
+        ({'cases': [{'text': 'a'}, {'text': 'b'}]}, 'every case but the last needs a when'),
+        ({'cases': [{'when': 'x', 'text': 'a'}]}, 'every case but the last needs a when'),
+        ({'when': '(', 'text': 'a'}, 'is no regular expression'),
+    ],
+)
+def test_cases_that_leave_it_open_what_is_said_are_refused(turn, problem):
+    with pytest.raises(ValidationError, match=problem):
+        Turn.model_validate(turn)
+
+
+def test_a_long_text_may_stand_in_a_file_of_its_own(tmp_path):
+    (tmp_path / 'code').mkdir()
+    (tmp_path / 'code' / 'a.py').write_text('print("<&>")\n')
+    good = GOOD.format(name='mine', match='[apples]')
+    (tmp_path / 'mine.yaml').write_text(good.replace('about: It is good.', 'about: !file code/a.py'))
+    library = Library.load(tmp_path)
+    assert library.faults == ()
+    assert library.scenarios[0].about == 'print("<&>")\n'
+    (tmp_path / 'mine.yaml').write_text(good.replace('about: It is good.', 'about: !file ../x'))
+    assert 'outside of the folder' in Library.load(tmp_path).faults[0].problem

@@ -88,6 +88,10 @@ class Activity:
         """The same for every repetition of this visit: an idempotency key for side effects."""
         return f'{self.run.id}:{self.since}'
 
-    def workspace(self, agent: str = '') -> Workspace:
-        """An agent's folder in this run: by its path, or that of the agent that does this work."""
-        return self.services.workspaces.of(self.run.id, agent or parent_of(self.path) or self.path)
+    def workspace(self, folder: str = '') -> Workspace:
+        """A folder of this run: by its name, or that of the agent that does this work.
+
+        A pattern's own activity that changes a folder returns `snapshots` (a snapshot's id by the folder's
+        name), so that its files are seen, and restored, at every step.
+        """
+        return self.services.workspaces.of(self.run.id, folder or parent_of(self.path) or self.path)

@@ -40,6 +40,8 @@ class AgentSpec:
     prompt: str | Callable[[Any], str]
     """What gives the agent its task from memory: a method of the pattern, or a function."""
     turns: int
+    folder: str
+    """The name of its folder; where it is '', its path."""
 
 
 def agent(  # noqa: PLR0913  (all but the name have defaults)
@@ -52,6 +54,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     enter: str = '',
     tools: tuple[str, ...] | None = None,
     turns: int = 12,
+    folder: str = '',
     within: float | None = None,
     retry: Retry | None = None,
 ) -> dict[str, Any]:
@@ -66,6 +69,8 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         enter: an action for when the state is entered, before the agent gets its task.
         tools: names of its tools, if not the role's.
         turns: model replies per visit before it is stopped.
+        folder: the name of its folder; agents that name the same one share it (and may not work in it at the
+            same time). One of its own by default.
         within: seconds for the whole visit; then the state gets `expired`.
         retry: how model calls are tried again.
 
@@ -79,6 +84,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         output=output,
         prompt=prompt or f'prompt_{name}',
         turns=turns,
+        folder=folder,
     )
     answered = [keep_reply, then] if then else [keep_reply]
     return {

@@ -75,13 +75,14 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
 
     Returns:
         `results` in the order of the calls; `store`, the agent's notes after them; and, where it has files,
-        `snapshots`, the id of what its folder held then, by the agent's path.
+        `snapshots`, the id of what its folder held then, by the folder's name.
     """
     agent = scope.state.agents[scope.path]
     store = dict(agent.store)
     tools = _tools(spec, activity)
     calls = next(message.calls for message in reversed(agent.messages) if message.calls)
-    workspace = activity.workspace(scope.path)
+    folder = spec.folder or scope.path
+    workspace = activity.workspace(folder)
     services = activity.services
     contexts = [
         ToolContext(
@@ -96,7 +97,7 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
     results = await run_calls(tools, calls, contexts)
     result = {'results': to_jsonable_python(results), 'store': store}
     if workspace.folder.is_dir():
-        result['snapshots'] = {scope.path: await workspace.snapshot()}
+        result['snapshots'] = {folder: await workspace.snapshot()}
     return result
 
 

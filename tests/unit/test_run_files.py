@@ -11,6 +11,7 @@ import pytest
 from pydantic import Field
 
 from engine import (
+    Activity,
     Catalog,
     Conductor,
     MemoryJournal,
@@ -232,3 +233,32 @@ async def test_a_pattern_may_call_anything_snapshots(tmp_path: Path) -> None:
         run = await here.start('odd')
         assert (await here.result(run)).status is Status.DONE
         assert list((await here.view(run)).files) == ['mine']
+
+
+class Passed(Pattern):
+    """A pattern's own activity fills a folder that an agent then works in."""
+
+    initial = 'filling'
+    states = [
+        {'name': 'filling', 'invoke': 'fill'},
+        agent('working', prompt='ask', tools=('jot',), folder='common'),
+        {'name': 'end', 'final': True},
+    ]
+    transitions = [['done', 'filling', 'working'], ['done', 'working', 'end'], ['failed', '*', 'end']]
+
+    async def fill(self, memory: Any, activity: Activity) -> dict[str, Any]:
+        await activity.workspace('common').write('given.txt', b'given')
+        return {'snapshots': {'common': await activity.workspace('common').snapshot()}}
+
+    def ask(self, memory: Any) -> str:
+        return 'go'
+
+
+async def test_a_folder_is_shared_by_those_who_name_it(tmp_path: Path) -> None:
+    async with Conductor(catalog=catalog(writing(1), Passed, tools=(jot,)), workspaces=tmp_path) as here:
+        run = await here.start('passed')
+        assert (await here.result(run)).status is Status.DONE
+        view = await here.view(run)
+        assert list(view.files) == ['common']
+        files = await here.workspaces.files(run, view.files['common'])
+        assert [file.path for file in files] == ['given.txt', 'working-0']

@@ -58,6 +58,8 @@ from engine.records import (
     View,
 )
 from engine.sandbox import Sandbox
+from engine.scratch import Scratch, Tried
+from engine.staff import AgentInfo, agents_of
 from engine.stage import Stage, stage
 from engine.tool import Tool, ToolContext, tool
 from engine.tree import FileVersion
@@ -91,6 +93,10 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Tool',
     'ToolContext',
     'tool',
+    'Scratch',
+    'Tried',
+    'AgentInfo',
+    'agents_of',
     # read runs
     'fold',
     'Fold',

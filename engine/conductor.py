@@ -70,7 +70,7 @@ class Conductor(Archive):
         passing = isinstance(self.journal, MemoryJournal)
         self.workspaces = Workspaces(workspaces or (None if passing else default_root()))
         self.sandbox = sandbox or Sandbox.of_environment()
-        services = Services(
+        self.services = services = Services(
             clock=self.clock,
             models=self.catalog.offer,
             tools=self.catalog.tools,

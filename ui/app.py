@@ -10,23 +10,26 @@ from nicegui import app
 
 from engine import Conductor
 from ui.door import Door
-from ui.pages import home, launch, missing, run, runs
-from ui.theme import serve_assets
+from ui.pages import home, launch, missing, run, runs, tools
+from ui.settings import Places
+from ui.theme import serve_assets, warn_everywhere
 from ui.tuning import tune
 
 log = logging.getLogger('hemicycle')
 
+UNSAFE = 'Commands run without a sandbox'
 Open = Callable[[], Awaitable[Conductor]]
 
 
-def build(open_conductor: Open) -> None:
+def build(open_conductor: Open, places: Places | None = None) -> None:
     """Register everything that is served.
 
     Args:
         open_conductor: opens the journal and makes the conductor; called once, on the server's event loop.
             Every unfinished run whose owner is gone then goes on.
+        places: where this process keeps what it keeps.
     """
-    door = Door()
+    door = Door(places)
 
     async def start() -> None:
         conductor = await open_conductor()
@@ -36,6 +39,8 @@ def build(open_conductor: Open) -> None:
             log.info('run %s goes on', recovered)
         for stranded, reason in conductor.stranded.items():
             log.error('run %s cannot go on: %s', stranded, reason)
+        if conductor.sandbox.unsafe and await conductor.sandbox.problem():
+            warn_everywhere(UNSAFE)
         tune()
         door.open(conductor)
 
@@ -45,6 +50,6 @@ def build(open_conductor: Open) -> None:
     app.on_startup(start)
     app.on_shutdown(stop)
     serve_assets()
-    pages: tuple[Any, ...] = (home, launch, runs, run, missing)
+    pages: tuple[Any, ...] = (home, launch, runs, run, tools, missing)
     for page in pages:
         page.register(door)

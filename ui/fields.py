@@ -16,6 +16,8 @@ Kind = Literal['text', 'multiline', 'integer', 'number', 'boolean', 'choice', 'l
 KINDS: dict[str, Kind] = {'string': 'text', 'integer': 'integer', 'number': 'number', 'boolean': 'boolean'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
+LONG = 4_000
+"""Characters from which on a text gets more than one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,8 @@ def _kind(schema: Mapping[str, Any]) -> Kind:
         return 'choice'
     if schema.get('type') == 'array' and schema.get('items', {}).get('type') in KINDS:
         return 'list'
-    if schema.get('type') == 'string' and schema.get('multiline'):
+    is_long = schema.get('maxLength', 0) > LONG
+    if schema.get('type') == 'string' and schema.get('multiline', is_long):
         return 'multiline'
     return KINDS.get(schema.get('type', ''), 'json')
 

@@ -16,6 +16,7 @@ from typing import NoReturn
 from engine import Conductor
 from ui.commands.exits import Refused
 from ui.opening import Opening
+from ui.settings import Places
 
 HERE = ('localhost', '127.0.0.1', '::1', '[::1]')
 """What a browser on this machine calls it. Any other name may be a page's that had it point here."""
@@ -90,6 +91,7 @@ def run(
     *,
     folder: Path,
     show: bool,
+    places: Places | None = None,
 ) -> None:
     """Serve until a signal comes; then let go of the runs, which the next server goes on with.
 
@@ -106,7 +108,7 @@ def run(
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HERE))
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI takes any
     opening = Opening(open_conductor)
-    build(opening)
+    build(opening, places)
     # NiceGUI does not wait for what it calls at its start: the first page would find no conductor.
     app.router.lifespan_context = opening.before(app.router.lifespan_context)
     host, port = listening.getsockname()[:2]

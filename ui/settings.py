@@ -56,6 +56,16 @@ class Settings:
         return cls(home=home, database=database, synchronous=synchronous, patterns=patterns)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where a server keeps what it keeps, and reads what it is told."""
+
+    home: Path
+    database: Path
+    endpoints: Path
+    """The file that configures models, which need not be there."""
+
+
 class Locks(Protocol):
     """Which processes use a database."""
 

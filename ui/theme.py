@@ -19,6 +19,9 @@ MARK = (
 )
 """The seats of a parliament, from above."""
 
+PLACES = (('/', 'Home'), ('/runs', 'Runs'), ('/tools', 'Tools'), ('/settings', 'Settings'))
+"""The main navigation."""
+
 WORDS = {
     Status.RUNNING: 'Running',
     Status.PAUSED: 'Paused',
@@ -27,6 +30,11 @@ WORDS = {
     Status.FAILED: 'Failed',
     Status.CANCELLED: 'Cancelled',
 }
+
+
+def warn_everywhere(warning: str) -> None:
+    """Say something on every page from now on, in the head of it; '' is nothing."""
+    app.state.warning = warning
 
 
 def serve_assets() -> None:
@@ -48,17 +56,25 @@ def frame(title: str, *, here: str = '', wide: bool = False) -> Iterator[None]:
             ui.html(MARK, sanitize=False)
             ui.label('Hemicycle')
         with ui.element('nav').props('aria-label="Main"'):
-            for path, name in (('/', 'Home'), ('/runs', 'Runs')):
+            for path, name in PLACES:
                 link = ui.element('a').props(f'href="{path}"')
                 if path == here:
                     link.props('aria-current="page"')
                 with link:
                     ui.label(name)
         ui.element('div').classes('grow')
+        _warning()
         _dark_button(dark)
     with ui.element('div').classes('window' if wide else 'page') as main:
         yield
     ui.skip_link(target=main)
+
+
+def _warning() -> None:
+    if warning := getattr(app.state, 'warning', ''):
+        with ui.element('a').classes('warning').props('href="/settings#commands"'):
+            ui.icon('gpp_maybe').props('size="18px"')
+            ui.label(warning)
 
 
 def _dark_button(dark: ui.dark_mode) -> None:

@@ -14,7 +14,14 @@ from engine.tool import ToolContext, tool
 async def edit_file(
     context: ToolContext,
     path: Annotated[str, Field(min_length=1, description='Which file, from your folder: src/app.py')],
-    old: Annotated[str, Field(min_length=1, description='The passage as it stands there, letter by letter')],
+    old: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=2_000_000,
+            description='The passage as it stands there, letter by letter',
+        ),
+    ],
     new: Annotated[str, Field(max_length=2_000_000, description='What is to stand there instead')],
     everywhere: Annotated[bool, Field(description='Replace it wherever it stands, not once')] = False,
 ) -> str:

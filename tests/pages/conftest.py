@@ -7,7 +7,7 @@ from nicegui.testing import User
 from engine import Conductor
 from ui import theme
 from ui.door import Door
-from ui.pages import home, launch, missing, runs
+from ui.pages import home, launch, missing, runs, tools
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def pages(user: User, conductor: Conductor) -> User:
     door = Door()
     door.open(conductor)
     theme.serve_assets()
-    for page in (home, launch, runs, missing):
+    for page in (home, launch, runs, tools, missing):
         page.register(door)
     ui.page('/runs/{run}')(lambda run: ui.label(f'the run {run}'))
     return user

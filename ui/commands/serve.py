@@ -15,7 +15,7 @@ from ui.commands.run import Pace, catalog_of
 from ui.commands.session import new_owner, settings_of, storage_of
 from ui.logs import logged, set_up
 from ui.serve import address, check_host, listen, run
-from ui.settings import Locks, Settings, Storage
+from ui.settings import Locks, Places, Settings, Storage
 
 ADDRESS = 'Where the dashboard is'
 EPILOG = f"""Examples:
@@ -74,7 +74,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         set_up(settings.home)
         try:
             opener = _Opener(storage, settings, locks, catalog)
-            run(listening, opener, folder=settings.home, show=show)
+            places = Places(home=settings.home, database=storage.file(settings), endpoints=settings.endpoints)
+            run(listening, opener, folder=settings.home, show=show, places=places)
         finally:
             locks.release()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.exception_handlers import http_exception_handler
@@ -61,6 +62,18 @@ def unknown_pattern(door: Door, name: str) -> None:
             for made in patterns.values():
                 with link(f'/launch/{made.name}', 'btn'):
                     Text('span', made.title)
+        _ways()
+
+
+def unknown_tool(door: Door, name: str) -> None:
+    """The page for a tool that is not there, with those that are."""
+    ui.context.client.status_code = 404
+    with frame('Unknown tool'), _body('explore_off', f'There is no tool “{_short(name)}”'):
+        Text('p', 'These there are:' if door().catalog.tools else 'No tool could be loaded.', 'muted')
+        with ui.element('div').classes('ways'):
+            for tool in sorted(door().catalog.tools):
+                with link(f'/tools/{quote(tool, safe="")}', 'btn'):
+                    Text('span', tool)
         _ways()
 
 

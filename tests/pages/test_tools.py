@@ -1,0 +1,108 @@
+"""The registry of tools in a simulated browser: the list, a tool's page, and schemas in words."""
+
+from dataclasses import replace
+
+import pytest
+from pydantic import BaseModel, Field
+
+from tests.pages.clicks import click
+from ui.schemas import arguments
+
+
+async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):
+    await pages.open('/tools')
+    for name in conductor.catalog.tools:
+        await pages.should_see(name)
+    for text in ('Files', 'Commands', 'Read only', 'Side effects', 'Used by 3 roles', 'Researcher'):
+        await pages.should_see(text)
+
+
+@pytest.mark.parametrize(
+    ('query', 'there', 'gone'),
+    [
+        ('text=passage', 'edit_file', 'list_files'),
+        ('category=web', 'fetch_page', 'edit_file'),
+        ('kind=changes', 'write_file', 'read_file'),
+        ('kind=used', 'calculator', 'fetch_page'),
+        ('kind=nonsense&category=nonsense', 'read_file', 'No tool matches.'),
+    ],
+)
+async def test_the_address_filters(pages, query, there, gone):
+    await pages.open(f'/tools?{query}')
+    await pages.should_see(there)
+    await pages.should_not_see(gone)
+
+
+async def test_no_match_offers_to_clear_the_filters(pages):
+    await pages.open('/tools?text=nothing+like+that')
+    await pages.should_see('No tool matches.')
+    click(pages, 'Clear filters')
+    await pages.should_see('read_file')
+
+
+async def test_a_tools_page_says_what_it_takes_and_may_do(pages, conductor):
+    asks = replace(conductor.catalog.tools['notes'], approval=True, category='mail', side_effects=True)
+    conductor.catalog.tools['notes'] = asks
+    await pages.open('/tools/notes')
+    for text in (
+        'Keep short notes for yourself', 'one of write, read, list', 'at most 100 characters',
+        'Needs approval', 'Here your click is the permission.',
+        'It changes something outside of Hemicycle', 'researcher',
+    ):  # fmt: skip
+        await pages.should_see(text)
+
+
+async def test_bad_arguments_are_said_at_their_fields(pages):
+    await pages.open('/tools/write_file')
+    click(pages, 'Run the tool')
+    await pages.should_see('Fill this in.')
+    await pages.should_see('What comes back stands here.')
+
+
+async def test_an_unknown_tool_names_those_there_are(pages):
+    answer = await pages.http_client.get('/tools/nothing')
+    assert answer.status_code == 404
+    assert 'There is no tool' in answer.text and 'calculator' in answer.text
+
+
+class Since(BaseModel):
+    day: str = Field(description='As 2026-03-04', pattern=r'^\d')
+
+
+class Call(BaseModel):
+    since: Since | None = None
+    lines: list[Since]
+    size: int | str = 3
+    share: float = Field(0.5, gt=0, le=1)
+    words: list[str] = Field([], max_length=4)
+    mode: None = None
+
+
+def test_a_schema_in_words():
+    found = {argument.name: argument for argument in arguments(Call.model_json_schema())}
+    assert list(found) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
+    assert (found['since'].kind, found['since'].required, found['lines'].required) == ('object', False, True)
+    assert found['since.day'].help == 'As 2026-03-04' and found['since.day'].rules == (r'fits ^\d',)
+    assert (found['lines'].kind, found['words'].kind) == ('list of object', 'list of text')
+    assert (found['size'].kind, found['size'].rules) == ('whole number or text', ('3 if not given',))
+    assert found['share'].rules == ('at most 1', 'more than 0', '0.5 if not given')
+    assert found['words'].rules[0] == 'at most 4 entries'
+
+
+@pytest.mark.parametrize(
+    'schema',
+    [
+        {},
+        {'properties': {'a': True}},
+        {'properties': {'a': {'$ref': '#/$defs/b'}}},
+        {'properties': {'a': {'type': ['string', 'null']}}},
+    ],
+)
+def test_any_schema_can_be_shown(schema):
+    assert len(arguments(schema)) == len(schema.get('properties', ()))
+
+
+def test_a_schema_that_holds_itself_ends():
+    node = {'type': 'object', 'properties': {'next': {'$ref': '#/$defs/node'}}}
+    found = arguments({'$defs': {'node': node}, **node})
+    assert 1 < len(found) < 10

@@ -1,0 +1,165 @@
+"""The tools there are: what is said of each, who uses it, and the list with its filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from urllib.parse import quote, urlencode
+
+from nicegui import ui
+
+from engine import AgentInfo, Catalog, Pattern, Tool, agents_of
+from ui.door import Door
+from ui.parts import Choice, Text, attach, label, line_input, link
+from ui.theme import button, empty
+from ui.words import count, first_sentence
+
+KINDS = {
+    '': 'All tools',
+    'reads': 'Read only',
+    'changes': 'With side effects',
+    'asks': 'Needs approval',
+    'used': 'Used by a pattern',
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """An agent of a pattern, as one who uses a tool."""
+
+    pattern: type[Pattern]
+    agent: AgentInfo
+
+
+def agents(catalog: Catalog) -> list[User]:
+    """The agents of all patterns; one role of a pattern in several states is there once."""
+    found: dict[tuple[str, str, tuple[str, ...]], User] = {}
+    for pattern in catalog.patterns.values():
+        for agent in agents_of(pattern):
+            found.setdefault((pattern.name, agent.role, agent.tools), User(pattern=pattern, agent=agent))
+    return list(found.values())
+
+
+def users(catalog: Catalog, tool: str) -> list[User]:
+    """Who uses a tool."""
+    return [user for user in agents(catalog) if tool in user.agent.tools]
+
+
+def address(tool: str) -> str:
+    """The page of a tool."""
+    return f'/tools/{quote(tool, safe="")}'
+
+
+def flags(tool: Tool) -> None:
+    """What a call may do, as marks with words."""
+    with ui.element('span').classes('flags'):
+        if tool.side_effects:
+            _flag('edit', 'Side effects', 'wait')
+        else:
+            _flag('visibility', 'Read only', 'done')
+        if tool.approval:
+            _flag('front_hand', 'Needs approval', 'wait')
+
+
+def _flag(icon: str, text: str, kind: str) -> None:
+    with ui.element('span').classes(f'flag {kind}'):
+        ui.icon(icon)
+        Text('span', text)
+
+
+class Toolbox:
+    """All tools by category, with a search that narrows them as one types."""
+
+    def __init__(self, door: Door, given: Mapping[str, str]) -> None:
+        """Draw them; `given` is what the address asks for."""
+        self._door, self._people = door, agents(door().catalog)
+        categories = sorted({tool.category for tool in door().catalog.tools.values()})
+        with ui.element('div').classes('filters').props('role="search" aria-label="Tools"'):
+            with ui.element('div').classes('filter wide'):
+                self._text = line_input(
+                    given.get('text', '')[:200], kind='search', placeholder='Search tools'
+                )
+                self._text.props('debounce=150')
+                label('Search tools', self._text, 'visually-hidden')
+            chosen = given.get('category', '')
+            self._category = self._choice(
+                'Category',
+                {'': 'Any category', **{name: name.capitalize() for name in categories}},
+                chosen if chosen in categories else '',
+            )
+            kind = given.get('kind', '')
+            self._kind = self._choice('Kind', KINDS, kind if kind in KINDS else '')
+        self._count = Text('p', '', 'visually-hidden', role='status')
+        self._place = ui.element('div').classes('toolbox')
+        self._text.on_value_change(lambda _: self._changed())
+        self._show()
+
+    def _choice(self, name: str, options: Mapping[str, str], value: str) -> Choice:
+        with ui.element('div').classes('filter'):
+            choice = Choice(options, value=value, on_change=self._changed)
+            label(name, choice, 'visually-hidden')
+        return choice
+
+    def _changed(self) -> None:
+        wanted = {'text': self._text.value, 'category': self._category.value, 'kind': self._kind.value}
+        query = urlencode({name: value for name, value in wanted.items() if value})
+        ui.navigate.history.replace(f'/tools?{query}' if query else '/tools')
+        self._show()
+
+    def _clear(self) -> None:
+        for control in (self._text, self._category, self._kind):
+            control.set_value('')
+
+    def _show(self) -> None:
+        found = sorted(filter(self._fits, self._door().catalog.tools.values()), key=_place_of)
+        self._count.show(count(len(found), 'tool'))
+        self._place.clear()
+        with self._place:
+            for category, members in groupby(found, key=lambda tool: tool.category):
+                with ui.element('section').classes('section').props(f'aria-labelledby="c-{category}"'):
+                    Text('h2', category.capitalize(), id=f'c-{category}')
+                    with ui.element('ul').classes('tools'):
+                        for tool in members:
+                            self._card(tool)
+            if not found:
+                empty('search_off', 'No tool matches.')
+                with ui.element('div').classes('empty-action'):
+                    button('Clear filters').on('click', self._clear)
+
+    def _fits(self, tool: Tool) -> bool:
+        words = (self._text.value or '').lower().split()
+        told = f'{tool.name} {tool.description} {tool.category}'.lower()
+        kinds = {
+            '': True,
+            'reads': not tool.side_effects,
+            'changes': tool.side_effects,
+            'asks': tool.approval,
+            'used': any(tool.name in user.agent.tools for user in self._people),
+        }
+        return (
+            all(word in told for word in words)
+            and self._category.value in ('', tool.category)
+            and kinds[self._kind.value]
+        )
+
+    def _card(self, tool: Tool) -> None:
+        using = [user for user in self._people if tool.name in user.agent.tools]
+        with ui.element('li'), link(address(tool.name), 'card tool-card') as card:
+            attach(card, aria_label=f'{tool.name}: {first_sentence(tool.description)}')
+            Text('h3', tool.name, 'mono')
+            Text('p', first_sentence(tool.description), 'muted')
+            with ui.element('span').classes('tool-foot'):
+                flags(tool)
+                Text('span', _used(using), 'muted small')
+
+
+def _place_of(tool: Tool) -> tuple[str, str]:
+    return tool.category, tool.name
+
+
+def _used(using: list[User]) -> str:
+    roles = list(dict.fromkeys(user.agent.role.replace('_', ' ') for user in using))
+    if not roles:
+        return 'Used by no pattern'
+    return f'Used by {roles[0]}' if len(roles) == 1 else f'Used by {len(roles)} roles'

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 from engine.activity import Activity
 from engine.errors import ModelError
+from engine.estimate import estimated, length
 from engine.gathered import Gathered
 from engine.message import Message
 from engine.model import Model, ModelRequest, ReasoningPiece, TextPiece
 from engine.plain import said
-from engine.records import Usage
-from engine.usage import counted
+from engine.records import SOURCES, Origin, Usage
+from engine.usage import by_model, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +26,8 @@ class Reply:
     message: Message
     data: dict[str, Any]
     """What is journaled of it: `model`, `source` (`live`, `simulated` or `replayed`), `usage`; from a real
-    model also `cost` (dollars, None where it is not known); `finish` where it stopped at its limit; `failed`,
-    the models tried before."""
+    model also `cost` (dollars, None where it is not known); `finish` where it stopped at its limit; where
+    models were tried before, `failed` (which, and why) and `spent` (by model, what `usage` has together)."""
 
 
 def choices(models: Mapping[str, str], role: str) -> tuple[str, ...]:
@@ -40,25 +43,26 @@ async def attempt(names: tuple[str, ...], request: ModelRequest, activity: Activ
         ModelError: every model failed; or one did that is to be tried again, or was cut off while it spoke.
     """
     failed: list[dict[str, Any]] = []
-    used, calls = Usage(), 0
+    spent: dict[str, Usage] = {}
     for name, after in zip(names, (*names[1:], None), strict=True):
         model = activity.services.model(name)
         gathered = Gathered()
         try:
             message = await _whole(model, replace(request, model=name), gathered, activity)
         except ModelError as error:
-            if error.usage:
-                used, calls = used + error.usage, calls + 1
+            spent[name] = spent.get(name, Usage()) + _used(model, request, gathered, error)
             if error.shown or after is None or activity.repeats(error):
-                error.usage = used if calls else None
+                error.spent = spent
                 raise
             failed.append({'model': name, 'error': said(error), 'kind': error.kind})
             continue
-        if gathered.usage:
-            used = used + gathered.usage
-        data = _told(model, name, gathered)
-        data['usage'] = counted(used if gathered.usage or calls else None, calls + 1)
-        return Reply(message=message, data=data | ({'failed': failed} if failed else {}))
+        used = _used(model, request, gathered)
+        spent[name] = spent.get(name, Usage()) + used
+        data = _told(model, name, gathered, used)
+        data['usage'] = counted(reduce(add, spent.values()))
+        if failed:
+            data |= {'failed': failed, 'spent': by_model(spent)}
+        return Reply(message=message, data=data)
     raise AssertionError('there is always a model')
 
 
@@ -85,12 +89,33 @@ async def _whole(model: Model, request: ModelRequest, gathered: Gathered, activi
             await close()
 
 
-def _told(model: Model, name: str, gathered: Gathered) -> dict[str, Any]:
+def _used(model: Model, request: ModelRequest, gathered: Gathered, error: ModelError | None = None) -> Usage:
+    """What one attempt used and cost: as the provider says, or else estimated from what came of it."""
+    reported, said = (error and error.usage) or gathered.usage, length(gathered.so_far())
+    if reported is not None and reported.source != SOURCES[-1]:
+        used = replace(reported, calls=1)
+    elif error is not None and not said:
+        return Usage(calls=1)  # It was refused, or broke off before anything came.
+    else:
+        used = estimated(request, said)
+    if _source(model) != 'live':
+        return used
+    cost = gathered.completed.cost if gathered.completed else None
+    if cost is None and (price := getattr(model, 'price', None)):
+        cost = price(used)
+    return replace(used, unpriced=1) if cost is None else replace(used, dollars=cost)
+
+
+def _source(model: Model) -> Origin:
+    return 'simulated' if model.simulated else 'live'
+
+
+def _told(model: Model, name: str, gathered: Gathered, used: Usage) -> dict[str, Any]:
     end = gathered.completed
-    source = 'simulated' if model.simulated else 'live'
+    source = _source(model)
     data: dict[str, Any] = {'model': name, 'source': source}
-    if end and source == 'live':
-        data['cost'] = end.cost
+    if source == 'live':
+        data['cost'] = used.cost
     if end and end.reason == 'length':
         data['finish'] = 'length'
     return data

@@ -158,6 +158,7 @@ class ModelError(EngineError):
         code: the provider's own word for it, or ''.
         request_id: what the provider's support asks for, or ''.
         usage: what the attempt has used, where the provider said so before it failed.
+        spent: what all attempts up to this failure have used, by model; {} where none was made.
         shown: whether a part of the answer had been shown.
     """
 
@@ -174,6 +175,7 @@ class ModelError(EngineError):
         usage: Usage | None = None,
     ) -> None:
         self.problem, self.shown = problem, False
+        self.spent: dict[str, Usage] = {}
         self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
         self.status, self.code, self.request_id, self.usage = status, code, request_id, usage
         super().__init__(problem)

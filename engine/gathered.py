@@ -70,6 +70,10 @@ class Gathered:
             )
         return message
 
+    def so_far(self) -> Message:
+        """What has come until now, whole or not; its calls have no ids of their own."""
+        return Message(role='assistant', parts=tuple(self._parts('')))
+
     def _say(self, kind: type[Text | Reasoning], text: str) -> None:
         last = self._blocks[-1] if self._blocks else None
         if isinstance(last, tuple) and last[0] is kind:

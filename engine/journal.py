@@ -32,8 +32,9 @@ class Journal(Protocol):
     ) -> int:
         """Keep transitions, the run's new summary and perhaps a snapshot, all or nothing.
 
-        Of `info`, what moves is kept (status, updated, seq, usage, error, waiting); bytes the journal counts
-        itself; all else stays as it is stored. The transitions' values must not change until this returns.
+        Of `info`, what moves is kept (status, updated, seq, usage, budget, error, waiting); bytes the journal
+        counts itself; all else stays as it is stored. The transitions' values must not change until this
+        returns.
 
         Returns:
             The bytes that the transitions and the snapshot take.

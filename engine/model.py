@@ -139,7 +139,10 @@ ModelEvent = (
 
 
 class Model(Protocol):
-    """A provider's model, or one that only plays."""
+    """A provider's model, or one that only plays.
+
+    One that has a price has a method `price(usage) -> float | None` as well: dollars, None where not known.
+    """
 
     simulated: bool
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NewType
 
-from engine.records import StatePath
+StatePath = NewType('StatePath', str)
+"""Names of nested states from the outermost in, joined with dots: `arguing.pro.thinking`."""
+
+RUN = StatePath('')  # the address of a whole run
 
 
 def is_active(path: str, active: Sequence[StatePath]) -> bool:

@@ -1,4 +1,4 @@
-"""The frozen records that cross packages: events, transitions, shapes, runs, messages, views."""
+"""The frozen records that cross packages: events, transitions, runs, views; the others by name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
-RunId = NewType('RunId', str)
-StatePath = NewType('StatePath', str)
-"""Names of nested states from the outermost in, joined with dots: `arguing.pro.thinking`."""
+from engine.budget import Budget
+from engine.outline import EdgeShape, Shape, StateShape
+from engine.path import RUN, StatePath
+from engine.spent import SOURCES, Origin, Spending, Usage
 
-RUN = StatePath('')  # the address of a whole run
+RunId = NewType('RunId', str)
 
 
 class Status(StrEnum):
@@ -123,83 +124,6 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateShape:
-    """One state of a chart, as a diagram needs it."""
-
-    path: StatePath
-    name: str
-    parent: StatePath
-    kind: Literal['atomic', 'compound', 'parallel', 'final']
-    initial: tuple[StatePath, ...] = ()
-    outcome: str = 'done'
-    """For a final state: the event its parent raises, or how the run ends (`done` or `failed`)."""
-    role: str = ''
-    """For a state that holds an agent: its role."""
-    invokes: bool = False
-    waits: str = ''
-    """For a state that waits for a person: what for."""
-    within: float | None = None
-    """Seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeShape:
-    """One edge of a chart. `dest` is '' for an internal transition."""
-
-    trigger: str
-    source: StatePath
-    dest: str
-    conditions: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """A whole chart, kept with each run so that it can be drawn when its pattern is gone."""
-
-    pattern: str
-    title: str
-    initial: StatePath
-    states: tuple[StateShape, ...]
-    edges: tuple[EdgeShape, ...]
-    answer: str = ''
-    """The field of memory that holds the run's result."""
-
-    def state(self, path: str) -> StateShape | None:
-        """The state at `path`, if there is one."""
-        return next((state for state in self.states if state.path == path), None)
-
-
-SOURCES = ('provider', 'estimated', 'missing')  # of numbers, the surest first
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens of one call, an agent or a run; those in cache are parts of `input`, thinking of `output`."""
-
-    input: int = 0
-    output: int = 0
-    calls: int = 0
-    cached: int = 0
-    """Read from the provider's cache, for less."""
-    written: int = 0
-    """Put into it, for which some charge more."""
-    reasoning: int = 0
-    source: str = SOURCES[0]
-    """One of `SOURCES`: of a sum, that of its least sure part."""
-
-    @property
-    def total(self) -> int:
-        """Input and output tokens together."""
-        return self.input + self.output
-
-    def __add__(self, other: Usage) -> Usage:
-        names = ('input', 'output', 'calls', 'cached', 'written', 'reasoning')
-        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return Usage(**sums, source=max(self.source, other.source, key=SOURCES.index))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
     """What is known of a run without reading its history."""
 
@@ -222,6 +146,8 @@ class RunInfo:
     """What a person is asked for, when the status is `waiting`."""
     simulated: bool = True
     """Whether every model of the run is scripted."""
+    budget: Budget | None = None
+    """The most that it may use, as last extended; None is no limit."""
     tags: tuple[str, ...] = ()
     note: str = ''
     parent: RunId | None = None
@@ -286,6 +212,17 @@ class View:
     paused: bool
     error: str
     waiting: str
+    spending: Mapping[str, Spending] = field(default_factory=dict)
+    """Per agent's path (or that of another state whose work calls models): what it used, model by model."""
+
+    @property
+    def models(self) -> dict[str, Usage]:
+        """What was used of each model, by all agents together."""
+        found: dict[str, Usage] = {}
+        for spent in self.spending.values():
+            for model, usage in spent.models.items():
+                found[model] = found.get(model, Usage()) + usage
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,3 +235,10 @@ class Outcome:
     """The memory's field that the pattern names as its answer; None where it names none."""
     error: str
     memory: Mapping[str, Any]
+
+
+__all__ = [
+    'CONTROL', 'ENDINGS', 'RUN', 'SOURCES', 'Budget', 'Change', 'Delta', 'Edge', 'EdgeShape', 'Event',
+    'Guard', 'Origin', 'Outcome', 'RunId', 'RunInfo', 'RunPage', 'RunQuery', 'Shape', 'Snapshot',
+    'Spending', 'StatePath', 'StateShape', 'Status', 'Transition', 'Trouble', 'Usage', 'View',
+]  # fmt: skip

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 from engine.objects import DIGEST
 from engine.patch import apply, fresh
-from engine.records import RUN, RunId, Shape, Snapshot, StatePath, Status, Transition, Usage, View
+from engine.path import parent_of
+from engine.records import (
+    RUN,
+    Event,
+    RunId,
+    Shape,
+    Snapshot,
+    Spending,
+    StatePath,
+    Status,
+    Transition,
+    Usage,
+    View,
+)
+from engine.usage import grown, kept_spending, origin_of, read
 
 
 class Ledger:
@@ -16,6 +32,7 @@ class Ledger:
 
     def __init__(self, shape: Shape) -> None:
         self._waits = {state.path: state.waits for state in shape.states if state.waits}
+        self._agents = {state.path for state in shape.states if state.role}
         self._rest = {state.path for state in shape.states if state.kind == 'final'} | set(self._waits)
         self._finals = {
             state.path: state.outcome for state in shape.states if state.kind == 'final' and not state.parent
@@ -26,6 +43,8 @@ class Ledger:
         self.entered: dict[str, tuple[int, float]] = {}
         self.attempts: dict[str, int] = {}
         self.usage = Usage()
+        self.spending: dict[str, Spending] = {}
+        """Per agent's path: what it has used."""
         self.files: dict[str, str] = {}
         """The latest snapshot of each agent's folder, by its path."""
         self.paused = self.cancelled = self.aborted = False
@@ -45,16 +64,20 @@ class Ledger:
         self.active = transition.active
         if not transition.raised:
             self._control(transition)
-        usage = None if transition.raised else event.data.get('usage')
-        if isinstance(usage, Mapping):
-            counts = {key: usage.get(key, 0) for key in ('input', 'output', 'calls')}
-            sound: dict[str, Any] = {key: count for key, count in counts.items() if isinstance(count, int)}
-            self.usage += Usage(**sound)
+        if not transition.raised and 'usage' in event.data:
+            self._count(event)
         if event.name in ('failed', 'expired') and event.data.get('error'):
             self.error = str(event.data['error'])
         if event.name == 'done' and not transition.raised and event.data.get('snapshots'):
             self._keep_files(event.data['snapshots'])
         self.settle()
+
+    def _count(self, event: Event) -> None:
+        used = read(event.data)
+        home = parent_of(event.at)
+        path = home if home in self._agents else event.at
+        self.usage = reduce(add, used.values(), self.usage)
+        self.spending[path] = grown(self.spending.get(path, Spending()), used, origin_of(event.data))
 
     def _keep_files(self, snapshots: Any) -> None:
         # An activity of a pattern's own may give something else under this name.
@@ -152,6 +175,7 @@ class Fold:
             paused=ledger.paused,
             error=ledger.reason,
             waiting=ledger.waiting,
+            spending=ledger.spending,
         )
 
     def snapshot(self) -> Snapshot:
@@ -165,6 +189,7 @@ class Fold:
         state = fresh(dict(snapshot.state))  # The journal may hand out its own.
         fold.document = state.pop('document')
         state['usage'] = Usage(**state['usage'])
+        state['spending'] = kept_spending(state.get('spending'), fold.document['agents'])
         state['active'] = tuple(state['active'])
         state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
         for name, value in state.items():
@@ -183,7 +208,14 @@ def snapshot_of(run: RunId, ledger: Ledger, document: Mapping[str, Any]) -> Snap
     """A ledger and a document as one snapshot, which goes on as it is when they change."""
     state = {name: fresh(getattr(ledger, name)) for name in KEPT}
     return Snapshot(
-        run=run, seq=ledger.seq, state={**state, 'usage': asdict(ledger.usage), 'document': fresh(document)}
+        run=run,
+        seq=ledger.seq,
+        state={
+            **state,
+            'usage': asdict(ledger.usage),
+            'spending': {path: asdict(spent) for path, spent in ledger.spending.items()},
+            'document': fresh(document),
+        },
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any, Literal
 
 from engine.activity import Activity
@@ -16,7 +17,7 @@ from engine.path import is_active, parent_of
 from engine.plain import plain, said
 from engine.records import Delta, Event, RunInfo, StatePath, Transition
 from engine.state import RunState
-from engine.usage import counted
+from engine.usage import by_model, counted
 from engine.view import Ledger
 
 STOP_SECONDS = 5.0
@@ -221,7 +222,8 @@ class Work:
             data |= {
                 name: told for name in ('status', 'code', 'request_id') if (told := getattr(error, name))
             }
-            data |= {'usage': counted(error.usage)} if error.usage else {}
+            if error.spent:
+                data |= {'usage': counted(reduce(add, error.spent.values())), 'spent': by_model(error.spent)}
         if retry is None or not self._repeats(path, attempt, error):
             return Event(name='failed', at=path, since=since, attempt=attempt, data=data)
         seed = f'{self._current()[0].seed}:{path}'

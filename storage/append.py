@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from engine.errors import JournalConflict, JournalError, StaleOwner, UnknownRun
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec, Text
+from storage.rows import budget_text, usage_row
 from storage.statements import ADVANCE, HEAD, INSERT_SNAPSHOT, INSERT_STEP, TURN
 
 SHORT = 32_768
@@ -59,8 +60,9 @@ class Append:
         connection.executemany(INSERT_STEP, rows)
         if snapshot:
             connection.execute(INSERT_SNAPSHOT, {'run': number, 'seq': snapshot.seq, 'body': picture})
-        usage = info.usage
-        connection.execute(ADVANCE, (info.updated, seq, usage.input, usage.output, usage.calls, size, number))
-        if turn != [info.status.value, info.error, info.waiting]:
-            connection.execute(TURN, (info.status.value, info.error, info.waiting, number))
+        used = usage_row(info.usage).values()
+        connection.execute(ADVANCE, (info.updated, seq, *used, size, number))
+        now = [info.status.value, info.error, info.waiting, budget_text(info.budget)]
+        if turn != now:
+            connection.execute(TURN, (*now, number))
         return size

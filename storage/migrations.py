@@ -36,7 +36,23 @@ def third(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE launch ADD COLUMN options VARCHAR NOT NULL DEFAULT '{}'")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third)
+def fourth(connection: sqlite3.Connection) -> None:
+    """All that is counted of a run's usage, what it cost, and its budget."""
+    for column in (
+        'cached INTEGER NOT NULL DEFAULT 0',
+        'written INTEGER NOT NULL DEFAULT 0',
+        'reasoning INTEGER NOT NULL DEFAULT 0',
+        "source VARCHAR NOT NULL DEFAULT 'provider'",
+        'dollars FLOAT NOT NULL DEFAULT 0',
+        'unpriced INTEGER NOT NULL DEFAULT 0',
+        "budget VARCHAR NOT NULL DEFAULT ''",
+    ):
+        connection.execute(f'ALTER TABLE run ADD COLUMN {column}')
+    # What live calls cost was in their replies only: of a run as a whole it is not known.
+    connection.execute('UPDATE run SET unpriced = calls WHERE NOT simulated')
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth)
 """Never edit one that has been released: add another."""
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import Row, Select, func, select
 from sqlmodel import SQLModel
 
-from engine.records import RunId, RunInfo, Shape, Status, Usage
+from engine.records import Budget, RunId, RunInfo, Shape, Status, Usage
 from storage.tables import Launch, Run, Tag
 
 RUN, LAUNCH, TAG = (SQLModel.metadata.tables[str(model.__tablename__)] for model in (Run, Launch, Tag))
 SHAPE = TypeAdapter(Shape)
+BUDGET = TypeAdapter(Budget)
+USAGE = tuple(field.name for field in fields(Usage))
+"""Columns of `run`, by the names of the record."""
 
 
 def infos() -> Select[Any]:
@@ -42,7 +46,8 @@ def read_info(row: Row[Any]) -> RunInfo:
         created=row.created,
         updated=row.updated,
         seq=row.seq,
-        usage=Usage(input=row.input, output=row.output, calls=row.calls),
+        usage=Usage(**{name: getattr(row, name) for name in USAGE}),
+        budget=BUDGET.validate_json(row.budget) if row.budget else None,
         error=row.error,
         waiting=row.waiting,
         simulated=row.simulated,
@@ -67,9 +72,8 @@ def run_row(info: RunInfo) -> dict[str, Any]:
         'created': info.created,
         'updated': info.updated,
         'seq': info.seq,
-        'input': info.usage.input,
-        'output': info.usage.output,
-        'calls': info.usage.calls,
+        **usage_row(info.usage),
+        'budget': budget_text(info.budget),
         'error': info.error,
         'waiting': info.waiting,
         'simulated': info.simulated,
@@ -79,6 +83,16 @@ def run_row(info: RunInfo) -> dict[str, Any]:
         'epoch': info.epoch,
         'bytes': info.bytes,
     }
+
+
+def usage_row(usage: Usage) -> dict[str, Any]:
+    """The columns of a usage."""
+    return {name: getattr(usage, name) for name in USAGE}
+
+
+def budget_text(budget: Budget | None) -> str:
+    """A budget as JSON; '' for none."""
+    return '' if budget is None else BUDGET.dump_json(budget).decode()
 
 
 def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.elements import ClauseElement
 from sqlmodel import SQLModel
 
-from storage.rows import LAUNCH, RUN, TAG
+from storage.rows import LAUNCH, RUN, TAG, USAGE
 from storage.tables import Step, Stored
 
 STEP, STORED = (SQLModel.metadata.tables[str(model.__tablename__)] for model in (Step, Stored))
@@ -31,15 +31,15 @@ INSERT_STEP = _text(insert(STEP), 'qmark')
 INSERT_SNAPSHOT = _text(insert(STORED).prefix_with('OR REPLACE'))
 
 HEAD = _text(
-    select(RUN.c.number, RUN.c.epoch, RUN.c.seq, RUN.c.status, RUN.c.error, RUN.c.waiting).where(
-        RUN.c.id == bindparam('id')
-    ),
+    select(
+        RUN.c.number, RUN.c.epoch, RUN.c.seq, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget
+    ).where(RUN.c.id == bindparam('id')),
     'qmark',
 )
 ADVANCE = _text(
     update(RUN)
     .where(RUN.c.number == bindparam('key'))
-    .values({name: bindparam(name) for name in ('updated', 'seq', 'input', 'output', 'calls')})
+    .values({name: bindparam(name) for name in ('updated', 'seq', *USAGE)})
     .values(bytes=RUN.c.bytes + bindparam('more')),
     'qmark',
 )
@@ -47,7 +47,7 @@ ADVANCE = _text(
 TURN = _text(
     update(RUN)
     .where(RUN.c.number == bindparam('key'))
-    .values({name: bindparam(name) for name in ('status', 'error', 'waiting')}),
+    .values({name: bindparam(name) for name in ('status', 'error', 'waiting', 'budget')}),
     'qmark',
 )
 """What only some appends change."""

@@ -32,8 +32,16 @@ class Run(SQLModel, table=True):
     input: int
     output: int
     calls: int
+    cached: int = 0
+    written: int = 0
+    reasoning: int = 0
+    source: str = 'provider'
+    dollars: float = 0.0
+    unpriced: int = 0
     error: str
     waiting: str
+    budget: str = ''
+    """As JSON; '' is none. It changes when a person extends it."""
     simulated: bool
     parent: str | None
     parent_at: int

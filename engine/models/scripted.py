@@ -15,9 +15,10 @@ from pathlib import Path
 import httpx
 
 from engine.catalog import Fault
+from engine.estimate import estimated
 from engine.improvise import improvise
 from engine.library import FOLDER, Library
-from engine.message import Opaque, Part, Text, ToolCall, ToolResult
+from engine.message import Text, ToolResult
 from engine.model import (
     ArgumentPiece,
     CallStarted,
@@ -28,7 +29,7 @@ from engine.model import (
     TextPiece,
     Timeouts,
 )
-from engine.records import Usage
+from engine.records import SOURCES, Usage
 from engine.scenario import Turn
 from engine.wire import client
 from engine.wire.endpoint import Endpoint
@@ -41,7 +42,6 @@ SHORTEST_WAIT = 0.01
 """Seconds; shorter waits are put together, since a timer is no finer than this."""
 PIECES_A_TURN = 16
 """With no pace to keep, how many pieces go out before others get the event loop."""
-CHARACTERS_A_TOKEN = 4
 ENDPOINT = Endpoint(name='', url='http://scripted.invalid/v1')
 """Nobody is there: its name is never looked up."""
 PATIENT = Timeouts(first=1e9, idle=1e9, total=1e9)
@@ -150,23 +150,10 @@ def _news(request: ModelRequest) -> str:
 
 
 def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:
-    asked = sum(_length(part) for message in request.messages for part in message.parts)
-    asked += sum(len(spec.description) + len(json.dumps(dict(spec.schema))) for spec in request.tools)
-    asked += len(json.dumps(dict(request.schema))) if request.schema else 0
     said = sum(
         len(event.text) for event in events if isinstance(event, TextPiece | ReasoningPiece | ArgumentPiece)
     )
-    return Usage(input=_tokens(asked), output=_tokens(said), calls=1)
-
-
-def _length(part: Part) -> int:
-    if isinstance(part, Opaque):
-        return len(json.dumps(dict(part.data)))
-    return len(part.name) + len(part.arguments) if isinstance(part, ToolCall) else len(part.text)
-
-
-def _tokens(characters: int) -> int:
-    return -(-characters // CHARACTERS_A_TOKEN)
+    return replace(estimated(request, said), source=SOURCES[0])  # It is the provider, and says so.
 
 
 def _setting() -> tuple[float, tuple[Fault, ...]]:

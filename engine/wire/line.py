@@ -14,6 +14,7 @@ from engine.clock import Clock
 from engine.errors import ModelError
 from engine.model import Completed, ModelEvent, ModelRequest
 from engine.prices import Prices
+from engine.records import Usage
 from engine.wire.client import call, listed
 from engine.wire.endpoint import Endpoint
 from engine.wire.gate import Gate
@@ -102,6 +103,10 @@ class WireModel:
     def __init__(self, line: Line, model: str) -> None:
         self._line, self._model = line, model
         self.name = f'{line.endpoint.name}/{model}'
+
+    def price(self, usage: Usage) -> float | None:
+        """Dollars for so much; None where the price is not known."""
+        return self._line.prices.cost(self._line.endpoint, self._model, usage)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Answer piece by piece; cancelling or closing ends the connection. Raises `ModelError`."""

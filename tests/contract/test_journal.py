@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from engine.errors import JournalConflict, StaleOwner, UnknownRun
 from engine.journal import Journal, MemoryJournal
 from engine.records import (
+    Budget,
     Change,
     Edge,
     EdgeShape,
@@ -106,7 +107,8 @@ async def test_a_run_is_kept_as_it_was_created(journal: Journal) -> None:
         options={'approvals': 'all'},
         status=Status.WAITING,
         updated=101.25,
-        usage=Usage(input=1, output=2, calls=3),
+        usage=Usage(input=1, output=2, calls=3, cached=4, written=5, reasoning=6, dollars=0.25, unpriced=1),
+        budget=Budget(tokens=5, cost=0.5, seconds=60.5, warn=0.5, grace=1),
         error='it broke',
         waiting='approval',
         simulated=False,
@@ -164,7 +166,8 @@ async def test_what_moves_is_kept_and_the_rest_stays(journal: Journal) -> None:
         info,
         status=Status.FAILED,
         updated=200.5,
-        usage=Usage(input=5, output=6, calls=7),
+        usage=Usage(input=5, output=6, calls=7, source='estimated', dollars=1.5),
+        budget=Budget(tokens=7),
         error='e',
         waiting='w',
         title='no',

@@ -61,7 +61,7 @@ async def test_a_reply_says_what_it_cost() -> None:
     _, steps = await played({'one': Live()}, 'one')
     (done,) = named(steps, 'done')
     assert (done['model'], done['source'], done['cost']) == ('one', 'live', 0.25)
-    assert done['usage'] == {'input': 7, 'output': 3, 'calls': 1, 'cached': 2}
+    assert done['usage'] == {'input': 7, 'output': 3, 'calls': 1, 'cached': 2, 'dollars': 0.25}
     assert 'finish' not in done and 'failed' not in done
 
 
@@ -72,7 +72,13 @@ async def test_a_fallback_takes_over_from_a_model_that_fails_for_good() -> None:
     (done,) = named(steps, 'done')
     assert (done['model'], done['text']) == ('two', 'from two')
     assert done['failed'] == [{'model': 'one', 'error': 'no such key', 'kind': 'auth'}]
-    assert done['usage'] == {'input': 14, 'output': 4, 'calls': 2, 'cached': 2}
+    assert done['usage'] == {
+        'input': 14, 'output': 4, 'calls': 2, 'cached': 2, 'dollars': 0.25, 'unpriced': 1,
+    }  # fmt: skip
+    assert done['spent'] == {
+        'one': {'input': 7, 'output': 1, 'calls': 1, 'dollars': 0.0, 'unpriced': 1},
+        'two': {'input': 7, 'output': 3, 'calls': 1, 'cached': 2, 'dollars': 0.25},
+    }
     assert (len(one.requests), [request.model for request in two.requests]) == (1, ['two'])
 
 
@@ -90,7 +96,7 @@ async def test_attempts_that_failed_are_journaled_with_their_usage() -> None:
     ]  # fmt: skip
     _, steps = await played({'one': Live(lambda request: replies.pop(0))}, 'one')
     (retry,) = named(steps, 'retry')
-    assert retry['usage'] == {'input': 7, 'output': 1, 'calls': 1}
+    assert retry['usage'] == {'input': 7, 'output': 1, 'calls': 1, 'unpriced': 1}
     assert (retry['kind'], retry['status'], retry['request_id']) == ('overloaded', 529, 'r')
 
 

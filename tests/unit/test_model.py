@@ -72,9 +72,14 @@ def test_a_sum_of_usage_is_as_sure_as_its_least_sure_part() -> None:
     assert total == Usage(input=11, output=2, calls=2, cached=1, written=4, reasoning=2, source='missing')
 
 
+def test_a_cost_with_an_unknown_part_is_unknown_and_keeps_what_is_known() -> None:
+    known, unknown = Usage(calls=2, dollars=0.5), Usage(calls=1, unpriced=1)
+    assert (known.cost, Usage().cost) == (0.5, 0.0)
+    assert ((known + unknown).cost, (known + unknown).dollars) == (None, 0.5)
+
+
 def test_usage_is_journaled_without_what_goes_without_saying() -> None:
-    assert counted(Usage(input=1, output=2)) == {'input': 1, 'output': 2, 'calls': 1}
-    assert counted(Usage(cached=3, source='estimated')) == {
-        'input': 0, 'output': 0, 'calls': 1, 'cached': 3, 'source': 'estimated',
+    assert counted(Usage(input=1, output=2, calls=1)) == {'input': 1, 'output': 2, 'calls': 1}
+    assert counted(Usage(cached=3, source='estimated', unpriced=1)) == {
+        'input': 0, 'output': 0, 'calls': 0, 'cached': 3, 'unpriced': 1, 'source': 'estimated',
     }  # fmt: skip
-    assert counted(None)['source'] == 'missing'

@@ -13,7 +13,18 @@ from sqlmodel import SQLModel
 
 from engine.errors import InvalidInput, JournalDamaged, JournalUnavailable
 from engine.journal import Journal
-from engine.records import Event, RunId, RunInfo, RunQuery, Shape, StatePath, Status, Transition
+from engine.records import (
+    Budget,
+    Event,
+    RunId,
+    RunInfo,
+    RunQuery,
+    Shape,
+    StatePath,
+    Status,
+    Transition,
+    Usage,
+)
 from storage import Settings, open_journal
 from storage.database import connect, prepare
 from storage.migrations import APPLICATION, FIRST, MIGRATIONS
@@ -245,6 +256,41 @@ async def test_version_1_is_migrated_with_its_data(file: Path) -> None:
     assert (await journal.runs(RunQuery(text='migrated'))).total == 1
     await journal.close()
     assert sqlite3.connect(file).execute('PRAGMA user_version').fetchone() == (len(MIGRATIONS),)
+
+
+def version_3(file: Path) -> None:
+    """A database as version 3 made and filled it: with a live run and a simulated one."""
+    version_1(file)
+    with sqlite3.connect(file, isolation_level=None) as connection:
+        for migration in MIGRATIONS[1:3]:
+            migration(connection)
+        connection.execute(
+            "INSERT INTO run SELECT 8, 'live', pattern, title, status, created, updated, seq, input, output,"
+            ' 3, error, waiting, 0, parent, parent_at, owner, epoch, bytes, note FROM run WHERE number = 7'
+        )
+        connection.execute(
+            'INSERT INTO launch SELECT 8, parameters, models, seed, shape, options FROM launch WHERE run = 7'
+        )
+        connection.execute('PRAGMA user_version = 3')
+    connection.close()
+
+
+async def test_version_3_is_migrated_and_does_not_claim_to_know_what_runs_cost(file: Path) -> None:
+    version_3(file)
+    journal = await open_journal(file)
+    old, live = await journal.info(RunId('old')), await journal.info(RunId('live'))
+    assert old.usage == Usage(input=10, output=20, calls=1) and old.usage.cost == 0
+    assert live.usage == Usage(input=10, output=20, calls=3, unpriced=3) and live.usage.cost is None
+    assert old.budget is None and live.budget is None
+    more = Usage(
+        input=11, calls=4, cached=1, written=2, reasoning=3, source='estimated', dollars=0.5, unpriced=3
+    )
+    budget = Budget(tokens=100, cost=0.5)
+    mine = await journal.claim(live.id, 'me')
+    await journal.append(replace(mine, usage=more, budget=budget), [])
+    assert (await journal.info(live.id)).usage == more and (await journal.info(live.id)).budget == budget
+    assert (await journal.runs(RunQuery())).runs[0].usage in (more, old.usage)
+    await journal.close()
 
 
 async def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

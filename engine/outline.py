@@ -1,0 +1,56 @@
+"""The shapes of charts: states and edges, as a diagram needs them; kept with each run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.path import StatePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateShape:
+    """One state of a chart, as a diagram needs it."""
+
+    path: StatePath
+    name: str
+    parent: StatePath
+    kind: Literal['atomic', 'compound', 'parallel', 'final']
+    initial: tuple[StatePath, ...] = ()
+    outcome: str = 'done'
+    """For a final state: the event its parent raises, or how the run ends (`done` or `failed`)."""
+    role: str = ''
+    """For a state that holds an agent: its role."""
+    invokes: bool = False
+    waits: str = ''
+    """For a state that waits for a person: what for."""
+    within: float | None = None
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeShape:
+    """One edge of a chart. `dest` is '' for an internal transition."""
+
+    trigger: str
+    source: StatePath
+    dest: str
+    conditions: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A whole chart, kept with each run so that it can be drawn when its pattern is gone."""
+
+    pattern: str
+    title: str
+    initial: StatePath
+    states: tuple[StateShape, ...]
+    edges: tuple[EdgeShape, ...]
+    answer: str = ''
+    """The field of memory that holds the run's result."""
+
+    def state(self, path: str) -> StateShape | None:
+        """The state at `path`, if there is one."""
+        return next((state for state in self.states if state.path == path), None)

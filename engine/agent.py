@@ -55,7 +55,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     tools: tuple[str, ...] | None = None,
     turns: int = 12,
     folder: str = '',
-    within: float | None = None,
+    within: float | str | None = None,
     retry: Retry | None = None,
 ) -> dict[str, Any]:
     """Make a state that holds an agent.
@@ -71,7 +71,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         turns: model replies per visit before it is stopped.
         folder: the name of its folder; agents that name the same one share it (and may not work in it at the
             same time). One of its own by default.
-        within: seconds for the whole visit; then the state gets `expired`.
+        within: seconds for the whole visit, or the method that gives them; then the state gets `expired`.
         retry: how model calls are tried again.
 
     It ends in `done` or `failed`, addressed to the state.

@@ -13,7 +13,7 @@ from engine.errors import ModelError
 from engine.estimate import estimated, length
 from engine.gathered import Gathered
 from engine.message import Message
-from engine.model import Model, ModelRequest, ReasoningPiece, TextPiece
+from engine.model import Model, ModelRequest, ReasoningPiece, TextPiece, Thinking
 from engine.plain import said
 from engine.records import SOURCES, Origin, Usage
 from engine.usage import by_model, counted
@@ -72,6 +72,8 @@ async def _whole(model: Model, request: ModelRequest, gathered: Gathered, activi
     try:
         async for event in stream:
             gathered.add(event)
+            if isinstance(event, Thinking):
+                await activity.services.clock.sleep(event.seconds)
             if isinstance(event, TextPiece | ReasoningPiece):
                 shown = True
                 activity.stream(event.text, 'text' if isinstance(event, TextPiece) else 'reasoning')

@@ -41,7 +41,9 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
             if first.event.name == 'edit':
                 state = RunState.load(pattern, fold.document)
         else:
-            _compare(run, turn, _fired(run, chart, state, active, first))
+            ran = fold.ledger.ran_at(first.time)
+            event = replace(first.event, time=first.time, ran=ran)
+            _compare(run, turn, _fired(run, chart, state, active, replace(first, event=event)))
             fold.take_all(turn)
         active = turn[-1].active
     return fold.ledger.seq

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,8 @@ class Chart:
         self.retries: dict[StatePath, Retry] = {
             path: state['retry'] for path, state in stated.items() if 'retry' in state
         }
+        bounds = {path: state.get('within') for path, state in stated.items()}
+        self.timed = {path: name for path, name in bounds.items() if isinstance(name, str)}
         self._invokes = {path: state['invoke'] for path, state in stated.items() if 'invoke' in state}
         self._machine = _build(pattern)
         self._known: dict[tuple[tuple[StatePath, ...], str, StatePath], Node] = {}
@@ -91,7 +93,7 @@ class Chart:
                         if name == 'failed'
                         else event.data
                     )
-                    consequence = Event(name=name, at=path, data=data)
+                    consequence = replace(event, name=name, at=path, data=data)
                     following = self._fire(moves[-1].active, state, consequence, raised=True)
             if following is None:
                 return moves
@@ -121,7 +123,7 @@ class Chart:
     def _eventless(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> Move | None:
         for path in self._always:
             if is_active(path, active):
-                consequence = Event(name='always', at=path, data=event.data)
+                consequence = replace(event, name='always', at=path)
                 move = self._fire(active, state, consequence, raised=True)
                 if move is not None:
                     return move
@@ -183,7 +185,7 @@ class Chart:
         if not end.moved:
             return None
         return Move(
-            event=_bare(event) if raised else event,
+            event=_bare(event) if raised else replace(event, time=0.0, ran=0.0),
             raised=raised,
             left=end.left,
             entered=end.entered,

@@ -85,7 +85,7 @@ def _check_state(pattern: Pattern, path: str, state: Mapping[str, Any]) -> None:
         raise wrong(f'initial must name one of {sorted(children)}, not {initial!r}')
     for problem in _contradictions(state, bool(children)):
         raise wrong(problem)
-    for key in ('on_enter', 'on_exit', 'invoke'):
+    for key in ('on_enter', 'on_exit', 'invoke', 'within'):
         _check_methods(pattern, state.get(key), f'state {path!r}', key)
     if 'agent' in state:
         _check_methods(pattern, state['agent'].prompt, f'state {path!r}', 'prompt')
@@ -99,8 +99,8 @@ def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
     if composite and 'invoke' in state:
         yield 'a state that holds others invokes nothing: let one of them do it'
     seconds = state.get('within')
-    if seconds is not None and not (type(seconds) in (int, float) and seconds > 0):
-        yield f'within is a number of seconds above 0, not {seconds!r}'
+    if not (seconds is None or isinstance(seconds, str) or (type(seconds) in (int, float) and seconds > 0)):
+        yield f'within is a number of seconds above 0 or the name of a method, not {seconds!r}'
     if not isinstance(state.get('retry', Retry()), Retry):
         yield f'retry is an engine.Retry, not {state["retry"]!r}'
 

@@ -75,6 +75,13 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """A model that only plays takes its time: as long as this, by the engine's clock."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextPiece:
     """A piece of the answer."""
 
@@ -134,7 +141,15 @@ class Completed:
 
 
 ModelEvent = (
-    Started | TextPiece | ReasoningPiece | CallStarted | ArgumentPiece | OpaquePiece | UsageReport | Completed
+    Started
+    | Thinking
+    | TextPiece
+    | ReasoningPiece
+    | CallStarted
+    | ArgumentPiece
+    | OpaquePiece
+    | UsageReport
+    | Completed
 )
 
 

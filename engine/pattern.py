@@ -27,9 +27,13 @@ class Pattern:
             `retry`, `outcome`, `waits`, and what `agent()` makes). They may be methods, when they depend on
             the parameters.
         answer: the field of memory that holds the result, or ''.
+        inputs: for a trigger that a person sends, the record that its data must fit; a form can be drawn from
+            it. What is sent is then the record with its defaults.
 
     Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
     actions, `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output.
+    A method named by `within` is a guard that gives seconds from now on, or None for no end: it is asked
+    when the state is entered and after each step, so that a time-out can follow memory.
     A method named by `invoke` is an activity, `async (self, memory, activity)`: it gets a copy of memory
     and returns its result. `prompt_<agent>(self, memory)` gives an agent its task.
     """
@@ -39,6 +43,7 @@ class Pattern:
     summary: ClassVar[str] = ''
     initial: ClassVar[str] = ''
     answer: ClassVar[str] = ''
+    inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
 
     class Parameters(BaseModel):
         """Asked for in the launch form."""
@@ -75,6 +80,15 @@ class Pattern:
         """Validate parameters from outside. Raises `InvalidInput`, which names each field."""
         try:
             return cls.Parameters.model_validate(dict(values))
+        except ValidationError as error:
+            raise InvalidInput(problems(error)) from None
+
+    def checked(self, trigger: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The data of an event from outside, as `inputs` wants it. Raises `InvalidInput`."""
+        if trigger not in self.inputs:
+            return data
+        try:
+            return self.inputs[trigger].model_validate(dict(data)).model_dump(mode='json')
         except ValidationError as error:
             raise InvalidInput(problems(error)) from None
 

@@ -50,6 +50,10 @@ class Event:
     attempt: int = 1
     since: int = 0
     """The step that entered `at`; an ending from an earlier visit is dropped. 0 is not checked."""
+    time: float = 0.0
+    ran: float = 0.0
+    """Seconds since 1970, and those the run had run by then, without pauses. Guards and actions see both; the
+    journal keeps them as the step's time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +135,7 @@ class RunInfo:
     pattern: str
     title: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    models: Mapping[str, str] = field(default_factory=dict)
-    """Model name per role; '' is the default for all others."""
+    models: Mapping[str, str] = field(default_factory=dict)  # per role; '' is for all others
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)  # how it runs: see `engine.options`
     status: Status = Status.RUNNING
@@ -156,8 +159,7 @@ class RunInfo:
     owner: str = ''
     epoch: int = 0
     """Raised by each claim; an append under an older epoch is refused."""
-    bytes: int = 0
-    """What its history takes in the journal."""
+    bytes: int = 0  # what its history takes in the journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

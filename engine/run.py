@@ -40,7 +40,7 @@ class Run:
             InvalidInput: its data does not fit.
             JournalError: the run is not ours any more.
         """
-        await self._mailbox.ask(event)
+        await self._mailbox.ask(replace(event, data=self.state.pattern.checked(event.name, event.data)))
 
     async def release(self) -> None:
         """Stop working on the run without ending it: it goes on where it is claimed next."""
@@ -79,14 +79,15 @@ class Run:
         """What the event leads to. Writes memory, and nothing else."""
         if event.name in CONTROL and event.name != 'start':
             return [self._control(event)]
-        moves = self.chart.fire(self.ledger.active, self.state, event)
+        now = self._now()
+        timed = replace(event, time=now, ran=self.ledger.ran_at(now))
+        moves = self.chart.fire(self.ledger.active, self.state, timed)
         if not moves and (asked or event.name not in ENDINGS):
             raise EventRefused(self.info.id, event.name, self._expected())
         if not moves and event.name in ('failed', 'expired'):
             return [self._abort(str(event.data.get('error', '')) or f'{event.at} {event.name}')]
         if not moves:
             return [self._step(event)]
-        now = self._now()
         return [
             Transition(
                 run=self.info.id,

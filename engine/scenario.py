@@ -52,6 +52,8 @@ class Turn(_Record):
     What its named groups found stands in the case's texts for `<<name>>`."""
     cases: tuple[Turn, ...] = ()
     """Of which the first that fits is said; the last one fits always."""
+    seconds: float = Field(0, ge=0, le=3600)
+    """How long the model thinks before it says anything, by the engine's clock."""
     reasoning: str = ''
     text: str = ''
     calls: tuple[Call, ...] = ()

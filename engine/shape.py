@@ -39,7 +39,7 @@ def draw(pattern: Pattern) -> Shape:
                 role=state['agent'].role if 'agent' in state else '',
                 invokes='invoke' in state,
                 waits=state.get('waits', ''),
-                within=state.get('within'),
+                within=None if isinstance(state.get('within'), str) else state.get('within'),
             )
         )
         edges.extend(_edges(state.get('transitions', ()), path, [child['name'] for child in children]))

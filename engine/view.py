@@ -38,7 +38,8 @@ class Ledger:
             state.path: state.outcome for state in shape.states if state.kind == 'final' and not state.parent
         }
         self.seq = 0
-        self.time = self.started = 0.0
+        self.time = self.started = self.ran = 0.0
+        """When the last step and the first one were, and the seconds that it has run, without pauses."""
         self.active: tuple[StatePath, ...] = ()
         self.entered: dict[str, tuple[int, float]] = {}
         self.attempts: dict[str, int] = {}
@@ -54,6 +55,8 @@ class Ledger:
     def take(self, transition: Transition) -> None:
         """Go on by one step."""
         event = transition.event
+        if event.name != 'recover':  # Until then nobody had it.
+            self.ran = self.ran_at(transition.time)
         self.seq, self.time = transition.seq, transition.time
         self.started = self.started or transition.time
         for path in transition.left:
@@ -78,6 +81,10 @@ class Ledger:
         path = home if home in self._agents else event.at
         self.usage = reduce(add, used.values(), self.usage)
         self.spending[path] = grown(self.spending.get(path, Spending()), used, origin_of(event.data))
+
+    def ran_at(self, time: float) -> float:
+        """The seconds that it will have run at `time`, if nothing happens until then."""
+        return self.ran + (time - self.time if self.started and not self.paused else 0.0)
 
     def _keep_files(self, snapshots: Any) -> None:
         # An activity of a pattern's own may give something else under this name.
@@ -200,7 +207,8 @@ class Fold:
 
 
 KEPT = (
-    'time', 'started', 'active', 'entered', 'attempts', 'paused', 'cancelled', 'aborted', 'error', 'files',
+    'time', 'started', 'ran', 'active', 'entered', 'attempts', 'paused', 'cancelled', 'aborted', 'error',
+    'files',
 )  # fmt: skip
 
 

@@ -23,6 +23,9 @@ from engine.view import Ledger
 STOP_SECONDS = 5.0
 """How long a cancelled activity may take to clean up before the run goes on without it."""
 
+JITTER = 0.05
+"""Seconds by which two readings of one deadline may differ."""
+
 Kind = Literal['text', 'reasoning', 'reset']
 
 
@@ -31,6 +34,8 @@ class Timer:
     """The time-out of one state: running while it has a task, frozen while it has none."""
 
     remaining: float
+    whole: float
+    """What it was set to."""
     started: float = 0.0
     task: asyncio.Task[None] | None = None
 
@@ -85,6 +90,7 @@ class Work:
         for path in entered:
             if is_active(path, self._ledger.active):
                 self._start(path)
+        self._reset()
         return stopped
 
     def control(self, event: Event) -> None:
@@ -122,14 +128,50 @@ class Work:
 
     def _start(self, path: StatePath) -> None:
         shape = self._chart.states[path]
-        if shape.within is not None:
-            self._timers[path] = Timer(remaining=shape.within)
-            if not self._ledger.paused:
-                self._wind(path)
+        seconds = self._seconds(path) if path in self._chart.timed else shape.within
+        if seconds is not None:
+            self._set(path, max(0.0, seconds))
         if shape.invokes and self._ledger.paused:
             self._held.append(path)
         elif shape.invokes:
             self._perform(path)
+
+    def _set(self, path: StatePath, seconds: float) -> None:
+        timer = self._timers.get(path)
+        if timer is not None and timer.task:
+            timer.task.cancel()
+        self._timers[path] = Timer(remaining=seconds, whole=seconds)
+        if not self._ledger.paused:
+            self._wind(path)
+
+    def _reset(self) -> None:
+        """Time-outs that follow memory are set anew where it says something else now."""
+        for path in self._chart.timed:
+            seconds = self._seconds(path) if path in self._ledger.entered else None
+            timer = self._timers.get(path)
+            if seconds is None:
+                continue
+            if timer is None:
+                # One that is over has said so; it begins again only where there is time again.
+                if seconds > JITTER:
+                    self._set(path, seconds)
+                continue
+            left = timer.remaining - (self._clock.now() - timer.started if timer.task else 0.0)
+            if abs(left - seconds) > JITTER and max(left, seconds) > 0:
+                self._set(path, max(0.0, seconds))
+
+    def _seconds(self, path: StatePath) -> float | None:
+        """What the pattern says of how long the state may go on."""
+        now, state = self._clock.now(), self._current()[1]
+        event = Event(name='', at=path, time=now, ran=self._ledger.ran_at(now))
+        try:
+            with state.reading():
+                seconds = getattr(state.pattern, self._chart.timed[path])(state.memory, event)
+            return None if seconds is None else float(seconds)
+        except Exception as error:
+            problem = f'its time-out {self._chart.timed[path]!r} raised {said(error)}'
+            self._post(Event(name='failed', at=path, data={'error': problem}))
+            return None
 
     def _stop(self, path: StatePath) -> list[asyncio.Task[None]]:
         if path in self._held:
@@ -170,8 +212,7 @@ class Work:
         since = self._ledger.entered[path][0]
         await self._clock.sleep(timer.remaining)
         del self._timers[path]
-        seconds = self._chart.states[path].within
-        error = f'{path} did not end within {seconds:g} seconds'
+        error = f'{path} did not end within {round(timer.whole, 1):g} seconds'
         self._post(Event(name='expired', at=path, since=since, data={'error': error}))
 
     async def _later(self, path: StatePath, seconds: float) -> None:

@@ -27,6 +27,7 @@ from engine.model import (
     ModelRequest,
     ReasoningPiece,
     TextPiece,
+    Thinking,
     Timeouts,
 )
 from engine.records import SOURCES, Usage
@@ -76,6 +77,8 @@ class Scripted:
         chance = random.Random(
             f'{hints.seed}:{hints.task}:{hints.role}:{hints.state}:{hints.visit}:{hints.turn}'
         )
+        if turn.seconds:
+            yield Thinking(seconds=turn.seconds)
         events = list(_events(turn, chance))
         failure = turn.failure(hints.attempt)
         if failure:

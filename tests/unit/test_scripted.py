@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import Catalog, Conductor, SimulatedClock
 from engine.errors import ModelError
 from engine.gathered import Gathered
 from engine.message import Message
@@ -24,6 +25,7 @@ from engine.model import (
     UsageReport,
 )
 from engine.models.scripted import PACE, SETTING, Scripted
+from tests.support import until
 
 pytestmark = pytest.mark.anyio
 
@@ -230,3 +232,21 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr('engine.models.scripted.asyncio.sleep', note)
     return waits
+
+
+async def test_a_turn_may_take_time_by_the_engines_clock(tmp_path: Path) -> None:
+    text = (
+        'name: slow\ntitle: Slow\nabout: It thinks.\npattern: pipeline\ntask: Weigh\nmatch: [weigh]\n'
+        'roles:\n  researcher:\n    - - {seconds: 30, text: Done.}\nexpect: {status: done}\n'
+    )
+    (tmp_path / 'slow.yaml').write_text(text, 'utf-8')
+    clock = SimulatedClock()
+    made = Catalog.load()
+    made.models['scripted'] = Scripted(pace=0, folder=tmp_path)
+    async with Conductor(catalog=made, clock=clock) as conductor:
+        run = await conductor.start('pipeline', {'task': 'Weigh it'})
+        await clock.advance(29)
+        seq = (await conductor.info(run)).seq
+        assert (await conductor.view(run)).active == ('researching.thinking',)
+        await clock.advance(2)
+        await until(lambda: conductor._live[run].ledger.seq > seq)

@@ -11,9 +11,11 @@ from engine.clock import Clock
 from engine.errors import EngineError
 from engine.model import Model
 from engine.path import parent_of
+from engine.recordings import Recordings
 from engine.records import RunInfo, StatePath
 from engine.sandbox import Sandbox
 from engine.tool import Tool
+from engine.wire.taped import Taped
 from engine.workspace import Workspace
 from engine.workspaces import Workspaces
 
@@ -56,6 +58,7 @@ class Services:
     models: Mapping[str, Model] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     workspaces: Workspaces = field(default_factory=Workspaces)
+    recordings: Recordings | None = None
     sandbox: Sandbox = field(default_factory=Sandbox)
     private_addresses: bool = False
     """Whether pages may be fetched from this machine and its own network."""
@@ -87,6 +90,11 @@ class Activity:
     def key(self) -> str:
         """The same for every repetition of this visit: an idempotency key for side effects."""
         return f'{self.run.id}:{self.since}'
+
+    async def taped(self) -> Taped | None:
+        """What its model calls go through, where the run is recorded or replays. Raises `EngineError`."""
+        found = self.services.recordings
+        return await found.taped(self.run, self.path, self.since) if found else None
 
     def workspace(self, folder: str = '') -> Workspace:
         """A folder of this run: by its name, or that of the agent that does this work.

@@ -17,6 +17,7 @@ from engine.model import Model, ModelRequest, ReasoningPiece, TextPiece, Thinkin
 from engine.plain import said
 from engine.records import SOURCES, Origin, Usage
 from engine.usage import by_model, counted
+from engine.wire.taped import Played
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +45,12 @@ async def attempt(names: tuple[str, ...], request: ModelRequest, activity: Activ
     """
     failed: list[dict[str, Any]] = []
     spent: dict[str, Usage] = {}
+    taped = await activity.taped()
     for name, after in zip(names, (*names[1:], None), strict=True):
-        model = activity.services.model(name)
         gathered = Gathered()
+        model = (taped and taped.model(name)) or activity.services.model(name)
         try:
-            message = await _whole(model, replace(request, model=name), gathered, activity)
+            message = await _whole(model, replace(request, model=name, taped=taped), gathered, activity)
         except ModelError as error:
             spent[name] = spent.get(name, Usage()) + _used(model, request, gathered, error)
             if error.shown or after is None or activity.repeats(error):
@@ -109,7 +111,7 @@ def _used(model: Model, request: ModelRequest, gathered: Gathered, error: ModelE
 
 
 def _source(model: Model) -> Origin:
-    return 'simulated' if model.simulated else 'live'
+    return 'replayed' if isinstance(model, Played) else 'simulated' if model.simulated else 'live'
 
 
 def _told(model: Model, name: str, gathered: Gathered, used: Usage) -> dict[str, Any]:

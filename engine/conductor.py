@@ -14,24 +14,26 @@ from engine.archive import Archive
 from engine.catalog import Catalog
 from engine.chart import Chart
 from engine.clock import Clock, RealClock
-from engine.errors import EngineError, EventRefused
+from engine.errors import EngineError, EventRefused, InvalidInput
 from engine.feed import Feed, Item
 from engine.host import Host
 from engine.journal import Journal, MemoryJournal
 from engine.options import Options
 from engine.plain import said
 from engine.prepare import Charts, begun, forked, launched, outside_event, restored
+from engine.recordings import Recordings
 from engine.records import Event, Outcome, RunId, RunInfo
 from engine.run import Run
 from engine.sandbox import PRIVATE, Sandbox, is_on
 from engine.shape import START
 from engine.state import RunState
+from engine.steering import Steering
 from engine.view import Ledger
 from engine.watch import watch
 from engine.workspaces import Workspaces, default_root
 
 
-class Conductor(Archive):
+class Conductor(Steering, Archive):
     """Runs workflows.
 
     Use it as an async context manager: leaving it lets go of the runs, which go on when recovered.
@@ -69,12 +71,14 @@ class Conductor(Archive):
         self._is_alive = is_alive
         passing = isinstance(self.journal, MemoryJournal)
         self.workspaces = Workspaces(workspaces or (None if passing else default_root()))
+        self.recordings = Recordings(self.workspaces)
         self.sandbox = sandbox or Sandbox.of_environment()
         self.services = services = Services(
             clock=self.clock,
             models=self.catalog.offer,
             tools=self.catalog.tools,
             workspaces=self.workspaces,
+            recordings=self.recordings,
             sandbox=self.sandbox,
             private_addresses=is_on(PRIVATE) if private_addresses is None else private_addresses,
         )
@@ -115,18 +119,19 @@ class Conductor(Archive):
 
         Args:
             pattern: its name.
-            parameters: values for the pattern's `Parameters`.
+            parameters: values for the pattern's `Parameters`; those of the run that is replayed, by default.
             title: shown in lists; made from the parameters when empty.
             tags: to find it by.
             models: model name per role; the key '' is the default.
             seed: what a simulated model's chance begins with.
-            options: how it runs.
+            options: how it runs; see `engine.options`.
 
         Raises:
             UnknownPattern, InvalidInput, JournalError
         """
         made = self.catalog.pattern(pattern)
-        workflow = made(made.parse(parameters or {}))
+        like = await self._like(pattern, options.get('replay'))
+        workflow = made(made.parse(parameters or (like.parameters if like else {})))
         chart, state = self._charts.of(workflow), begun(workflow)
         info = launched(
             workflow,
@@ -137,8 +142,10 @@ class Conductor(Archive):
             seed=seed,
             owner=self.owner,
             options=options,
+            like=like,
         )
         with self._waking_up(info.id):
+            await self.recordings.begin(info)
             await self.journal.create(info, chart.shape)
             await self._begin(info, chart, state)
         return info.id
@@ -169,22 +176,6 @@ class Conductor(Archive):
     def runs_here(self, run: RunId) -> bool:
         """Whether this conductor runs it now, and so can steer it."""
         return run in self._live
-
-    async def pause(self, run: RunId) -> None:
-        """Start nothing new: what is under way ends, and is journaled."""
-        await self.send(run, 'pause')
-
-    async def resume(self, run: RunId) -> None:
-        """Go on."""
-        await self.send(run, 'resume')
-
-    async def step(self, run: RunId) -> None:
-        """Start the next piece of work of a paused run, and no more; pauses a run that is not."""
-        await self.send(run, 'step')
-
-    async def cancel(self, run: RunId, reason: str = '') -> None:
-        """Stop for good: every activity has been cancelled when the run is seen as ended."""
-        await self.send(run, 'cancel', data={'reason': reason})
 
     async def recover(self) -> list[RunId]:
         """Go on with every unfinished run whose owner is gone.
@@ -223,16 +214,13 @@ class Conductor(Archive):
         info = forked(parent, view, title=title, owner=self.owner, now=self.clock.now())
         with self._waking_up(info.id):
             await self.workspaces.fork(run, info.id, view.files.values())
+            await self.recordings.cut(run, view, into=info.id)
             await self.journal.fork(info, await self.journal.shape(run))
             await self._resume(info.id, {'forked': f'{run}@{view.seq}', 'paused': paused})
         return info.id
 
     def watch(self, run: RunId, *, after: int = 0) -> AsyncIterator[Item]:
-        """The steps after `after`, those to come, and streamed text; ends with the run.
-
-        Raises:
-            UnknownRun
-        """
+        """The steps after `after`, those to come, and text; ends with the run. Raises `UnknownRun`."""
         return watch(self.journal, self.feed, run, after, is_live=lambda: run in self._live)
 
     async def result(self, run: RunId) -> Outcome:
@@ -255,6 +243,13 @@ class Conductor(Archive):
         await self.workspaces.delete(run)
         self.stranded.pop(run, None)
 
+    async def _like(self, pattern: str, run: RunId | None) -> RunInfo | None:
+        """The run that is to be replayed. Raises `UnknownRun`, `InvalidInput`."""
+        found = await self.journal.info(run) if run else None
+        if found and found.pattern != pattern:
+            raise InvalidInput({'replay': f'run {run} is a {found.pattern}, and no {pattern}'})
+        return found
+
     async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None:
         with self._waking_up(run):
             stored = await self.journal.info(run)
@@ -265,6 +260,7 @@ class Conductor(Archive):
             info = await self.journal.claim(run, self.owner)
             fold = await self.fold(run)
             await self.workspaces.restore(run, fold.ledger.files)
+            await self.recordings.cut(run, fold.ledger)
             if fold.ledger.seq == 0:
                 await self._begin(info, chart, begun(workflow))
                 return
@@ -297,4 +293,5 @@ class Conductor(Archive):
         if self._live.get(run.info.id) is run:  # Otherwise it has been recovered since.
             del self._live[run.info.id]
             self.workspaces.forget(run.info.id)
+            self.recordings.forget(run.info.id)
         self.feed.wake(run.info.id)

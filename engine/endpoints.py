@@ -35,6 +35,7 @@ class Section(_Table):
     headers: dict[str, str] = {}
     """Values may be `env:NAME` or `keyring:...`, too."""
     query: dict[str, str] = {}
+    """Values as in `headers`."""
     body: dict[str, Any] = {}
     structure: Structure | None = None
     at_once: int | None = Field(None, ge=1)
@@ -130,22 +131,30 @@ class Secrets:
             return secret
         raise _Missing(f'the keyring has no password of {user!r} for {service!r}')
 
+    def all(self, values: Mapping[str, str]) -> dict[str, str]:
+        """The values, with those that say where a secret is replaced by it. Raises `_Missing`."""
+        return {
+            name: self.find(value) if value.startswith(('env:', 'keyring:')) else value
+            for name, value in values.items()
+        }
+
 
 def _endpoint(name: str, section: Section, environment: Mapping[str, str], secrets: Secrets) -> Endpoint:
     known = KNOWN.get(section.provider or name)
     base = replace(known.endpoint, name=name) if known else Endpoint(name=name, url='')
     ways = section.model_dump(
-        exclude={'provider', 'key', 'headers', 'models', 'off'}, exclude_none=True, exclude_defaults=True
+        exclude={'provider', 'key', 'headers', 'query', 'models', 'off'},
+        exclude_none=True,
+        exclude_defaults=True,
     )
     where = section.key or (f'env:{known.key}' if known and known.key else '')
-    headers = {
-        header: secrets.find(value) if value.startswith(('env:', 'keyring:')) else value
-        for header, value in section.headers.items()
-    }
+    query = secrets.all(section.query)
     made = replace(
         base,
         **ways,
-        headers=headers,
+        headers=secrets.all(section.headers),
+        query=query,
+        secrets=tuple(value for name, value in query.items() if value != section.query[name]),
         models=tuple(section.models),
         key=secrets.find(where) if where else '',
     )

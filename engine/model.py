@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from engine.message import Message
 from engine.records import Usage
+
+if TYPE_CHECKING:
+    from engine.wire.taped import Taped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,8 @@ class ModelRequest:
     """Texts that end the reply."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     hints: Hints = field(default_factory=Hints)
+    taped: Taped | None = field(default=None, compare=False, repr=False)
+    """Where its exchange is recorded, or comes from; models on the wire heed it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

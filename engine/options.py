@@ -9,6 +9,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from engine.errors import InvalidInput
+from engine.records import RunId
 
 Approvals = Literal['marked', 'all', 'none']
 """Which tools wait for a person's word: those that are marked so, every one, or none."""
@@ -20,6 +21,10 @@ class Options(TypedDict, total=False):
 
     approvals: Approvals
     """`marked` by default."""
+    record: bool
+    """Whether what its models' endpoints answer is kept, so that another run can replay it."""
+    replay: RunId
+    """The run whose recording answers in place of all models."""
 
 
 OPTIONS = TypeAdapter(Options)
@@ -28,8 +33,11 @@ OPTIONS = TypeAdapter(Options)
 def checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a new run. Raises `InvalidInput`, which names the option."""
     try:
-        return dict(OPTIONS.validate_python(dict(options), strict=True))
+        made = dict(OPTIONS.validate_python(dict(options), strict=True))
     except ValidationError as error:
         raise InvalidInput(
             {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
         ) from None
+    if made.get('record') and made.get('replay'):
+        raise InvalidInput({'record': 'a replay is not recorded: it would be the same recording again'})
+    return {name: value for name, value in made.items() if value}

@@ -86,20 +86,21 @@ def launched(  # noqa: PLR0913  (what a launch form has)
     seed: int,
     owner: str,
     options: Mapping[str, Any],
+    like: RunInfo | None = None,
 ) -> RunInfo:
-    """The summary of a new run. Raises `InvalidInput`."""
+    """The summary of a new run, or of one that replays what was recorded of `like`. Raises `InvalidInput`."""
     parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
     return RunInfo(
         id=RunId(uuid.uuid4().hex[:12]),
         pattern=pattern.name,
         title=title.strip() or title_of(parameters, pattern.title),
         parameters=parameters,
-        models=dict(models),
+        models=dict(models or (like.models if like else {})),
         seed=seed,
         options=checked(options),
         created=now,
         updated=now,
-        simulated=simulated(services, models),
+        simulated=like.simulated if like else simulated(services, models),
         tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())),
         owner=owner,
         epoch=1,
@@ -114,6 +115,7 @@ def forked(parent: RunInfo, view: View, *, title: str, owner: str, now: float) -
         parent,
         id=RunId(uuid.uuid4().hex[:12]),
         title=title.strip() or parent.title,
+        options={name: value for name, value in parent.options.items() if name != 'replay'},
         created=now,
         updated=now,
         status=view.status,

@@ -51,7 +51,7 @@ class Workspaces:
         """An agent's folder; made when it is first written to."""
         known = self._known.setdefault(run, {})
         if agent not in known:
-            home = self._home(run)
+            home = self.home(run)
             known[agent] = Workspace(
                 home / 'agents' / folder_name(agent), self.objects(run), owner=guest(f'{run}/{agent}')
             )
@@ -59,7 +59,7 @@ class Workspaces:
 
     def objects(self, run: RunId) -> Objects:
         """The contents that a run keeps: its snapshots, and results too long for a conversation."""
-        return Objects(self._home(run) / 'objects')
+        return Objects(self.home(run) / 'objects')
 
     async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
         """The files of a snapshot. Raises `WorkspaceError`."""
@@ -98,7 +98,7 @@ class Workspaces:
         if self._root is None and not snapshots:
             return
         kept = {folder_name(agent) for agent in snapshots}
-        await asyncio.to_thread(_clear, self._home(run) / 'agents', kept)
+        await asyncio.to_thread(_clear, self.home(run) / 'agents', kept)
         for agent, snapshot in snapshots.items():
             await self.of(run, agent).restore(snapshot)
 
@@ -111,14 +111,14 @@ class Workspaces:
         lost = [snapshot for snapshot in snapshots if snapshot not in self.objects(parent)]
         if lost:
             raise WorkspaceError(f'the snapshot {lost[0][:12]} of run {parent} is not kept any more')
-        if (self._home(parent) / 'objects').is_dir():
+        if (self.home(parent) / 'objects').is_dir():
             await asyncio.to_thread(self.objects(parent).lend, self.objects(run))
 
     async def delete(self, run: RunId) -> None:
         """Remove all that a run has here."""
         self.forget(run)
         if self._root is not None:
-            await asyncio.to_thread(shutil.rmtree, self._home(run), ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, self.home(run), ignore_errors=True)
 
     def forget(self, run: RunId) -> None:
         """Let go of what is known of a run's folders; the folders stay."""
@@ -131,7 +131,8 @@ class Workspaces:
             root, self._root = self._root, None
             await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
 
-    def _home(self, run: RunId) -> Path:
+    def home(self, run: RunId) -> Path:
+        """The folder of all that a run has here. Raises `WorkspaceError`."""
         if not re.fullmatch(r'[A-Za-z0-9][\w-]{0,99}', run):
             raise WorkspaceError(f'{run[:80]!r} names no run')
         return self.root / run

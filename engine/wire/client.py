@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 
 import httpx
 import orjson
@@ -39,7 +40,8 @@ async def call(
     try:
         headers = dialect.headers(endpoint) | STREAMED
         content = orjson.dumps(dialect.body(model, request, endpoint))
-        response = await _exchanged(http, endpoint, 'POST', dialect.path, headers, content, deadline)
+        sent = _through(http, endpoint, model, request)
+        response = await _exchanged(http, sent, endpoint, 'POST', dialect.path, headers, content, deadline)
         try:
             await _checked(response, deadline)
             answer = Answer(response, decoder, deadline)
@@ -69,7 +71,7 @@ async def listed(http: httpx.AsyncClient, endpoint: Endpoint, within: float) -> 
     deadline = Deadline(Timeouts(first=within, total=within))
     try:
         response = await _exchanged(
-            http, endpoint, 'GET', '/models', dialect.headers(endpoint), None, deadline
+            http, _straight(http), endpoint, 'GET', '/models', dialect.headers(endpoint), None, deadline
         )
         try:
             body = await _read(response, deadline)
@@ -86,8 +88,24 @@ async def listed(http: httpx.AsyncClient, endpoint: Endpoint, within: float) -> 
         raise _named(error, endpoint, None) from error.__cause__
 
 
+Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
+
+
+def _straight(http: httpx.AsyncClient) -> Send:
+    return partial(http.send, stream=True)
+
+
+def _through(http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest) -> Send:
+    """The way to the endpoint: by the tape, where there is one."""
+    taped = request.taped
+    if taped is None:
+        return _straight(http)
+    return lambda sent: taped.send(http, sent, endpoint, model, request.model)
+
+
 async def _exchanged(  # noqa: PLR0913  (a request has so many parts)
     http: httpx.AsyncClient,
+    send: Send,
     endpoint: Endpoint,
     method: str,
     path: str,
@@ -106,7 +124,7 @@ async def _exchanged(  # noqa: PLR0913  (a request has so many parts)
             timeout=None,
         )
         async with deadline.wait():
-            return await http.send(request, stream=True)
+            return await send(request)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError, httpx.LocalProtocolError) as error:
         problem = f'its address or a header is not valid: {type(error).__name__}'
         raise ModelError(problem, kind='bad request') from None

@@ -24,6 +24,8 @@ class Endpoint:
     """Where the key goes if not where the dialect has it."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """Whatever else of it is secret."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """What is added to each request, over what we write ourselves."""
     structure: Structure = 'schema'
@@ -41,7 +43,8 @@ class Endpoint:
 
     def hide(self, text: str) -> str:
         """`text` without the endpoint's secrets: some providers repeat the key they refuse."""
-        for secret in (self.key, *self.headers.values()):
+        words = [value.rpartition(' ')[2] for value in self.headers.values()]  # `Bearer` is no secret
+        for secret in (self.key, *self.headers.values(), *words, *self.secrets):
             if len(secret) >= SHORTEST_SECRET:
                 text = text.replace(secret, '[hidden]')
         return text

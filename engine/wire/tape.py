@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
-import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from threading import Lock
+from typing import Literal
 
 import httpx
 import orjson
 
-from engine.errors import EngineError, ModelError
+from engine.errors import ModelError
 from engine.wire.compare import nearest
+from engine.wire.take import Label, Take, asked, numbered, packed, takes, unpacked
 
 Mode = Literal['off', 'record', 'replay']
 KEPT = frozenset(
     {'content-type', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-request-id', 'request-id', 'date'}
 )
 """Headers of a response that a client reads; others name accounts, and cookies are keys."""
-PACKED = 'base64:'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Take:
-    """One exchange."""
-
-    key: str
-    """A digest of the method, the address and the body."""
-    method: str
-    url: str
-    body: Any
-    """The request's JSON. Its headers are not kept: a key is among them."""
-    status: int
-    headers: Mapping[str, str]
-    pieces: tuple[tuple[float, str], ...] = ()
-    """Seconds since the request, and the bytes: text where they are text, else base64 after `base64:`."""
-    end: str = ''
-    """How it broke off: '' is a clean end, `left` that the reader had enough, else the connection's error."""
+WRITING = Lock()
 
 
 class Missed(ModelError):
@@ -58,54 +39,72 @@ class Tape:
         path: the file.
         mode: `record` adds to it; `replay` answers from it, each exchange once and in its order.
         paced: whether a replay takes the time that the recording took.
+        name: what it is called in errors; the file's name by default.
     """
 
-    def __init__(self, path: Path, mode: Mode, *, paced: bool = False) -> None:
-        self.path, self.mode, self.paced = path, mode, paced
-        self._left = _read(path) if mode == 'replay' else []
+    def __init__(self, path: Path, mode: Mode, *, paced: bool = False, name: str = '') -> None:
+        self.path, self.mode, self.paced, self.name = path, mode, paced, name or path.name
+        self._left = takes(path) if mode == 'replay' else []
+        self.labels = {take.model: take for take in self._left if take.endpoint}
+        """Of each model, by its name in the run, an exchange of its: how it was reached."""
 
     def over(
-        self, transport: httpx.AsyncBaseTransport, hide: Callable[[str], str] = lambda text: text
+        self,
+        transport: httpx.AsyncBaseTransport,
+        hide: Callable[[str], str] = lambda text: text,
+        label: Label | None = None,
     ) -> httpx.AsyncBaseTransport:
         """The transport with the tape between it and the client.
 
         Args:
             transport: what carries requests; not used in a replay.
             hide: takes secrets out of what is kept.
+            label: whose calls they are.
         """
         if self.mode == 'off':
             return transport
-        return _Recording(self, transport, hide) if self.mode == 'record' else _Replaying(self)
+        made = label or Label()
+        if self.mode == 'record':
+            return _Recording(self, transport, hide, made)
+        return _Replaying(self, hide, made)
 
-    def take(self, key: str, method: str, url: str, body: Any) -> Take:
-        """The next exchange for a request. Raises `Missed`, with what differs from the nearest."""
-        for place, take in enumerate(self._left):
-            if take.key == key:
-                return self._left.pop(place)
-        asked = {'method': method, 'url': url, 'body': body}
-        raise Missed(self.path.name, nearest(asked, [asdict(take) for take in self._left]))
+    def take(self, request: Take, state: str) -> Take:
+        """The next exchange for a request, one of the same state's before others. Raises `Missed`."""
+        same = [take for take in self._left if take.key == request.key]
+        if not same:
+            told = [asdict(take) | {'body': numbered(take.body)} for take in self._left]
+            raise Missed(self.name, nearest(asdict(request) | {'body': numbered(request.body)}, told))
+        found = next((take for take in same if take.state == state), same[0])
+        self._left.remove(found)
+        return found
 
-    def keep(self, take: Take) -> None:
+    async def keep(self, take: Take) -> None:
         """Add an exchange."""
+        await asyncio.shield(asyncio.to_thread(self._write, orjson.dumps(asdict(take)) + b'\n'))
+
+    def _write(self, line: bytes) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open('ab') as file:
-            file.write(orjson.dumps(asdict(take)) + b'\n')
+        with WRITING, self.path.open('ab') as file:
+            file.write(line)
 
 
 class _Recording(httpx.AsyncBaseTransport):
-    def __init__(self, tape: Tape, transport: httpx.AsyncBaseTransport, hide: Callable[[str], str]) -> None:
+    def __init__(
+        self, tape: Tape, transport: httpx.AsyncBaseTransport, hide: Callable[[str], str], label: Label
+    ) -> None:
         self._tape, self._transport, self._hide = tape, transport, hide
+        self._label = asdict(label)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        asked = await _asked(request)
+        made = Take(**self._label, **await asked(request, self._hide), status=0, headers={})
         began = asyncio.get_running_loop().time()
         try:
             response = await self._transport.handle_async_request(request)
         except httpx.TransportError as error:
-            self._tape.keep(Take(**asked, status=0, headers={}, end=_said(error)))
+            await self._tape.keep(replace(made, end=self._hide(_said(error))))
             raise
         headers = {name: value for name, value in response.headers.items() if name in KEPT}
-        take = Take(**asked, status=response.status_code, headers=headers)
+        take = replace(made, status=response.status_code, headers=headers)
         # What is kept is what came over the network; how it was packed is for the client to know.
         body = _Kept(self._tape, take, response, began, self._hide)
         return httpx.Response(
@@ -124,33 +123,37 @@ class _Kept(httpx.AsyncByteStream):
     ) -> None:
         self._tape, self._take, self._response = tape, take, response
         self._began, self._hide = began, hide
-        self._pieces: list[tuple[float, str]] = []
+        self._pieces: list[tuple[float, bytes]] = []
         self._end: str | None = 'left'
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         now = asyncio.get_running_loop().time
         try:
             async for piece in self._response.aiter_bytes():
-                self._pieces.append((round(now() - self._began, 4), _text(piece, self._hide)))
+                self._pieces.append((round(now() - self._began, 4), piece))
                 yield piece
         except httpx.TransportError as error:
-            self._end = _said(error)
+            self._end = self._hide(_said(error))
             raise
         self._end = ''
 
     async def aclose(self) -> None:
-        if self._end is not None:
-            self._tape.keep(replace(self._take, pieces=tuple(self._pieces), end=self._end))
-            self._end = None
-        await self._response.aclose()
+        end, self._end = self._end, None
+        try:
+            await self._response.aclose()
+        finally:
+            if end is not None:
+                pieces = packed(self._pieces, self._hide)
+                await self._tape.keep(replace(self._take, pieces=pieces, end=end))
 
 
 class _Replaying(httpx.AsyncBaseTransport):
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+    def __init__(self, tape: Tape, hide: Callable[[str], str], label: Label) -> None:
+        self._tape, self._hide, self._label = tape, hide, label
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        take = self._tape.take(**await _asked(request))
+        wanted = Take(**await asked(request, self._hide), status=0, headers={})
+        take = self._tape.take(wanted, self._label.state)
         if not take.status:
             raise _error(take.end)
         return httpx.Response(take.status, headers=dict(take.headers), stream=_Played(take, self._tape.paced))
@@ -166,46 +169,11 @@ class _Played(httpx.AsyncByteStream):
             if self._paced:
                 await asyncio.sleep(at - gone)
                 gone = at
-            yield _bytes(piece)
+            yield unpacked(piece)
         if self._take.end == 'left':
             raise httpx.ReadError('the recording was left here')
         if self._take.end:
             raise _error(self._take.end)
-
-
-async def _asked(request: httpx.Request) -> dict[str, Any]:
-    content = await request.aread()
-    try:
-        body = json.loads(content) if content else None
-    except ValueError:
-        body = content.decode('utf-8', 'replace')
-    url = str(request.url)
-    exact = json.dumps([request.method, url, body], sort_keys=True)
-    key = hashlib.sha256(exact.encode()).hexdigest()[:16]
-    return {'key': key, 'method': request.method, 'url': url, 'body': body}
-
-
-def _read(path: Path) -> list[Take]:
-    try:
-        lines = path.read_bytes().splitlines()
-        return [
-            Take(**{**made, 'pieces': tuple((at, piece) for at, piece in made['pieces'])})
-            for made in map(orjson.loads, filter(None, lines))
-        ]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise EngineError(f'the recording {path} cannot be read: {error}') from None
-
-
-def _text(piece: bytes, hide: Callable[[str], str]) -> str:
-    try:
-        text = piece.decode('utf-8')
-    except ValueError:
-        text = PACKED  # Split inside a character.
-    return f'{PACKED}{base64.b64encode(piece).decode()}' if text.startswith(PACKED) else hide(text)
-
-
-def _bytes(piece: str) -> bytes:
-    return base64.b64decode(piece.removeprefix(PACKED)) if piece.startswith(PACKED) else piece.encode()
 
 
 def _said(error: httpx.TransportError) -> str:

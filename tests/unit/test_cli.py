@@ -248,3 +248,17 @@ def test_nobody_goes_on_with_a_run_that_has_ended(done: Hemicycle) -> None:
 
 def test_the_version_is_said(hemicycle: Hemicycle) -> None:
     assert hemicycle('--version').stdout.startswith('hemicycle ')
+
+
+def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
+    asked = ('--task', 'Compare tea and coffee', '--set', 'max_iterations=1')
+    first = hemicycle('run', 'pipeline', *asked, '-q', '--record')
+    recorded = hemicycle.newest()
+    assert recorded and recorded.options == {'approvals': 'marked', 'record': True}
+    again = hemicycle('run', 'pipeline', '-q', '--replay', 'last')
+    assert (again.exit_code, again.stdout) == (first.exit_code, first.stdout) == (0, first.stdout)
+    found = hemicycle.newest()
+    assert found and (found.options['replay'], found.parameters) == (recorded.id, recorded.parameters)
+    other = hemicycle('run', 'pipeline', '-q', '--replay', recorded.id, '--task', 'Compare milk and water')
+    assert other.exit_code == 1 and 'no answer (left) to this request: the nearest differs' in other.stderr
+    assert 'has no recording' in hemicycle('run', 'pipeline', '--replay', 'last').stderr

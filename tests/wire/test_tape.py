@@ -12,6 +12,7 @@ from engine.errors import EngineError, ModelError
 from engine.model import ModelRequest, TextPiece
 from engine.wire.compare import nearest
 from engine.wire.line import Line
+from engine.wire.take import numbered
 from engine.wire.tape import Missed, Mode, Tape
 from tests.wire.reading import Pieces, asked, endpoint
 from tests.wire.speech import OpenAISpeech
@@ -143,7 +144,7 @@ async def test_a_replay_can_keep_the_pace(tmp_path: Path) -> None:
         assert (time.monotonic() - began > 0.1) is paced
 
 
-@pytest.mark.parametrize('text', ['{', '[]', '{"key": 1}'])
+@pytest.mark.parametrize('text', ['{\n', '[]\n', '[1]\n', '{"key": 1}\n', '{"pieces": [[1]]}\n'])
 def test_a_damaged_recording(tmp_path: Path, text: str) -> None:
     (tmp_path / 'tape').write_text(text)
     with pytest.raises(EngineError, match='cannot be read'):
@@ -154,3 +155,38 @@ def test_a_damaged_recording(tmp_path: Path, text: str) -> None:
 
 def test_a_miss_is_not_tried_again() -> None:
     assert not Missed('tape', 'all').retryable
+
+
+async def test_a_line_that_was_never_finished_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    recorded = await said(line(path, 'record', Provider(BODY)))
+    with path.open('ab') as file:
+        file.write(b'{"key": "x", "pie')
+    assert await said(line(path, 'replay')) == recorded
+
+
+async def test_a_secret_that_is_cut_in_two_is_hidden_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    body = speech.start + speech.say(f'Grüß dich, {KEY}') + speech.stop + speech.end
+    for cut in (body.index(KEY.encode()) + 4, body.index('ü'.encode()) + 1):
+
+        def answer(request: httpx.Request, cut: int = cut) -> httpx.Response:
+            headers = {'content-type': 'text/event-stream'}
+            return httpx.Response(200, headers=headers, stream=Pieces([body[:cut], body[cut:]]))
+
+        await said(line(path, 'record', answer))
+    assert KEY not in path.read_text('utf-8')
+    replaying = line(path, 'replay')
+    for _ in range(2):
+        assert TextPiece(text='Grüß dich, [hidden]') in await said(replaying)
+
+
+def test_requests_are_the_same_whatever_the_ids_of_their_calls() -> None:
+    def body(first: str, second: str, item: str = 'a') -> dict[str, Any]:
+        asked = [{'id': first, 'function': {'arguments': '{}'}}, {'id': second}]
+        used = {'type': 'tool_use', 'id': first, 'input': {'id': item}}
+        return {'messages': [{'tool_calls': asked}, {'tool_call_id': second}, {'content': [used]}]}
+
+    assert numbered(body('call-7-1', 'call-7-2')) == numbered(body('call-9-1', 'call-9-2'))
+    assert numbered(body('x', 'y')) != numbered(body('x', 'x'))
+    assert numbered(body('x', 'y')) != numbered(body('x', 'y', 'b'))

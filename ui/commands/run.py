@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from ui.commands.exits import CODES, Code
 from ui.commands.inputs import parameters_of, takes
 from ui.commands.options import SHOWN, AsJson, Database, Durability, Patterns
 from ui.commands.progress import Progress
-from ui.commands.session import running, settings_of, storage_of
+from ui.commands.session import find, running, settings_of, storage_of
 from ui.commands.showers import JsonLines, Quiet
 from ui.commands.watching import Shower, follow
 from ui.settings import Settings, Storage
@@ -23,10 +23,12 @@ EPILOG = f"""Examples:
 hemicycle run pipeline --task "Should a small team adopt event sourcing?"
 hemicycle run pipeline --task - --set max_iterations=1 < question.md > answer.md
 hemicycle run pipeline --task "..." --tag demo --json | jq .event.name
+hemicycle run pipeline --replay last
 ```
 
 {CODES}"""
 
+AGAIN = 'To run it again'
 Quietly = Annotated[
     bool, typer.Option('--quiet', '-q', help='Nothing but the answer.', rich_help_panel=SHOWN)
 ]
@@ -81,6 +83,25 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
             help='Which tools wait until a person allows a call: those that are marked so, all, or none.',
         ),
     ] = 'marked',
+    record: Annotated[
+        bool,
+        typer.Option(
+            '--record',
+            envvar='HEMICYCLE_RECORD',
+            help='Keep what models answer with the run, for `--replay`. Keys are not kept.',
+            rich_help_panel=AGAIN,
+        ),
+    ] = False,
+    replay: Annotated[
+        str,
+        typer.Option(
+            metavar='RUN',
+            help='Take the answers of all models from the recording of a run, with no network; what is not'
+            ' given is as it was there.',
+            rich_help_panel=AGAIN,
+            show_default=False,
+        ),
+    ] = '',
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     pace: Pace = None,
     quiet: Quietly = False,
@@ -98,7 +119,8 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     catalog = catalog_of(settings, pace)
     made = catalog.pattern(pattern)
     values = parameters_of(made, task, sets or [])
-    _check(made, values)
+    if not replay:
+        _check(made, values)
     code = asyncio.run(
         _run(
             storage_of(context),
@@ -112,6 +134,8 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
                 'tags': tags or [],
                 'seed': seed,
                 'approvals': approvals,
+                'record': record,
+                'replay': replay,
             },
         )
     )
@@ -135,10 +159,17 @@ def shower_of(as_json: bool, quiet: bool) -> Shower:
 
 
 async def _run(
-    storage: Storage, settings: Settings, catalog: Catalog, shower: Shower, start: dict[str, object]
+    storage: Storage, settings: Settings, catalog: Catalog, shower: Shower, start: dict[str, Any]
 ) -> Code:
     async with running(storage, settings, catalog) as conductor:
-        return await follow(conductor, conductor.start(**start), shower)  # type: ignore[arg-type]
+        if replay := start.pop('replay'):
+            like = await conductor.info(await find(conductor, replay))
+            start |= {
+                'replay': like.id,
+                'record': False,
+                'parameters': {**like.parameters, **start['parameters']},
+            }
+        return await follow(conductor, conductor.start(**start), shower)
 
 
 def _check(pattern: type[Pattern], values: dict[str, object]) -> None:

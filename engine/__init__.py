@@ -2,10 +2,13 @@
 
 from engine.activity import Activity, Retry
 from engine.agent import Role, agent, message_of
+from engine.artifacts import Artifact, Given
 from engine.catalog import Catalog, Fault
 from engine.clock import Clock, RealClock, SimulatedClock
 from engine.conductor import Conductor
+from engine.criteria import Check, Criteria, Criterion, Evidence
 from engine.difference import FileChange
+from engine.dynamic import DynamicAgent
 from engine.errors import (
     Diverged,
     EngineError,
@@ -25,13 +28,15 @@ from engine.errors import (
     WorkspaceError,
 )
 from engine.feed import Feed, Item
+from engine.job import Agent, BlogOrchestratorAgent, Job
 from engine.journal import Journal, MemoryJournal
 from engine.library import Sample, scenarios
 from engine.limits import Limits
 from engine.memory import Memory
 from engine.message import Message
-from engine.offer import HOMES, Health, Offer, Offered
+from engine.offer import Health, Offer
 from engine.pattern import Pattern
+from engine.phases import Phase
 from engine.process import Ran
 from engine.records import (
     CONTROL,
@@ -59,6 +64,7 @@ from engine.records import (
     Usage,
     View,
 )
+from engine.registry import Registry
 from engine.sandbox import Sandbox
 from engine.scratch import Scratch, Tried
 from engine.staff import AgentInfo, agents_of
@@ -74,9 +80,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Conductor',
     'Catalog',
     'Offer',
-    'Offered',
     'Health',
-    'HOMES',
     'Sample',
     'scenarios',
     'Fault',
@@ -101,6 +105,19 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Tried',
     'AgentInfo',
     'agents_of',
+    # agents that choose their tools, and what they make
+    'DynamicAgent',
+    'Phase',
+    'Criteria',
+    'Check',
+    'Evidence',
+    'Criterion',
+    'Artifact',
+    'Given',
+    'Registry',
+    'Agent',
+    'Job',
+    'BlogOrchestratorAgent',
     # read runs
     'fold',
     'Fold',

@@ -10,13 +10,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine import converse
+from engine import converse, criteria
 from engine.activity import Retry
 from engine.course import Scope
+from engine.criteria import Criteria
 from engine.errors import PatternError
 from engine.message import Message, ToolCall, ToolResult
 from engine.records import Event
 from engine.state import AgentState
+from engine.taking import keep_reply, keep_results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class AgentSpec:
     turns: int
     folder: str
     """The name of its folder; where it is '', its path."""
+    until: Criteria | None = None
+    """When its work is complete; where None, when it stops calling tools."""
 
 
 def agent(  # noqa: PLR0913  (all but the name have defaults)
@@ -55,6 +59,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     tools: tuple[str, ...] | None = None,
     turns: int = 12,
     folder: str = '',
+    until: Criteria | None = None,
     within: float | str | None = None,
     retry: Retry | None = None,
 ) -> dict[str, Any]:
@@ -71,6 +76,8 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         turns: model replies per visit before it is stopped.
         folder: the name of its folder; agents that name the same one share it (and may not work in it at the
             same time). One of its own by default.
+        until: when its work is complete. An agent that stops before is told what is missing, and goes on; its
+            turns are those of the criteria.
         within: seconds for the whole visit, or the method that gives them; then the state gets `expired`.
         retry: how model calls are tried again.
 
@@ -83,10 +90,21 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         tools=who.tools if tools is None else tools,
         output=output,
         prompt=prompt or f'prompt_{name}',
-        turns=turns,
+        turns=until.turns if until else turns,
         folder=folder,
+        until=until,
     )
-    answered = [keep_reply, then] if then else [keep_reply]
+    reply = [keep_reply, partial(criteria.take_words, spec)] if until else [keep_reply]
+    answered = [*reply, then] if then else reply
+    given_up = partial(criteria.give_up, spec) if until else give_up
+    results = [partial(criteria.note, spec)] if until else []
+    spent = partial(out_of_turns, spec)
+    complete = {'conditions': criteria.guards(spec)} if until else {}
+    unfinished = [
+        _edge('done', 'thinking', 'thinking', [*reply, partial(criteria.remind, spec)],
+              partial(criteria.may_remind, spec), [calls_tools, spent]),
+        _edge('done', 'thinking', 'failed', [*reply, given_up], None, calls_tools),
+    ] if until else []  # fmt: skip
     return {
         'name': name,
         'agent': spec,
@@ -101,13 +119,14 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
             {'name': 'failed', 'final': True, 'outcome': 'failed'},
         ],
         'transitions': [
-            _edge('done', 'thinking', 'done', answered, unless=[calls_tools, is_unfit]),
+            _edge('done', 'thinking', 'done', answered, unless=[calls_tools, is_unfit], **complete),
             _edge('done', 'thinking', 'thinking', [keep_reply, ask_again], [is_unfit, may_repair]),
             _edge('done', 'thinking', 'failed', [keep_reply, give_up], is_unfit),
-            _edge('done', 'thinking', 'failed', [keep_reply, give_up], partial(out_of_turns, spec)),
+            *unfinished,
+            _edge('done', 'thinking', 'failed', [*reply, given_up], spent),
             _edge('done', 'thinking', 'approving', keep_reply, needs_approval),
             _edge('done', 'thinking', 'using_tools', keep_reply),
-            _edge('done', 'using_tools', 'thinking', keep_results),
+            _edge('done', 'using_tools', 'thinking', [keep_results, *results]),
             _edge('approve', 'approving', 'using_tools', keep_permission, names_calls),
             _edge('deny', 'approving', 'thinking', keep_denial),
             _edge('failed', ['thinking', 'using_tools'], 'failed', give_up),
@@ -162,6 +181,8 @@ def begin(spec: AgentSpec, scope: Scope, event: Event) -> None:
         known.messages.append(task)
         known.visits += 1
         known.turns = known.repairs = 0
+        if known.reminders:
+            known.reminders = 0
         if known.problem:
             known.problem = ''
         return
@@ -169,28 +190,6 @@ def begin(spec: AgentSpec, scope: Scope, event: Event) -> None:
     scope.state.agents[scope.path] = AgentState(
         role=spec.role, instructions=spec.instructions, messages=[*instructions, task]
     )
-
-
-def keep_reply(scope: Scope, event: Event) -> None:
-    """Add the reply to the conversation."""
-    agent = _agent(scope)
-    agent.messages.append(_reply(event))
-    agent.turns += 1
-    model = str(event.data.get('model', ''))
-    if model != agent.model:
-        agent.model = model
-    usage = event.data.get('usage', {})
-    agent.input_tokens += int(usage.get('input', 0))
-    agent.output_tokens += int(usage.get('output', 0))
-
-
-def keep_results(scope: Scope, event: Event) -> None:
-    """Add the tools' results to the conversation."""
-    agent = _agent(scope)
-    results = tuple(ToolResult(**{**item, 'kind': 'result'}) for item in event.data['results'])
-    agent.messages.append(Message(role='tool', parts=results))
-    if event.data['store'] != agent.store:
-        agent.store = dict(event.data['store'])
 
 
 def names_calls(scope: Scope, event: Event) -> bool:
@@ -277,10 +276,6 @@ def _json_text(arguments: Any) -> str:
 
 def _agent(scope: Scope) -> AgentState:
     return scope.state.agents[scope.path]
-
-
-def _reply(event: Event) -> Message:
-    return message_of(event.data['message'])
 
 
 def message_of(data: Mapping[str, Any]) -> Message:

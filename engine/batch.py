@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from engine.artifacts import Given
 from engine.errors import ToolError
 from engine.message import ToolCall, ToolResult
 from engine.plain import said
@@ -36,19 +37,28 @@ async def run_calls(
     for in_turn, group in groupby(zip(calls, contexts, strict=True), key=changes):
         if in_turn:
             for call, context in group:
-                results.append(await use(tools, call, context))
+                result, made = await use(tools, call, context)
+                results.append(result)
+                context.shelf.take(call.name, made)
         else:
-            results += await asyncio.gather(*(use(tools, call, context) for call, context in group))
+            side_by_side = list(group)
+            ended = await asyncio.gather(*(use(tools, call, context) for call, context in side_by_side))
+            for (call, context), (result, made) in zip(side_by_side, ended, strict=True):
+                results.append(result)
+                context.shelf.take(call.name, made)  # In the order of the calls, whichever ended first.
     return results
 
 
-async def use(tools: Mapping[str, Tool], call: ToolCall, context: ToolContext) -> ToolResult:
-    """Run one call. Whatever goes wrong is a result too."""
+async def use(tools: Mapping[str, Tool], call: ToolCall, context: ToolContext) -> tuple[ToolResult, Given]:
+    """Run one call; gives what the model is told, and the artifacts. Whatever goes wrong is a result too."""
     found = tools.get(call.name)
     try:
+        if found is None and call.name in (off := getattr(tools, 'off', {})):
+            raise ToolError(f'{call.name} cannot be used here: {off[call.name]}')
         if found is None:
             raise ToolError(f'there is no tool {call.name!r}; there are: {", ".join(tools) or "none"}')
-        return ToolResult(id=call.id, name=call.name, text=await found.run(call.arguments, context))
+        made = await found.give(call.arguments, context)
+        return ToolResult(id=call.id, name=call.name, text=made.text, ok=made.ok), made
     except ToolError as error:
         problem = said(error)
     except BaseException as error:
@@ -56,4 +66,4 @@ async def use(tools: Mapping[str, Tool], call: ToolCall, context: ToolContext) -
         if isinstance(error, GeneratorExit) or (task is not None and task.cancelling()):
             raise
         problem = f'{call.name} broke down: {said(error)}'
-    return ToolResult(id=call.id, name=call.name, text=problem, ok=False)
+    return ToolResult(id=call.id, name=call.name, text=problem, ok=False), Given(text=problem)

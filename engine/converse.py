@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,15 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine.activity import Activity
+from engine.artifacts import whole
+from engine.asking import Asking
 from engine.attempt import attempt, choices
 from engine.batch import run_calls
 from engine.course import Scope
-from engine.message import Message
+from engine.message import Message, ToolCall
 from engine.model import Hints, ModelRequest
 from engine.records import RunInfo
+from engine.registry import Registry
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -38,7 +42,8 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
         ModelError: the call failed.
     """
     agent = scope.state.agents[scope.path]
-    tools = _tools(spec, activity)
+    began = activity.services.clock.now()
+    tools = await _tools(spec, activity)
     names = choices(activity.run.models, spec.role)
     request = ModelRequest(
         model=names[0],
@@ -65,8 +70,10 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
         **reply.data,
         'approval': sorted(name for name in asked if _waits(tools[name], activity.run)),
     }
+    if spec.until:
+        result['seconds'] = round(activity.services.clock.now() - began, 3)
     if spec.output and not message.calls:
-        result |= _fitted(spec.output, message.text)
+        result |= fitted(spec.output, message.text)
     return result
 
 
@@ -74,16 +81,29 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
     """Run the tools the last reply asked for.
 
     Returns:
-        `results` in the order of the calls; `store`, the agent's notes after them; and, where it has files,
-        `snapshots`, the id of what its folder held then, by the folder's name.
+        `results` in the order of the calls; `store`, the agent's notes after them; `artifacts` that were
+        made; `usage`, `model` and `cost` where tools asked a model; and, where it has files, `snapshots`, the
+        id of what its folder held then, by the folder's name.
     """
     agent = scope.state.agents[scope.path]
-    store = dict(agent.store)
-    tools = _tools(spec, activity)
     calls = next(message.calls for message in reversed(agent.messages) if message.calls)
+    return await run_batch(spec, scope, activity, calls)
+
+
+async def run_batch(
+    spec: AgentSpec, scope: Scope, activity: Activity, calls: Sequence[ToolCall]
+) -> dict[str, Any]:
+    """Run these calls as the agent's; gives what `use_tools` gives."""
+    began = activity.services.clock.now()
+    agent = scope.state.agents[scope.path]
+    store = dict(agent.store)
+    tools = await _tools(spec, activity)
     folder = spec.folder or scope.path
     workspace = activity.workspace(folder)
     services = activity.services
+    consumed = {name for call in calls if call.name in tools for name in tools[call.name].consumes}
+    shelf = await whole(agent.artifacts, consumed, workspace)
+    asking = Asking(activity=activity, scope=scope, role=spec.role, task=_task(activity))
     contexts = [
         ToolContext(
             key=f'{activity.run.id}:{call.id}',
@@ -91,18 +111,26 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
             workspace=workspace,
             sandbox=services.sandbox,
             private_addresses=services.private_addresses,
+            shelf=shelf,
+            model=ask,
         )
-        for call in calls
+        for call, ask in zip(calls, asking.of(agent, calls), strict=True)
     ]
     results = await run_calls(tools, calls, contexts)
-    result = {'results': to_jsonable_python(results), 'store': store}
+    result = {'results': to_jsonable_python(results), 'store': store, **asking.data}
+    if shelf.changed:
+        result['artifacts'] = await shelf.record(workspace)
+    if spec.until:
+        result['seconds'] = round(services.clock.now() - began, 3)
     if workspace.folder.is_dir():
         result['snapshots'] = {folder: await workspace.snapshot()}
     return result
 
 
-def _tools(spec: AgentSpec, activity: Activity) -> dict[str, Tool]:
-    return {name: activity.services.tools[name] for name in spec.tools if name in activity.services.tools}
+async def _tools(spec: AgentSpec, activity: Activity) -> Registry:
+    """The agent's tools that can be used here."""
+    known = Registry(activity.services.tools.values()).only(spec.tools)
+    return await known.available(activity.services.sandbox)
 
 
 def _waits(tool: Tool, run: RunInfo) -> bool:
@@ -116,7 +144,7 @@ def _task(activity: Activity) -> str:
     return max(texts, key=len, default='')
 
 
-def _fitted(record: type[BaseModel], text: str) -> dict[str, Any]:
+def fitted(record: type[BaseModel], text: str) -> dict[str, Any]:
     """The answer as the record asked for; models like to wrap it in a fence or in a sentence."""
     try:
         answer = _json_in(text)

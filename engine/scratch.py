@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.activity import Services
+from engine.artifacts import Shelf
 from engine.batch import use
 from engine.message import ToolCall
 from engine.records import RunId
@@ -40,6 +41,7 @@ class Scratch:
         self._services = services
         self._workspaces = Workspaces()  # in a temporary folder: none of a run's
         self._store: dict[str, str] = {}
+        self._shelf = Shelf()
 
     async def use(self, tool: str, arguments: Mapping[str, Any]) -> Tried:
         """Call a tool once; whatever goes wrong is a result too. Cancelling ends it, with its children."""
@@ -53,9 +55,11 @@ class Scratch:
             workspace=workspace,
             sandbox=services.sandbox,
             private_addresses=services.private_addresses,
+            shelf=self._shelf,
         )
         started = clock.now()
-        result = await use(services.tools, call, context)
+        result, made = await use(services.tools, call, context)
+        self._shelf.take(tool, made)
         return Tried(text=result.text, ok=result.ok, seconds=max(0.0, clock.now() - started))
 
     async def files(self) -> list[Entry]:
@@ -63,6 +67,7 @@ class Scratch:
         return await self._workspaces.of(HERE, 'you').entries()
 
     async def empty(self) -> None:
-        """Remove the folder and the notes; the next call begins anew."""
+        """Remove the folder, the notes and the artifacts; the next call begins anew."""
         self._store.clear()
+        self._shelf = Shelf()
         await self._workspaces.close()

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 from pydantic_core import to_jsonable_python
 
+from engine.artifacts import Artifact
+from engine.criteria import Criterion
 from engine.memory import Log, Memory
 from engine.message import Message
 
 if TYPE_CHECKING:
     from engine.pattern import Pattern
+
+
+def _nothing(value: object) -> bool:
+    """Left out of what is journaled: a state without it reads as it did before there was such a field."""
+    return not value
 
 
 class AgentState(Memory):
@@ -37,6 +44,18 @@ class AgentState(Memory):
     """Tools a person has allowed for the rest of the run."""
     problem: str = ''
     """Why it failed, if it did."""
+    artifacts: dict[str, Artifact] = Field(default_factory=dict, exclude_if=_nothing)
+    """What its tools made, by name."""
+    criteria: tuple[Criterion, ...] = Field((), exclude_if=_nothing)
+    """Which criteria of its completion hold, after its latest reply or batch of tools."""
+    reminders: int = Field(0, exclude_if=_nothing)
+    """How often it was told what is missing, this visit."""
+    seconds: float = Field(0.0, exclude_if=_nothing)
+    """How long its model and its tools took."""
+    cost: float = Field(0.0, exclude_if=_nothing)
+    """Dollars, as far as they are known."""
+    unpriced: int = Field(0, exclude_if=_nothing)
+    """Calls of models whose cost is not known."""
 
 
 class RunState:

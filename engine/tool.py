@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, get_type_hints
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from engine.artifacts import Given, Shelf
 from engine.errors import ToolError
 from engine.model import ToolSpec
 from engine.sandbox import Sandbox
@@ -21,6 +22,17 @@ MOST_TEXT = 20_000
 SECONDS = 60.0
 GRACE = 5.0
 """Seconds that a tool has to clean up once its time is over; then the agent goes on without it."""
+
+
+Need = Literal['sandbox', 'model']
+"""What a tool cannot do without, of what not every place has."""
+
+
+class Ask(Protocol):
+    """Asks the model of the agent that called a tool."""
+
+    async def __call__(self, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
+        """Its answer: a text, or the record that was asked for. Raises `ToolError`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +49,22 @@ class ToolContext:
     """What runs commands in that folder."""
     private_addresses: bool = False
     """Whether pages may be fetched from this machine and its own network."""
+    shelf: Shelf = field(default_factory=Shelf)
+    """The agent's artifacts; what a tool makes gets there by what it returns."""
+    model: Ask | None = None
+    """Asks the agent's own model; what it uses is counted with the batch."""
+
+    @property
+    def artifacts(self) -> Mapping[str, Any]:
+        """What the agent has made so far, of what this tool consumes: texts and JSON values, by name."""
+        return self.shelf.values
+
+    @property
+    def ask(self) -> Ask:
+        """Asks the agent's model. Raises `ToolError` where there is none."""
+        if self.model is None:
+            raise ToolError('there is no model to ask here')
+        return self.model
 
     @property
     def files(self) -> Workspace:
@@ -60,7 +88,7 @@ class Tool:
     name: str
     description: str
     arguments: type[BaseModel]
-    call: Callable[..., Awaitable[str]]
+    call: Callable[..., Awaitable[str | Given]]
     category: str = 'general'
     """What it is about: `files`, `commands`, `web` ..."""
     side_effects: bool = False
@@ -71,6 +99,17 @@ class Tool:
     """How long a call may take; then it is ended, and what it has started too."""
     most_text: int = MOST_TEXT
     """Characters of a result that go back to the model."""
+    required: bool = False
+    """Whether an agent that has it should use it for every task, and not only where it helps."""
+    hint: str = ''
+    """When to use it, in a sentence for the model."""
+    consumes: tuple[str, ...] = ()
+    """Artifacts that it reads where they are there."""
+    produces: tuple[str, ...] = ()
+    """Artifacts that it makes."""
+    needs: tuple[Need, ...] = ()
+    missing: Callable[[], str] = lambda: ''
+    """Says what would have to be configured first; '' where it can be used."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -80,7 +119,14 @@ class Tool:
         )
 
     async def run(self, arguments: str, context: ToolContext) -> str:
+        """What `give` gives, but its text alone."""
+        return (await self.give(arguments, context)).text
+
+    async def give(self, arguments: str, context: ToolContext) -> Given:
         """Validate the arguments and run.
+
+        Returns:
+            The text for the model, not too long, and the artifacts.
 
         Raises:
             ToolError: bad arguments, or the tool said no; its sentence is meant for the model.
@@ -91,12 +137,18 @@ class Tool:
             listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
             raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
         given = {name: getattr(values, name) for name in type(values).model_fields}
-        text = await self._in_time(self.call(context, **given))
-        if not isinstance(text, str):
-            raise TypeError(f'a tool returns a text, not {type(text).__name__}')
-        return text if len(text) <= self.most_text else await self._cut(text, context)
+        result = await self._in_time(self.call(context, **given))
+        made = Given(text=result) if isinstance(result, str) else result
+        if not isinstance(made, Given):
+            raise TypeError(f'a tool returns a text, not {type(result).__name__}')
+        undeclared = {*made.artifacts, *made.adds} - set(self.produces)
+        if undeclared:
+            raise TypeError(f'it does not say that it produces {min(undeclared)!r}')
+        if len(made.text) > self.most_text:
+            made = replace(made, text=await self._cut(made.text, context))
+        return made
 
-    async def _in_time(self, call: Awaitable[str]) -> Any:
+    async def _in_time(self, call: Awaitable[Any]) -> Any:
         async def caught() -> Any:
             try:
                 return await call
@@ -131,15 +183,23 @@ class Tool:
         return f'{text[:head]}\n{note}\n{text[-tail:]}'
 
 
-def tool(
+def tool(  # noqa: PLR0913  (all have defaults)
     *,
     category: str = 'general',
     side_effects: bool = False,
     approval: bool = False,
     seconds: float = SECONDS,
     most_text: int = MOST_TEXT,
-) -> Callable[[Callable[..., Awaitable[str]]], Tool]:
+    required: bool = False,
+    hint: str = '',
+    consumes: Sequence[str] = (),
+    produces: Sequence[str] = (),
+    needs: Sequence[Need] = (),
+    missing: Callable[[], str] = lambda: '',
+) -> Callable[[Callable[..., Awaitable[str | Given]]], Tool]:
     """Make a tool of `async def name(context: ToolContext, ...) -> str`; a model reads its docstring.
+
+    It may return a `Given` instead: a text with artifacts beside it.
 
     Args:
         category: what it is about; tools are listed by it.
@@ -147,9 +207,15 @@ def tool(
         approval: whether a person must allow each call.
         seconds: how long a call may take.
         most_text: characters of a result that go back to the model; the whole is kept where there is more.
+        required: whether it is to be used for every task.
+        hint: when to use it.
+        consumes: artifacts that it reads, where they are there.
+        produces: artifacts that it makes; it can make no others.
+        needs: what it cannot do without: `sandbox`, `model`.
+        missing: says what would have to be configured first, or ''.
     """
 
-    def make(call: Callable[..., Awaitable[str]]) -> Tool:
+    def make(call: Callable[..., Awaitable[str | Given]]) -> Tool:
         hints = get_type_hints(call, include_extras=True)
         fields: dict[str, Any] = {}
         for parameter in list(inspect.signature(call).parameters.values())[1:]:
@@ -168,6 +234,12 @@ def tool(
             approval=approval,
             seconds=seconds,
             most_text=most_text,
+            required=required,
+            hint=hint,
+            consumes=tuple(consumes),
+            produces=tuple(produces),
+            needs=tuple(needs),
+            missing=missing,
         )
 
     return make

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 from engine.beneath import SCRATCH, Beneath, explained, kind_of, open_folder, parts_of
 from engine.errors import WorkspaceError
 from engine.objects import Objects
-from engine.tree import Scanner, restore
+from engine.tree import FileVersion, Scanner, files_of, restore
 
 P = ParamSpec('P')
 T = TypeVar('T')
@@ -83,10 +83,18 @@ class Workspace:
         """Keep something beside the files, for as long as the run is kept; gives its id."""
         return await self._do(self.objects.put, data)
 
+    async def kept(self, digest: str) -> bytes:
+        """What was kept under an id. Raises `WorkspaceError`."""
+        return await self._do(self.objects.get, digest)
+
     async def snapshot(self) -> str:
         """Keep all files as they are now; gives the snapshot's id. Raises `WorkspaceError`."""
         async with self._turn:
             return await self._do(self._scan)
+
+    async def listed(self, snapshot: str) -> list[FileVersion]:
+        """The files of a snapshot. Raises `WorkspaceError`."""
+        return await self._do(lambda: list(files_of(self.objects, snapshot)))
 
     async def restore(self, snapshot: str) -> None:
         """Make the folder hold what it held at a snapshot, of this or of another agent of the run.

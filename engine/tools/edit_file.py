@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from engine.artifacts import Given
 from engine.errors import ToolError
 from engine.tool import ToolContext, tool
 
@@ -24,7 +25,7 @@ async def edit_file(
     ],
     new: Annotated[str, Field(max_length=2_000_000, description='What is to stand there instead')],
     everywhere: Annotated[bool, Field(description='Replace it wherever it stands, not once')] = False,
-) -> str:
+) -> Given:
     """Replace a passage of a text file in your folder; it must stand there exactly once, or everywhere."""
     try:
         text = (await context.files.read(path)).decode()
@@ -37,4 +38,5 @@ async def edit_file(
         raise ToolError(f'{path}: the passage stands there {count} times; give more of what is around it')
     line = text[: text.index(old)].count('\n') + 1
     await context.files.write(path, text.replace(old, new).encode(errors='replace'))
-    return f'Replaced {f"{count} passages, the first" if count > 1 else "it"} in line {line} of {path}.'
+    said = f'Replaced {f"{count} passages, the first" if count > 1 else "it"} in line {line} of {path}.'
+    return Given(text=said, drops=('test_result',))

@@ -6,8 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from engine.artifacts import Given
 from engine.errors import ToolError
 from engine.limits import Limits
+from engine.stale import Stale
 from engine.tool import ToolContext, tool
 
 PERSON = {
@@ -27,7 +29,7 @@ VARIABLES = {
 }
 
 
-@tool(category='commands', side_effects=True, seconds=150)
+@tool(category='commands', needs=('sandbox',), side_effects=True, seconds=150)
 async def git(
     context: ToolContext,
     arguments: Annotated[
@@ -36,13 +38,14 @@ async def git(
             min_length=1, max_length=200, description='As for git, one by one: ["commit", "-am", "Mend it"]'
         ),
     ],
-) -> str:
+) -> Given:
     """Use git in your folder: init, status, diff, log, add, commit, branch, apply ... There is no network."""
     if any('\0' in argument for argument in arguments):
         raise ToolError('arguments: one of them holds a NUL')
+    stale = await Stale.before(context)
     ran = await context.commands.run(
         ['git', *arguments], context.files, limits=Limits(seconds=120), variables=VARIABLES
     )
     if ran.code == 0 and not ran.unsafe:
-        return ran.output.rstrip() or 'Done.'
-    return f'{ran.output.rstrip()}\n{ran.said}'.lstrip('\n')
+        return await stale.given(ran.output.rstrip() or 'Done.')
+    return await stale.given(f'{ran.output.rstrip()}\n{ran.said}'.lstrip('\n'))

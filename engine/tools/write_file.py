@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from engine.artifacts import Given
 from engine.tool import ToolContext, tool
 
 
@@ -14,9 +15,10 @@ async def write_file(
     context: ToolContext,
     path: Annotated[str, Field(min_length=1, description='Where, from your folder: src/app.py')],
     text: Annotated[str, Field(max_length=2_000_000, description='All that the file is to hold')],
-) -> str:
+) -> Given:
     """Write a whole text file in your folder; the folders around it are made."""
     data = text.encode(errors='replace')
     before = await context.files.write(path, data)
     lines = text.count('\n') + (not text.endswith('\n') and bool(text))
-    return f'{"Replaced" if before else "Made"} {path}: {lines} lines, {len(data)} bytes.'
+    said = f'{"Replaced" if before else "Made"} {path}: {lines} lines, {len(data)} bytes.'
+    return Given(text=said, drops=('test_result',))

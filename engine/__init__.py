@@ -34,7 +34,7 @@ from engine.library import Sample, scenarios
 from engine.limits import Limits
 from engine.memory import Memory
 from engine.message import Message
-from engine.offer import Health, Offer
+from engine.offer import HOMES, Health, Offer, Offered
 from engine.pattern import Pattern
 from engine.phases import Phase
 from engine.process import Ran
@@ -80,7 +80,9 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Conductor',
     'Catalog',
     'Offer',
+    'Offered',
     'Health',
+    'HOMES',
     'Sample',
     'scenarios',
     'Fault',

@@ -1,4 +1,4 @@
-"""Artifacts: named results that an agent's tools make, kept in its state, and read by other tools."""
+"""Artifacts: named results that tools make, kept in their agent's state, and read by other tools."""
 
 from __future__ import annotations
 

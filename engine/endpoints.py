@@ -65,10 +65,22 @@ class File(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """How an endpoint came to be configured; nothing of it is secret."""
+
+    found: Literal['file', 'environment']
+    url: str
+    key: str
+    """Where its key is, `env:NAME` or `keyring:SERVICE/USER`; '' where it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configured:
     """What the file and the environment say."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    """Of the endpoints, and of those that are missing."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Why an endpoint that is configured cannot be used, for instance: no key."""
     prices: Prices = field(default_factory=Prices)
@@ -94,18 +106,20 @@ def configured(
     secrets = Secrets(environment, keyring or _system_keyring)
     found: dict[str, Endpoint] = {}
     missing: dict[str, str] = {}
+    sources: dict[str, Source] = {}
     for name in dict.fromkeys([*file.endpoints, *KNOWN]):
         section = file.endpoints.get(name)
         if section is None and not (KNOWN[name].key and environment.get(KNOWN[name].key)):
             continue
         if section is not None and section.off:
             continue
+        sources[name] = _source(name, section, environment)
         try:
             found[name] = _endpoint(name, section or Section(), environment, secrets)
         except _Missing as error:
             missing[name] = str(error)
     own = {name: Price(**table.model_dump()) for name, table in file.prices.items()}
-    return Configured(endpoints=found, missing=missing, prices=Prices(own=own))
+    return Configured(endpoints=found, sources=sources, missing=missing, prices=Prices(own=own))
 
 
 class _Missing(Exception):
@@ -139,6 +153,23 @@ class Secrets:
         }
 
 
+def _source(name: str, section: Section | None, environment: Mapping[str, str]) -> Source:
+    given = section or Section()
+    known = KNOWN.get(given.provider or name)
+    url = environment.get(_url_variable(name)) or given.url or (known.endpoint.url if known else '')
+    return Source(found='file' if section else 'environment', url=url, key=_key_of(name, given))
+
+
+def _key_of(name: str, section: Section) -> str:
+    """Where the key of an endpoint is."""
+    known = KNOWN.get(section.provider or name)
+    return section.key or (f'env:{known.key}' if known and known.key else '')
+
+
+def _url_variable(name: str) -> str:
+    return f'HEMICYCLE_{name.upper().replace("-", "_")}_URL'
+
+
 def _endpoint(name: str, section: Section, environment: Mapping[str, str], secrets: Secrets) -> Endpoint:
     known = KNOWN.get(section.provider or name)
     base = replace(known.endpoint, name=name) if known else Endpoint(name=name, url='')
@@ -147,7 +178,7 @@ def _endpoint(name: str, section: Section, environment: Mapping[str, str], secre
         exclude_none=True,
         exclude_defaults=True,
     )
-    where = section.key or (f'env:{known.key}' if known and known.key else '')
+    where = _key_of(name, section)
     query = secrets.all(section.query)
     made = replace(
         base,
@@ -158,7 +189,7 @@ def _endpoint(name: str, section: Section, environment: Mapping[str, str], secre
         models=tuple(section.models),
         key=secrets.find(where) if where else '',
     )
-    variable = f'HEMICYCLE_{name.upper().replace("-", "_")}_URL'
+    variable = _url_variable(name)
     return replace(made, url=environment[variable]) if environment.get(variable) else made
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import httpx
 
@@ -31,6 +33,29 @@ class Health:
     models: tuple[str, ...] = ()
     problem: str = ''
     """What is wrong with it, or ''."""
+    kind: str = ''
+    """The kind of error, as of a `ModelError`; '' also where it could not even be asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """An endpoint as a person sees it: nothing of it is secret."""
+
+    endpoint: str
+    url: str
+    """Without a user and a password."""
+    found: Literal['file', 'environment', 'this machine']
+    key: str = ''
+    """Where its key is, `env:NAME` or `keyring:SERVICE/USER`; '' where it has none."""
+    models: tuple[str, ...] = ()
+    """Those that are known of: what it lists is asked for by `Offer.test`."""
+    problem: str = ''
+    """Why it cannot be used as it is configured, or ''."""
+
+    @property
+    def here(self) -> bool:
+        """Whether it is on this machine, so that its answers cost nothing."""
+        return httpx.URL(self.url).host in ('localhost', '127.0.0.1', '::1')
 
 
 class Offer(Mapping[str, Model]):
@@ -85,9 +110,37 @@ class Offer(Mapping[str, Model]):
         """Those that are in use."""
         return tuple(line.endpoint for line in self._lines.values())
 
+    def offered(self) -> list[Offered]:
+        """The endpoints, and those that are configured and cannot be used; without asking any."""
+        sources = self._settings.sources
+        found = [
+            Offered(
+                endpoint=name,
+                url=_shown(line.endpoint.url),
+                found=sources[name].found if name in sources else 'this machine',
+                key=sources[name].key if name in sources else '',
+                models=self._listed[name],
+            )
+            for name, line in self._lines.items()
+            if name in self._listed
+        ]
+        for name, problem in self._settings.missing.items():
+            source = sources[name]
+            url = _shown(source.url)
+            found.append(Offered(endpoint=name, url=url, found=source.found, key=source.key, problem=problem))
+        return found
+
+    def unused(self) -> dict[str, str]:
+        """Known providers that are not configured: for each, the environment variable of its key."""
+        return {
+            name: known.key
+            for name, known in KNOWN.items()
+            if known.key and name not in self._settings.sources
+        }
+
     async def discover(self) -> None:
         """Find the servers on this machine, at their usual ports, that are not configured."""
-        homes = [found.endpoint for name, found in KNOWN.items() if not found.key and name not in self._lines]
+        homes = [home for name, home in HOMES.items() if name not in self._listed]
         await asyncio.gather(*(self._find(endpoint) for endpoint in homes))
 
     async def test(self, endpoint: str) -> Health:
@@ -99,7 +152,7 @@ class Offer(Mapping[str, Model]):
         try:
             listed = await line.models()
         except ModelError as error:
-            return Health(endpoint=endpoint, url=line.endpoint.url, problem=str(error))
+            return Health(endpoint=endpoint, url=line.endpoint.url, problem=error.problem, kind=error.kind)
         self._listed[endpoint] = line.endpoint.models or listed
         return Health(endpoint=endpoint, url=line.endpoint.url, models=self._listed[endpoint])
 
@@ -120,10 +173,16 @@ class Offer(Mapping[str, Model]):
         )
 
     async def _find(self, endpoint: Endpoint) -> None:
-        line = self._line(endpoint)
+        line = self._lines.get(endpoint.name) or self._line(endpoint)
         try:
             listed = await line.models(within=AT_HOME)
         except ModelError:
             await line.close()
             return
-        self._lines[endpoint.name], self._listed[endpoint.name] = line, listed
+        self._lines[endpoint.name] = line
+        self._listed[endpoint.name] = listed
+
+
+def _shown(url: str) -> str:
+    """An address without the user and the password that may be in it."""
+    return re.sub(r'^(\w+://)[^/@]*@', r'\1', url)

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from nicegui import app
+from nicegui import app, background_tasks
 
 from engine import Conductor
 from ui.door import Door
-from ui.pages import home, launch, missing, run, runs, tools
+from ui.pages import home, launch, missing, run, runs, settings, tools
 from ui.settings import Places
 from ui.theme import serve_assets, warn_everywhere
 from ui.tuning import tune
@@ -39,8 +39,9 @@ def build(open_conductor: Open, places: Places | None = None) -> None:
             log.info('run %s goes on', recovered)
         for stranded, reason in conductor.stranded.items():
             log.error('run %s cannot go on: %s', stranded, reason)
-        if conductor.sandbox.unsafe and await conductor.sandbox.problem():
-            warn_everywhere(UNSAFE)
+        await warn_of(conductor)
+        # Servers on this machine need no configuration; nobody has to wait until they are found.
+        background_tasks.create(conductor.catalog.offer.discover(), name='look for models here')
         tune()
         door.open(conductor)
 
@@ -50,6 +51,12 @@ def build(open_conductor: Open, places: Places | None = None) -> None:
     app.on_startup(start)
     app.on_shutdown(stop)
     serve_assets()
-    pages: tuple[Any, ...] = (home, launch, runs, run, tools, missing)
+    pages: tuple[Any, ...] = (home, launch, runs, run, tools, settings, missing)
     for page in pages:
         page.register(door)
+
+
+async def warn_of(conductor: Conductor) -> None:
+    """Have every page say so where agents' commands run without a sandbox."""
+    unsafe = conductor.sandbox.unsafe and await conductor.sandbox.problem()
+    warn_everywhere(UNSAFE if unsafe else '')

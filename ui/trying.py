@@ -13,7 +13,7 @@ from ui.forms import Form
 from ui.launching import RUN_KEYS
 from ui.parts import Text, attach
 from ui.theme import button, notice
-from ui.words import count
+from ui.words import count, size, took
 
 CONFINED = ('files', 'commands', 'notes')
 """Categories whose side effects stay in the scratch folder."""
@@ -110,7 +110,7 @@ class Trying:
                 Text('span', 'Stopped', 'pill cancelled')
                 return
             Text('span', *(('Done', 'pill done') if tried.ok else ('Refused', 'pill failed')))
-            Text('span', _took(tried.seconds), 'muted num')
+            Text('span', took(tried.seconds), 'muted num')
             Text('span', count(len(tried.text), 'character'), 'muted num')
         with (
             self._result,
@@ -142,7 +142,7 @@ class Trying:
                 for entry in entries[:LISTED]:
                     with ui.element('li'):
                         Text('code', entry.path)
-                        Text('span', count(entry.size, 'byte'), 'muted small num')
+                        Text('span', size(entry.size), 'muted small num')
             if len(entries) > LISTED:
                 Text('p', f'and {count(len(entries) - LISTED, "more file")}', 'muted small')
             button('Empty it', icon='delete', kind='quiet small').on('click', self._empty)
@@ -150,7 +150,3 @@ class Trying:
     async def _empty(self) -> None:
         await self._scratch.empty()
         await self._list()
-
-
-def _took(seconds: float) -> str:
-    return f'{seconds * 1000:.0f} ms' if seconds < 1 else f'{seconds:.1f} s'

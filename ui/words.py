@@ -51,3 +51,17 @@ def first_sentence(text: str) -> str:
 def tags_of(text: str) -> tuple[str, ...]:
     """The tags in a line, separated by commas; each once."""
     return tuple(dict.fromkeys(tag for part in re.split(r'[,\n]', text) if (tag := ' '.join(part.split()))))
+
+
+def took(seconds: float) -> str:
+    """A short time as it is measured: 12 ms, 3.4 s."""
+    return f'{seconds * 1000:.0f} ms' if seconds < 1 else f'{seconds:.1f} s'
+
+
+def size(number: int) -> str:
+    """Bytes as people read them: 812 B, 3.4 MB."""
+    shown, units = float(number), ['B', 'kB', 'MB', 'GB', 'TB']
+    while shown >= 1_000 and len(units) > 1:
+        shown /= 1_000
+        del units[0]
+    return f'{shown:.0f} {units[0]}' if number < 1_000 or shown >= 100 else f'{shown:.1f} {units[0]}'

@@ -7,7 +7,7 @@ from nicegui.testing import User
 from engine import Conductor
 from ui import theme
 from ui.door import Door
-from ui.pages import home, launch, missing, runs, tools
+from ui.pages import home, launch, missing, runs, settings, tools
 
 
 @pytest.fixture
@@ -17,12 +17,17 @@ async def conductor():
 
 
 @pytest.fixture
-def pages(user: User, conductor: Conductor) -> User:
-    """A user of the pages that list and launch."""
+def door(conductor: Conductor) -> Door:
     door = Door()
     door.open(conductor)
+    return door
+
+
+@pytest.fixture
+def pages(user: User, door: Door) -> User:
+    """A user of all pages but the run page."""
     theme.serve_assets()
-    for page in (home, launch, runs, tools, missing):
+    for page in (home, launch, runs, tools, settings, missing):
         page.register(door)
     ui.page('/runs/{run}')(lambda run: ui.label(f'the run {run}'))
     return user

@@ -187,6 +187,40 @@ async def test_servers_on_this_machine_are_found() -> None:
     await made.close()
 
 
+def test_what_is_offered_is_told_without_a_secret(tmp_path: Path) -> None:
+    text = FILE + '[endpoints.proxy]\nurl = "http://me:hidden-word@localhost:99/v1"\n'
+    environment = {'TEAM': 'secret-team', 'MISTRAL_API_KEY': KEY, 'HEMICYCLE_MISTRAL_URL': 'http://eu/v1'}
+    made = Offer({}, read(tmp_path, text, environment, keyring=lambda service, user: KEY))
+    found = {offered.endpoint: offered for offered in made.offered()}
+    assert {name: (offered.found, offered.key) for name, offered in found.items()} == {
+        'openai': ('file', 'keyring:hemicycle/openai'),
+        'work': ('file', ''),
+        'proxy': ('file', ''),
+        'mistral': ('environment', 'env:MISTRAL_API_KEY'),
+        'azure': ('file', 'env:WORK_KEY'),
+    }
+    assert found['azure'].problem == 'the environment variable WORK_KEY is not set'
+    assert (found['azure'].url, found['mistral'].url) == ('https://me.example/openai/v1', 'http://eu/v1')
+    assert (found['proxy'].url, found['proxy'].here, found['work'].here) == (
+        'http://localhost:99/v1',
+        True,
+        False,
+    )
+    assert found['openai'].models == ('gpt-5', 'gpt-5-mini')
+    assert not any(secret in repr(found) for secret in (KEY, 'secret-team', 'hidden-word'))
+    assert made.unused()['anthropic'] == 'ANTHROPIC_API_KEY' and 'mistral' not in made.unused()
+
+
+@pytest.mark.anyio
+async def test_a_server_that_was_called_unseen_is_still_found() -> None:
+    made = offer(listing)
+    assert made['ollama/a'].name == 'ollama/a' and made.offered() == []
+    await made.discover()
+    assert 'ollama' in [offered.endpoint for offered in made.offered()]
+    assert {offered.found for offered in made.offered()} == {'this machine'}
+    await made.close()
+
+
 @pytest.mark.anyio
 async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
     def answer(request: httpx.Request) -> httpx.Response:

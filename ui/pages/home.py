@@ -8,6 +8,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.cards import pattern_cards
 from ui.door import Door
+from ui.faults import draw_faults
 from ui.filters import Filters
 from ui.parts import Text, link
 from ui.runlist import RunList
@@ -28,7 +29,7 @@ def register(door: Door) -> None:
                 Text('h1', 'Put a team of agents to work, and watch every step')
                 Text('p', 'Pick a pattern, run a sample: no key, no set-up, nothing to pay.', 'muted')
             with ui.element('div').classes('notices'):
-                _faults(door)
+                draw_faults(door)
                 await _stranded(door)
             waiting = Waiting(door)
             await waiting.load()
@@ -43,22 +44,6 @@ def register(door: Door) -> None:
                         Text('span', 'All runs')
                 runs = RunList(door, Filters.read(request.query_params), path='/', size=SIZE)
             await runs.load()
-
-
-def _faults(door: Door) -> None:
-    faults = door().catalog.faults
-    if not faults:
-        return
-    with notice('fail', 'error'):
-        one = len(faults) == 1
-        Text(
-            'p', f'{"A file" if one else f"{len(faults)} files"} could not be loaded; everything else works.'
-        )
-        with ui.element('ul').classes('details-list'):
-            for fault in faults:
-                with ui.element('li'):
-                    Text('code', f'{fault.path}:{fault.line}' if fault.line else fault.path)
-                    Text('span', fault.problem)
 
 
 async def _stranded(door: Door) -> None:

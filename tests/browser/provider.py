@@ -1,0 +1,56 @@
+"""A provider of models on loopback: it lists some, wants a key, and answers calls with one sentence."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+KEY = 'a-key-that-nobody-may-see'
+MODELS = ('large', 'small', *(f'older-{number}' for number in range(20)))
+
+
+class Provider(BaseHTTPRequestHandler):
+    """Speaks as much of OpenAI's chat completions as a page of ours needs."""
+
+    def do_GET(self) -> None:
+        """The list of models."""
+        if self.headers.get('authorization') != f'Bearer {KEY}':
+            self._send(401, {'error': {'message': 'Incorrect API key', 'code': 'invalid_api_key'}})
+            return
+        self._send(200, {'data': [{'id': name} for name in MODELS]})
+
+    def do_POST(self) -> None:
+        """One sentence, streamed."""
+        self.rfile.read(int(self.headers['content-length']))
+        pieces = [{'delta': {'content': 'A live answer.'}}, {'delta': {}, 'finish_reason': 'stop'}]
+        lines = [f'data: {json.dumps({"choices": [{"index": 0, **piece}]})}\n\n' for piece in pieces]
+        body = ''.join([*lines, 'data: [DONE]\n\n']).encode()
+        self.send_response(200)
+        self.send_header('content-type', 'text/event-stream')
+        self.send_header('content-length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Say nothing."""
+
+    def _send(self, status: int, answer: object) -> None:
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header('content-type', 'application/json')
+        self.send_header('content-length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def provider() -> Iterator[str]:
+    """The address of one that answers until the block is left."""
+    server = ThreadingHTTPServer(('127.0.0.1', 0), Provider)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f'http://127.0.0.1:{server.server_port}/v1'
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -3,8 +3,17 @@
 from engine.activity import Activity, Retry
 from engine.agent import Role, agent, message_of
 from engine.artifacts import Artifact, Given
+from engine.cast import Part
 from engine.catalog import Catalog, Fault
 from engine.clock import Clock, RealClock, SimulatedClock
+from engine.collaborate import execute_plan, run_collaborative_task
+from engine.collaboration import (
+    CollaborationResult,
+    CollaborationState,
+    DelegatedTask,
+    SupervisorPlan,
+    TaskResult,
+)
 from engine.conductor import Conductor
 from engine.criteria import Check, Criteria, Criterion, Evidence
 from engine.difference import FileChange
@@ -33,6 +42,7 @@ from engine.journal import Journal, MemoryJournal
 from engine.library import Sample, scenarios
 from engine.limits import Limits
 from engine.memory import Memory
+from engine.mermaid import edge_label, mermaid
 from engine.message import Message
 from engine.offer import HOMES, Health, Offer, Offered
 from engine.pattern import Pattern
@@ -69,6 +79,7 @@ from engine.sandbox import Sandbox
 from engine.scratch import Scratch, Tried
 from engine.staff import AgentInfo, agents_of
 from engine.stage import Stage, stage
+from engine.steps import Step
 from engine.tool import Tool, ToolContext, tool
 from engine.tree import FileVersion
 from engine.view import Fold, fold
@@ -96,6 +107,8 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Memory',
     'agent',
     'Role',
+    'Part',
+    'Step',
     'stage',
     'Stage',
     'Activity',
@@ -120,11 +133,21 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Agent',
     'Job',
     'BlogOrchestratorAgent',
+    # have a team work on something
+    'run_collaborative_task',
+    'execute_plan',
+    'CollaborationResult',
+    'CollaborationState',
+    'DelegatedTask',
+    'SupervisorPlan',
+    'TaskResult',
     # read runs
     'fold',
     'Fold',
     'message_of',
     'Budget',
+    'mermaid',
+    'edge_label',
     'Change',
     'Delta',
     'Edge',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 from engine import converse, criteria
 from engine.activity import Retry
+from engine.cast import Part, begin, unanswered
 from engine.course import Scope
 from engine.criteria import Criteria
-from engine.errors import PatternError
-from engine.message import Message, ToolCall, ToolResult
+from engine.message import Message, ToolCall
 from engine.records import Event
 from engine.state import AgentState
 from engine.taking import keep_reply, keep_results
@@ -44,14 +44,28 @@ class AgentSpec:
     turns: int
     folder: str
     """The name of its folder; where it is '', its path."""
+    roles: tuple[Role, ...] = ()
+    """Whom it may play, where `cast` says so when its state is entered; `role` is then the state's name."""
+    cast: str | Callable[[Any], Part] = ''
     until: Criteria | None = None
     """When its work is complete; where None, when it stops calling tools."""
+
+    @property
+    def cast_list(self) -> tuple[Role, ...]:
+        """Everybody it may be."""
+        alone = Role(name=self.role, title=self.role, instructions=self.instructions, tools=self.tools)
+        return self.roles or (alone,)
+
+    def role_named(self, name: str) -> Role | None:
+        """One of those that it may play."""
+        return next((role for role in self.roles if role.name == name), None)
 
 
 def agent(  # noqa: PLR0913  (all but the name have defaults)
     name: str,
-    role: Role | str = '',
+    role: Role | str | Sequence[Role] = '',
     *,
+    cast: str | Callable[[Any], Part] = '',
     output: type[BaseModel] | None = None,
     prompt: str | Callable[[Any], str] = '',
     then: str | Callable[[Scope, Event], None] = '',
@@ -67,7 +81,10 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
 
     Args:
         name: the state's name.
-        role: who it is; a plain name makes a role without instructions of its own.
+        role: who it is; a plain name makes a role without instructions of its own; several are those that it
+            may play, one a visit.
+        cast: with several roles, the method (or a function of memory) that picks one, as a `Part`, when the
+            state is entered. Each visit is then a conversation of its own.
         output: the record its answer must fit; asked for once more when it does not, then the agent fails.
         prompt: the method that gives it its task; `prompt_<name>` by default.
         then: the action that takes its answer; `event.data` has `text` and, with `output`, `output`.
@@ -83,16 +100,22 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
 
     It ends in `done` or `failed`, addressed to the state.
     """
-    who = role if isinstance(role, Role) else Role(name=role or name, title=role or name, instructions='')
+    several = () if isinstance(role, (Role, str)) else tuple(role)
+    if bool(several) != bool(cast):
+        raise TypeError(f'agent {name!r}: several roles need a cast, and a cast needs several roles')
+    who = role if isinstance(role, Role) else _plain(role if isinstance(role, str) and role else name)
+    own = tuple(dict.fromkeys(tool for one in several or (who,) for tool in one.tools))
     spec = AgentSpec(
         role=who.name,
         instructions=who.instructions,
-        tools=who.tools if tools is None else tools,
+        tools=own if tools is None else tools,
         output=output,
         prompt=prompt or f'prompt_{name}',
         turns=until.turns if until else turns,
         folder=folder,
         until=until,
+        roles=several,
+        cast=cast,
     )
     reply = [keep_reply, partial(criteria.take_words, spec)] if until else [keep_reply]
     answered = [*reply, then] if then else reply
@@ -134,6 +157,10 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     }
 
 
+def _plain(name: str) -> Role:
+    return Role(name=name, title=name, instructions='')
+
+
 def _edge(  # noqa: PLR0913
     trigger: str, source: str | list[str], dest: str, after: Any, conditions: Any = None, unless: Any = None
 ) -> dict[str, Any]:
@@ -169,29 +196,6 @@ def may_repair(scope: Scope, event: Event) -> bool:
     return _agent(scope).repairs == 0
 
 
-def begin(spec: AgentSpec, scope: Scope, event: Event) -> None:
-    """Give the agent its task; a second visit goes on with the same conversation."""
-    task = Message.of('user', _task(spec, scope))
-    known = scope.state.agents.get(scope.path)
-    if known is not None:
-        if known.messages[
-            -1
-        ].calls:  # It was stopped before they were run; a provider wants an answer to each.
-            known.messages.append(_unanswered(known, 'This was not run: the work was stopped.'))
-        known.messages.append(task)
-        known.visits += 1
-        known.turns = known.repairs = 0
-        if known.reminders:
-            known.reminders = 0
-        if known.problem:
-            known.problem = ''
-        return
-    instructions = [Message.of('system', spec.instructions)] if spec.instructions else []
-    scope.state.agents[scope.path] = AgentState(
-        role=spec.role, instructions=spec.instructions, messages=[*instructions, task]
-    )
-
-
 def names_calls(scope: Scope, event: Event) -> bool:
     """The arguments a person changed belong to calls that wait."""
     edited = event.data.get('arguments') or {}
@@ -220,7 +224,7 @@ def keep_denial(scope: Scope, event: Event) -> None:
     """Tell the agent that a person said no, and why."""
     agent = _agent(scope)
     reason = event.data.get('reason') or 'no reason was given'
-    agent.messages.append(_unanswered(agent, f'A person did not allow this: {reason}'))
+    agent.messages.append(unanswered(agent, f'A person did not allow this: {reason}'))
 
 
 def ask_again(scope: Scope, event: Event) -> None:
@@ -240,34 +244,6 @@ def give_up(scope: Scope, event: Event) -> None:
     problem = event.data.get('error') or event.data.get('unfit') or 'it used all its turns without an answer'
     if agent is not None:
         agent.problem = str(problem)
-
-
-def _task(spec: AgentSpec, scope: Scope) -> str:
-    pattern, prompt = scope.pattern, spec.prompt
-    name = prompt if isinstance(prompt, str) else f'prompt of {scope.path}'
-    try:
-        with scope.state.reading():
-            text = (
-                getattr(pattern, prompt)(scope.state.memory)
-                if isinstance(prompt, str)
-                else prompt(scope.state.memory)
-            )
-    except Exception as error:
-        problem = f'{name!r} raised {type(error).__name__}: {error}'
-        raise PatternError(pattern.name, problem, where=f'state {scope.path!r}') from error
-    if not isinstance(text, str):
-        problem = f'{name!r} must return a text, not {type(text).__name__}'
-        raise PatternError(pattern.name, problem, where=f'state {scope.path!r}')
-    return text
-
-
-def _unanswered(agent: AgentState, text: str) -> Message:
-    """Results for the calls of the last reply, none of which was run."""
-    calls = agent.messages[-1].calls
-    return Message(
-        role='tool',
-        parts=tuple(ToolResult(id=call.id, name=call.name, text=text, ok=False) for call in calls),
-    )
 
 
 def _json_text(arguments: Any) -> str:

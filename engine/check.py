@@ -29,7 +29,7 @@ STATE_KEYS = frozenset(
     }
     | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent'}
 )
-ARGUMENTS = {'prompt': 1}
+ARGUMENTS = {'prompt': 1, 'cast': 1}
 """How many a method gets, beside `self`; two where nothing is said."""
 
 States = list[tuple[str, str, Mapping[str, Any]]]
@@ -48,6 +48,8 @@ def check(pattern: Pattern) -> None:
         raise PatternError(pattern.name, f'it names no state: {pattern.initial!r}', where='initial')
     if pattern.answer and pattern.answer not in pattern.Memory.model_fields:
         raise PatternError(pattern.name, f'Memory has no field {pattern.answer!r}', where='answer')
+    if pattern.plan and pattern.plan not in pattern.Memory.model_fields:
+        raise PatternError(pattern.name, f'Memory has no field {pattern.plan!r}', where='plan')
     for path, _, state in states:
         _check_state(pattern, path, state)
         inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}
@@ -89,6 +91,7 @@ def _check_state(pattern: Pattern, path: str, state: Mapping[str, Any]) -> None:
         _check_methods(pattern, state.get(key), f'state {path!r}', key)
     if 'agent' in state:
         _check_methods(pattern, state['agent'].prompt, f'state {path!r}', 'prompt')
+        _check_methods(pattern, state['agent'].cast or None, f'state {path!r}', 'cast')
 
 
 def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
@@ -141,7 +144,7 @@ def _check_methods(pattern: Pattern, value: Any, where: str, key: str) -> None:
             inspect.signature(method).bind(*[None] * ARGUMENTS.get(key, 2))
         except TypeError:
             takes = (
-                'memory' if key == 'prompt' else f'memory and {"activity" if key == "invoke" else "event"}'
+                'memory' if key in ARGUMENTS else f'memory and {"activity" if key == "invoke" else "event"}'
             )
             raise PatternError(
                 pattern.name, f'{name!r} (named as {key}) must take {takes}', where=where

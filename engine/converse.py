@@ -20,8 +20,10 @@ from engine.batch import run_calls
 from engine.course import Scope
 from engine.message import Message, ToolCall
 from engine.model import Hints, ModelRequest
+from engine.plain import plain
 from engine.records import RunInfo
 from engine.registry import Registry
+from engine.state import AgentState
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -34,17 +36,17 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     """Call the agent's model once, streaming its text.
 
     Returns:
-        `message` (the reply), `text`, what `Reply.data` holds, `approval` (tools that need a person's word),
-        and, where a record was asked for and no tool was, `output` (its JSON) or `unfit` (what is wrong with
-        the answer).
+        `message` (the reply), `text`, `role` where it was picked for this visit, what `Reply.data` holds,
+        `approval` (tools that need a person's word), and, where a record was asked for and no tool was,
+        `output` (its JSON) or `unfit` (what is wrong with the answer).
 
     Raises:
         ModelError: the call failed.
     """
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
-    tools = await _tools(spec, activity)
-    names = choices(activity.run.models, spec.role)
+    tools = await _tools(spec, agent, activity)
+    names = choices(activity.run.models, agent.role)
     request = ModelRequest(
         model=names[0],
         messages=tuple(agent.messages),
@@ -52,9 +54,9 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
         schema=spec.output.model_json_schema() if spec.output else None,
         hints=Hints(
             pattern=activity.run.pattern,
-            role=spec.role,
+            role=agent.role,
             state=scope.path,
-            task=_task(activity),
+            task=scope.pattern.task,
             visit=agent.visits,
             turn=agent.turns,
             attempt=activity.attempt,
@@ -72,6 +74,8 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     }
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
+    if spec.roles:
+        result['role'] = agent.role
     if spec.output and not message.calls:
         result |= fitted(spec.output, message.text)
     return result
@@ -97,13 +101,14 @@ async def run_batch(
     began = activity.services.clock.now()
     agent = scope.state.agents[scope.path]
     store = dict(agent.store)
-    tools = await _tools(spec, activity)
+    tools = await _tools(spec, agent, activity)
     folder = spec.folder or scope.path
     workspace = activity.workspace(folder)
     services = activity.services
     consumed = {name for call in calls if call.name in tools for name in tools[call.name].consumes}
     shelf = await whole(agent.artifacts, consumed, workspace)
-    asking = Asking(activity=activity, scope=scope, role=spec.role, task=_task(activity))
+    asking = Asking(activity=activity, scope=scope, role=agent.role, task=scope.pattern.task)
+    facts = plain(dict(scope.pattern.facts(scope.state.memory)))
     contexts = [
         ToolContext(
             key=f'{activity.run.id}:{call.id}',
@@ -113,6 +118,7 @@ async def run_batch(
             private_addresses=services.private_addresses,
             shelf=shelf,
             model=ask,
+            facts=facts,
         )
         for call, ask in zip(calls, asking.of(agent, calls), strict=True)
     ]
@@ -127,21 +133,17 @@ async def run_batch(
     return result
 
 
-async def _tools(spec: AgentSpec, activity: Activity) -> Registry:
+async def _tools(spec: AgentSpec, agent: AgentState, activity: Activity) -> Registry:
     """The agent's tools that can be used here."""
-    known = Registry(activity.services.tools.values()).only(spec.tools)
-    return await known.available(activity.services.sandbox)
+    role = spec.role_named(agent.role)
+    own = [name for name in spec.tools if role is None or name in role.tools]
+    return await Registry(activity.services.tools.values()).only(own).available(activity.services.sandbox)
 
 
 def _waits(tool: Tool, run: RunInfo) -> bool:
     """Whether a call of the tool needs a person's word."""
     approvals = run.options.get('approvals', 'marked')
     return approvals == 'all' or (approvals == 'marked' and tool.approval)
-
-
-def _task(activity: Activity) -> str:
-    texts = [value for value in activity.run.parameters.values() if isinstance(value, str)]
-    return max(texts, key=len, default='')
 
 
 def fitted(record: type[BaseModel], text: str) -> dict[str, Any]:

@@ -47,6 +47,9 @@ def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
     """Tools, now and then: a note and a sum at the start, a look at the note when the work comes back."""
     offered = {spec.name for spec in request.tools}
     calls: list[Call] = []
+    if 'get_previous' in offered:
+        found = re.findall(r'^- (\S+) \(task ', _asked(request), flags=re.M)
+        calls += [Call(tool='get_previous', arguments={'role': role}) for role in dict.fromkeys(found)]
     if request.hints.visit > 1:
         if 'notes' in offered and _results(request, 'notes'):
             calls.append(Call(tool='notes', arguments={'action': 'read', 'title': PLAN}))

@@ -21,6 +21,8 @@ class StateShape:
     """For a final state: the event its parent raises, or how the run ends (`done` or `failed`)."""
     role: str = ''
     """For a state that holds an agent: its role."""
+    roles: tuple[str, ...] = ()
+    """Those that it may play, where one is picked when the state is entered; `role` is then its name."""
     invokes: bool = False
     waits: str = ''
     """For a state that waits for a person: what for."""
@@ -50,6 +52,8 @@ class Shape:
     edges: tuple[EdgeShape, ...]
     answer: str = ''
     """The field of memory that holds the run's result."""
+    plan: str = ''
+    """The field of memory that holds the run's plan, a list of `Step`s."""
 
     def state(self, path: str) -> StateShape | None:
         """The state at `path`, if there is one."""

@@ -29,6 +29,7 @@ class Pattern:
         answer: the field of memory that holds the result, or ''.
         inputs: for a trigger that a person sends, the record that its data must fit; a form can be drawn from
             it. What is sent is then the record with its defaults.
+        plan: the field of memory that holds a list of `Step`s, drawn as a checklist, or ''.
 
     Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
     actions, `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output.
@@ -44,6 +45,7 @@ class Pattern:
     initial: ClassVar[str] = ''
     answer: ClassVar[str] = ''
     inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    plan: ClassVar[str] = ''
 
     class Parameters(BaseModel):
         """Asked for in the launch form."""
@@ -104,6 +106,18 @@ class Pattern:
         """The memory a run starts with."""
         shared = type(self.parameters).model_fields.keys() & self.Memory.model_fields.keys()
         return self.Memory.model_validate({name: getattr(self.parameters, name) for name in shared})
+
+    def facts(self, memory: Any) -> Mapping[str, Any]:
+        """What tools of this pattern's agents may know of memory; they get a copy, as JSON values."""
+        return {}
+
+    @property
+    def task(self) -> str:
+        """What a run is about, in somebody's own words: the longest text among the parameters."""
+        fields = type(self.parameters).model_fields
+        free = (name for name, field in fields.items() if field.annotation in (str, str | None))
+        texts = (getattr(self.parameters, name, '') for name in free)
+        return max((text for text in texts if isinstance(text, str)), key=len, default='')
 
     @classmethod
     def sample(cls) -> Pattern:

@@ -93,7 +93,7 @@ def launched(  # noqa: PLR0913  (what a launch form has)
     return RunInfo(
         id=RunId(uuid.uuid4().hex[:12]),
         pattern=pattern.name,
-        title=title.strip() or title_of(parameters, pattern.title),
+        title=title.strip() or title_of(pattern),
         parameters=parameters,
         models=dict(models or (like.models if like else {})),
         seed=seed,
@@ -147,12 +147,10 @@ def simulated(services: Services, models: Mapping[str, str]) -> bool:
     return all(services.models[name].simulated for name in chosen)
 
 
-def title_of(parameters: Mapping[str, Any], fallback: str) -> str:
-    """A line for lists: the longest text among the parameters."""
-    texts = (value for value in parameters.values() if isinstance(value, str))
-    words = max(texts, key=len, default='')[:1_000].split()
-    line = ' '.join(words)
-    return (line if len(line) <= 80 else f'{line[:79].rstrip()}…') or fallback
+def title_of(pattern: Pattern) -> str:
+    """A line for lists: what the run is about."""
+    line = ' '.join(pattern.task[:1_000].split())
+    return (line if len(line) <= 80 else f'{line[:79].rstrip()}…') or pattern.title
 
 
 def outside_event(run: RunId, ledger: Ledger, name: str, at: str, data: Mapping[str, Any] | None) -> Event:

@@ -51,7 +51,25 @@ def suggestions(topic: Topic, role: str, visit: int, worked_out: str) -> Mapping
             f'Which figures on {topic.term(1)} are known, and how old are they?',
         ],
         'options': list(topic.options),
+        'approach': f'First what is known of {topic.term(0)}, then what follows from it, then the text.',
+        'tasks': _tasks(topic),
+        'success': True,
+        'output': contribution(topic, role, visit, worked_out),
     }
+
+
+def _tasks(topic: Topic) -> list[dict[str, Any]]:
+    """A plan for a team."""
+    plan = (
+        ('facts', 'researcher', f'Collect what is known of {topic.term(0)}.', ()),
+        ('costs', 'researcher', f'Find out what {topic.term(1)} costs today.', ()),
+        ('choice', 'analyst', f'Compare the choices for {topic.term(0)}.', ('facts', 'costs')),
+        ('note', 'writer', f'Write a note on {topic.subject}.', ('choice',)),
+    )
+    return [
+        {'task_id': name, 'assigned_to': role, 'description': said, 'depends_on': list(after), 'priority': 3}
+        for name, role, said, after in plan
+    ]
 
 
 def field(topic: Topic, name: str, index: int) -> str:

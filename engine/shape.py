@@ -37,6 +37,7 @@ def draw(pattern: Pattern) -> Shape:
                 initial=initial,
                 outcome=state.get('outcome', 'done'),
                 role=state['agent'].role if 'agent' in state else '',
+                roles=tuple(role.name for role in state['agent'].roles) if 'agent' in state else (),
                 invokes='invoke' in state,
                 waits=state.get('waits', ''),
                 within=None if isinstance(state.get('within'), str) else state.get('within'),
@@ -52,6 +53,7 @@ def draw(pattern: Pattern) -> Shape:
         states=tuple(states),
         edges=tuple(edges),
         answer=pattern.answer,
+        plan=pattern.plan,
     )
 
 

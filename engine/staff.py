@@ -32,10 +32,11 @@ def agents_of(pattern: type[Pattern]) -> tuple[AgentInfo, ...]:
     return tuple(
         AgentInfo(
             path=path,
-            role=spec.role,
-            instructions=spec.instructions,
-            tools=tuple(spec.tools),
+            role=role.name,
+            instructions=role.instructions,
+            tools=tuple(name for name in role.tools if name in spec.tools),
             answer=spec.output.model_json_schema() if spec.output else {},
         )
         for path, spec in found
+        for role in spec.cast_list
     )

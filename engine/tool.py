@@ -66,6 +66,9 @@ class ToolContext:
             raise ToolError('there is no model to ask here')
         return self.model
 
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the run's pattern lets tools know of its memory (`Pattern.facts`), as JSON values: a copy."""
+
     @property
     def files(self) -> Workspace:
         """The agent's own folder. Raises `ToolError` where it has none."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import graphviz
 
-from engine import Edge, Shape, StateShape, Status, Transition, View
+from engine import Edge, Shape, StateShape, Status, Transition, View, edge_label
 from ui.reading import innermost
 
 INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
@@ -138,7 +138,7 @@ class _Drawing:
             labels, _ = found.setdefault((source, dest), ([], failing))
             # The chart inside an agent is the same for all: labels there would only widen the drawing.
             inside = self._is_agent(edge.source.rpartition('.')[0])
-            label = '' if inside else _edge_label(edge.trigger, edge.conditions, edge.unless)
+            label = '' if inside else edge_label(edge)
             if label and label not in labels and not failing:
                 labels.append(label)
             found[source, dest] = (labels, found[source, dest][1] and failing)
@@ -177,14 +177,6 @@ class _Drawing:
 
 def _label(state: StateShape) -> str:
     return state.name.replace('_', ' ')
-
-
-def _edge_label(trigger: str, conditions: Iterable[str], unless: Iterable[str]) -> str:
-    guards = [*conditions, *(f'not {name}' for name in unless)]
-    said = ', '.join(name.replace('_', ' ') for name in guards)
-    if trigger in ('done', 'always', 'start'):
-        return said
-    return f'{trigger} [{said}]' if said else trigger
 
 
 def lit(

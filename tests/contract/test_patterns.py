@@ -84,7 +84,7 @@ def test_the_form_can_be_drawn_and_its_schema_tells_the_truth(pattern: type[Patt
 @settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(
-        st.sampled_from(['task', 'motion', 'max_iterations', 'x']),
+        st.sampled_from(['task', 'motion', 'max_iterations', 'objective', 'max_tasks', 'execution', 'x']),
         st.none() | st.integers() | st.text(max_size=5),
     )
 )

@@ -27,7 +27,7 @@ def test_the_program_prints_every_step_and_the_outcome(capsys, monkeypatch):
     assert any(line.startswith('done ') for line in lines)
 
 
-@pytest.mark.parametrize('name', ['debate', 'checked-pipeline'])
+@pytest.mark.parametrize('name', ['debate', 'checked-pipeline', 'newsroom'])
 async def test_each_pattern_runs_to_its_end(name, monkeypatch):
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
     pattern = next(
@@ -36,8 +36,8 @@ async def test_each_pattern_runs_to_its_end(name, monkeypatch):
     catalog = Catalog.load()
     catalog.add(pattern)
     async with Conductor(catalog=catalog) as conductor:
-        parameters = {'task': 'Compare two tools'} if name == 'checked-pipeline' else {}
-        run = await conductor.start(name, parameters)
+        parameters = {'checked-pipeline': {'task': 'Compare two tools'}, 'newsroom': {'objective': 'A paper'}}
+        run = await conductor.start(name, parameters.get(name, {}))
         outcome = await conductor.result(run)
         assert outcome.status is Status.DONE, outcome.error
         assert outcome.answer

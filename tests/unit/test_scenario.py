@@ -6,7 +6,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from engine import Catalog, Conductor, MemoryJournal, Outcome, SimulatedClock, Status, View
+from engine import Catalog, Conductor, MemoryJournal, Outcome, SimulatedClock, Status, Transition
 from engine.library import FOLDER, Library, scenarios
 from engine.models.scripted import Scripted
 from engine.scenario import Scenario, Turn
@@ -42,7 +42,7 @@ def test_every_shipped_scenario_loads() -> None:
 
 @pytest.mark.parametrize('scenario', SHIPPED.scenarios, ids=lambda scenario: scenario.name)
 async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario) -> None:
-    outcome, view = await played(scenario)
+    outcome, steps = await played(scenario)
     expect = scenario.expect
     assert (outcome.status, outcome.error) == (Status(expect.status), outcome.error)
     assert expect.error in outcome.error
@@ -55,11 +55,11 @@ async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario
         for turn in turns
         for call in turn.calls
     ]
-    results = {part['text'] for part in parts(view) if part['kind'] == 'result'}
-    assert all(part['ok'] for part in parts(view) if part['kind'] == 'result')
-    assert {call.gives for call in calls if call.gives} <= results
+    results = [result for step in steps for result in step.event.data.get('results', ())]
+    assert all(result['ok'] for result in results)
+    assert {call.gives for call in calls if call.gives} <= {result['text'] for result in results}
     # A stated answer must fit its record at the first go.
-    assert not [part for part in parts(view) if 'does not fit' in part.get('text', '')]
+    assert not [step for step in steps if step.event.data.get('unfit')]
 
 
 @pytest.mark.parametrize('scenario', SHIPPED.scenarios, ids=lambda scenario: scenario.name)
@@ -158,7 +158,7 @@ def test_the_model_shows_the_faults(tmp_path: Path) -> None:
     assert [Path(fault.path).name for fault in Scripted(pace=0, folder=tmp_path).faults] == ['bad.yaml']
 
 
-async def played(scenario: Scenario) -> tuple[Outcome, View]:
+async def played(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
     """Run a scenario's sample; its waits take simulated time."""
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
@@ -172,11 +172,7 @@ async def played(scenario: Scenario) -> tuple[Outcome, View]:
             await clock.advance(0.1)
         else:
             pytest.fail(f'the run did not end: it is in {(await conductor.view(run)).active}')
-        return await conductor.result(run), await conductor.view(run)
-
-
-def parts(view: View) -> list[dict[str, str]]:
-    return [part for agent in view.agents.values() for said in agent['messages'] for part in said['parts']]
+        return await conductor.result(run), await conductor.transitions(run)
 
 
 def found_name(library: Library, task: str) -> str:

@@ -1,0 +1,216 @@
+"""The records of a collaboration: plan, tasks, results, messages, and the state that they live in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from engine.memory import Memory
+from engine.steps import Step, StepState
+from engine.task import AgentMessage
+
+LONGEST_RESULT = 1_000
+"""Characters of a result in the checklist; the whole is among the results."""
+
+
+def _named(text: str) -> str:
+    return text.strip().lower()
+
+
+class _Record(BaseModel):
+    # A model that numbers its tasks means the same as one that names them.
+    model_config = ConfigDict(frozen=True, extra='forbid', coerce_numbers_to_str=True)
+
+
+class DelegatedTask(_Record):
+    """One part of the objective, for one worker."""
+
+    task_id: str = Field(min_length=1, max_length=80, description='A short name, not used twice in the plan')
+    assigned_to: Annotated[str, AfterValidator(_named)] = Field(
+        min_length=1, description='The role that does it, one of those that were named'
+    )
+    description: str = Field(
+        min_length=1, description='What is to be done, so that it can be understood alone'
+    )
+    depends_on: tuple[str, ...] = Field(
+        default=(), description='The task_ids whose results it needs; empty where it can begin at once'
+    )
+    priority: int = Field(default=3, ge=1, le=5, description='1 is the most urgent, 5 can wait')
+
+
+class SupervisorPlan(_Record):
+    """How an objective is divided. Ids occur once, and dependencies name tasks and go round in no circle."""
+
+    approach: str = Field(default='', description='Why it is divided so, in a sentence or two')
+    tasks: tuple[DelegatedTask, ...] = Field(
+        default=(), description='The tasks; none where nothing is to be done'
+    )
+
+    @model_validator(mode='after')
+    def _can_be_carried_out(self) -> Self:
+        in_order(self.tasks)
+        return self
+
+
+class Delivery(_Record):
+    """What a worker answers with."""
+
+    success: bool = Field(description='Whether the task is done')
+    output: str = Field(
+        description='The result, complete, in Markdown; without success, what stood in the way'
+    )
+
+
+class TaskResult(_Record):
+    """What came of one task."""
+
+    task_id: str
+    agent_role: str
+    success: bool
+    output: str
+
+
+class CollaborationResult(_Record):
+    """What came of the whole."""
+
+    objective: str
+    success: bool
+    """Whether every task succeeded; so it is where there was none."""
+    task_results: tuple[TaskResult, ...] = ()
+    """In the order in which they ended."""
+    final_output: str = ''
+    messages_exchanged: int = 0
+
+
+def in_order(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> list[DelegatedTask]:
+    """The tasks, each behind those it depends on; where that leaves a choice, the most urgent first.
+
+    Args:
+        tasks: as they were planned.
+        ended: ids of tasks that are over: what depends on them need not wait.
+
+    Raises:
+        ValueError: an id occurs twice, or a dependency names no task, or they go round in a circle.
+    """
+    left = list(tasks)
+    ids = [task.task_id for task in left]
+    for task in left:
+        if ids.count(task.task_id) > 1:
+            raise ValueError(f'two tasks have the task_id {task.task_id!r}')
+        for needed in task.depends_on:
+            if needed not in ids and needed not in ended:
+                raise ValueError(f'task {task.task_id!r} depends on {needed!r}, and there is no such task')
+    found: list[DelegatedTask] = []
+    while left:
+        free = [task for task in left if not {other.task_id for other in left}.intersection(task.depends_on)]
+        if not free:
+            circle = ', '.join(repr(task.task_id) for task in left)
+            raise ValueError(f'these tasks wait for each other in a circle: {circle}')
+        found.append(min(free, key=lambda task: task.priority))
+        left.remove(found[-1])
+    return found
+
+
+class CollaborationState(Memory):
+    """What a collaboration remembers."""
+
+    objective: str = ''
+    max_tasks: int = 4
+    plan: SupervisorPlan | None = None
+    pending_tasks: list[DelegatedTask] = Field(default_factory=list)
+    """Those that have not ended, in the order in which they are taken."""
+    under_way: dict[str, str] = Field(default_factory=dict)
+    """Per worker, the id of the task that it has taken."""
+    completed_results: list[TaskResult] = Field(default_factory=list)
+    messages: list[AgentMessage] = Field(default_factory=list)
+    steps: list[Step] = Field(default_factory=list)
+    """The tasks as a checklist."""
+    final_output: str = ''
+
+    @property
+    def current_task(self) -> DelegatedTask | None:
+        """The first task that has not ended."""
+        return self.pending_tasks[0] if self.pending_tasks else None
+
+    @property
+    def free_tasks(self) -> list[DelegatedTask]:
+        """The tasks that nobody has taken."""
+        taken = set(self.under_way.values())
+        return [task for task in self.pending_tasks if task.task_id not in taken]
+
+    @property
+    def ready_task(self) -> DelegatedTask | None:
+        """The first task that nobody has taken and that waits for no other."""
+        waiting = {task.task_id for task in self.pending_tasks}
+        return next((task for task in self.free_tasks if not waiting.intersection(task.depends_on)), None)
+
+    @property
+    def result(self) -> CollaborationResult:
+        """What came of it so far."""
+        return CollaborationResult(
+            objective=self.objective,
+            success=not self.pending_tasks and all(result.success for result in self.completed_results),
+            task_results=tuple(self.completed_results),
+            final_output=self.final_output,
+            messages_exchanged=len(self.messages),
+        )
+
+    def task_of(self, worker: str) -> DelegatedTask:
+        """The task that a worker has taken. Raises `LookupError`."""
+        wanted = self.under_way[worker]
+        for task in self.pending_tasks:
+            if task.task_id == wanted:
+                return task
+        raise LookupError(f'{worker} works on {wanted!r}, which is not a pending task')
+
+    def delegate(self, tasks: Sequence[DelegatedTask]) -> None:
+        """Begin with these tasks."""
+        self.pending_tasks = list(tasks)
+        self.steps = [
+            Step(id=task.task_id, title=task.description, role=task.assigned_to, after=task.depends_on)
+            for task in tasks
+        ]
+        self._mark()
+
+    def take(self, worker: str) -> DelegatedTask:
+        """Give a worker the next task. Raises `LookupError` where none is ready."""
+        task = self.ready_task
+        if task is None:
+            raise LookupError(f'there is no task ready for {worker}')
+        self.under_way[worker] = task.task_id
+        self._mark()
+        return task
+
+    def complete_task(self, result: TaskResult) -> None:
+        """Take a result in: its task is not pending any more, and nobody is at it."""
+        ended = next((task for task in self.pending_tasks if task.task_id == result.task_id), None)
+        if ended is not None:
+            self.pending_tasks.remove(ended)
+        for worker in [worker for worker, task in self.under_way.items() if task == result.task_id]:
+            del self.under_way[worker]
+        self.completed_results.append(result)
+        self._mark()
+
+    def note(self, sender: str, recipient: str, kind: str, content: str) -> None:
+        """Add a message to the history."""
+        self.messages.append(AgentMessage(sender=sender, recipient=recipient, kind=kind, content=content))
+
+    def _mark(self) -> None:
+        """Bring the checklist up to date."""
+        results = {result.task_id: result for result in self.completed_results}
+        pending = {task.task_id for task in self.pending_tasks}
+        taken = set(self.under_way.values())
+        for place, step in enumerate(self.steps):
+            result = results.get(step.id)
+            state: StepState
+            if result is not None:
+                state = 'completed' if result.success else 'failed'
+            elif step.id in taken:
+                state = 'in progress'
+            else:
+                state = 'blocked' if pending.intersection(step.after) else 'pending'
+            said = result.output[:LONGEST_RESULT] if result else ''
+            if (state, said) != (step.state, step.result):
+                self.steps[place] = step.model_copy(update={'state': state, 'result': said})

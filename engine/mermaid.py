@@ -1,0 +1,97 @@
+"""Writes a Shape as a Mermaid state diagram (`stateDiagram-v2`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from engine.outline import EdgeShape, Shape, StateShape
+from engine.shape import START
+
+WORDS = """state note end as direction class classdef style default click href hide scale choice fork join"""
+RESERVED = frozenset(WORDS.split())
+"""Words of Mermaid's own, which are no names of states there."""
+ESCAPED = {ord(sign): f'#{ord(sign)};' for sign in '"#;:<>{}%`&\\'}
+"""What means something to Mermaid, by its number."""
+INDENT = '    '
+
+
+def mermaid(shape: Shape, *, folded: bool = False) -> str:
+    """The chart in Mermaid's language, with guards as labels; with `folded`, an agent is one state.
+
+    Nested states are written inside the states that hold them, the regions of a parallel state with `--`
+    between them. Edges that need no event but the end of a state's work are labelled by their guards alone.
+    """
+    return '\n'.join(['stateDiagram-v2', *_Writer(shape, folded).lines('', INDENT)]) + '\n'
+
+
+def edge_label(edge: EdgeShape) -> str:
+    """What an edge is labelled with: its event, where that is not an end or a start, and its guards."""
+    guards = [*edge.conditions, *(f'not {name}' for name in edge.unless)]
+    said = ', '.join(name.replace('_', ' ') for name in guards)
+    if edge.trigger in ('done', 'always', 'start'):
+        return said
+    return f'{edge.trigger} [{said}]' if said else edge.trigger
+
+
+class _Writer:
+    def __init__(self, shape: Shape, folded: bool) -> None:
+        agents = [f'{state.path}.' for state in shape.states if state.role] if folded else []
+        seen = [state for state in shape.states if not any(state.path.startswith(path) for path in agents)]
+        self._inside: dict[str, list[StateShape]] = {}
+        for state in seen:
+            self._inside.setdefault(state.parent, []).append(state)
+        self._parents: dict[str, str] = {state.path: state.parent for state in seen}
+        self._parallel = {state.path for state in seen if state.kind == 'parallel'}
+        self._ids = _ids(state.path for state in seen)
+        self._edges: dict[str, list[EdgeShape]] = {}
+        for edge in shape.edges:
+            if edge.source in self._ids and (edge.dest in self._ids or not edge.dest):
+                self._edges.setdefault(self._home(edge), []).append(edge)
+        self._initial = {'': (shape.initial,)} | {state.path: state.initial for state in seen}
+
+    def _home(self, edge: EdgeShape) -> str:
+        """The state in whose block an edge is written: Mermaid wants both its ends there."""
+        source = self._parents[edge.source]
+        within = source == self._parents[edge.dest or edge.source] and source not in self._parallel
+        return source if within else ''
+
+    def lines(self, parent: str, indent: str) -> Iterator[str]:
+        for path in () if parent in self._parallel else self._initial[parent]:
+            yield f'{indent}{START} --> {self._ids[path]}'
+        for number, state in enumerate(self._inside.get(parent, ())):
+            if parent in self._parallel:
+                yield from [f'{indent}--'] if number else []
+                yield f'{indent}{START} --> {self._ids[state.path]}'
+            yield from self._state(state, indent)
+        for edge in self._edges.get(parent, ()):
+            label = edge_label(edge)
+            dest = self._ids[edge.dest or edge.source]
+            yield f'{indent}{self._ids[edge.source]} --> {dest}{f": {_text(label)}" if label else ""}'
+        for state in self._inside.get(parent, ()):
+            if state.kind == 'final':
+                yield f'{indent}{self._ids[state.path]} --> {START}'
+
+    def _state(self, state: StateShape, indent: str) -> Iterator[str]:
+        name = f'{indent}state "{_text(state.name.replace("_", " "))}" as {self._ids[state.path]}'
+        if state.path not in self._inside:
+            yield name
+            return
+        yield f'{name} {{'
+        yield from self.lines(state.path, indent + INDENT)
+        yield f'{indent}}}'
+
+
+def _ids(paths: Iterable[str]) -> dict[str, str]:
+    """A name for each state: letters, digits and underscores, none of them twice."""
+    found: dict[str, str] = {}
+    for path in paths:
+        name = re.sub(r'[^A-Za-z0-9_]', '_', path.replace('.', '__'))
+        while name.lower() in RESERVED or name in found.values():
+            name += '_'
+        found[path] = name
+    return found
+
+
+def _text(text: str) -> str:
+    return ' '.join(text.split()).translate(ESCAPED)

@@ -1,4 +1,4 @@
-"""The components of ours that run in the browser: diagram, conversation, tree, marks."""
+"""The components of ours that run in the browser: diagram, conversation, trees, code, marks."""
 
 from __future__ import annotations
 
@@ -102,6 +102,57 @@ class Marks(Element, component=ASSETS / 'marks.js'):
             self.run_method('place', head)
         else:
             self.run_method('show', list(marks), head)
+
+
+class Splits(Element, component=ASSETS / 'splits.js'):
+    """The splitters of the grid that it stands in."""
+
+    def __init__(self) -> None:
+        """Show none yet."""
+        super().__init__()
+        self._props |= {'columns': 0, 'rows': 0}
+
+    def show(self, columns: int, rows: int) -> None:
+        """Put one between each two columns and each two rows."""
+        if (self._props['columns'], self._props['rows']) != (columns, rows):
+            self._props |= {'columns': columns, 'rows': rows}
+            self.update()
+
+
+class FileTree(Element, component=ASSETS / 'files.js'):
+    """The files of a folder."""
+
+    def __init__(self, on_pick: Callable[[str], Any], *, label: str) -> None:
+        """Show none yet; `on_pick` gets the path of the file that was clicked."""
+        super().__init__()
+        self._props |= {'files': [], 'picked': '', 'label': label}
+        self.on('pick', lambda event: on_pick(str(event.args)))
+
+    def show(self, files: Sequence[dict[str, Any]], picked: str) -> None:
+        """Show files (path, note, mark), of which one is picked."""
+        shown = list(files)
+        known = self._props['files'] == shown
+        with self._props.suspend_updates():
+            self._props |= {'files': shown, 'picked': picked}
+        if known:
+            self.run_method('pick', picked)
+        else:
+            self.run_method('show', shown, picked)
+
+
+class Code(Element, component=ASSETS / 'code.js'):
+    """Lines of text with their numbers, or of a diff (`ui.files.rows`)."""
+
+    def __init__(self) -> None:
+        """Show nothing yet."""
+        super().__init__()
+        self._props |= {'rows': [], 'label': ''}
+
+    def show(self, rows: Sequence[Sequence[Any]], label: str) -> None:
+        """Show these rows: a kind (`''` in a file), the numbers before and after, the text."""
+        with self._props.suspend_updates():
+            self._props |= {'rows': list(rows), 'label': label}
+        self.run_method('show', list(rows), label)
 
 
 def narration() -> ui.label:

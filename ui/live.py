@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine import Conductor, Delta, EngineError, Fold, RunInfo, Shape, Transition, Trouble
+from ui.history import History
 from ui.reading import Mark, befores, mark_of
 
 BREATH = 50
@@ -41,6 +42,8 @@ class Follower:
         """Each state that was entered, and the steps that did it."""
         self.walked: dict[str, int] = {}
         """Each edge that was taken, and the step that did it first."""
+        self.history = History()
+        """What the steps say of each agent."""
         self.last: Transition | None = None
         self.befores: list[Any] = []
         """The values that the newest step's changes replaced."""
@@ -52,6 +55,11 @@ class Follower:
     def head(self) -> int:
         """The newest step."""
         return max(self._known, self.fold.ledger.seq)
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether the whole history has been looked through."""
+        return len(self.times) >= self.head
 
     async def follow(self) -> None:
         """Go on until the run has ended."""
@@ -87,6 +95,7 @@ class Follower:
             self.visits.setdefault(path, []).append(step.seq)
         for edge in step.edges:
             self.walked.setdefault(f'{edge.source}>{edge.dest or edge.source}', step.seq)
+        self.history.take(step)
         self.times.append(step.time)
         self._news.read = True
 

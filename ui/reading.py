@@ -1,4 +1,4 @@
-"""Reads views and transitions for people: blocks of a conversation, marks, sentences about a step."""
+"""Reads steps for people: marks, what an event could have led to, durations, paths."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine import Change, EdgeShape, Guard, Shape, StatePath, Transition
-
-Block = dict[str, Any]
-"""What `Conversation` shows: kind, title, note, text, and for tools arguments and ok."""
+from engine import Change, EdgeShape, Guard, Shape, Transition
 
 HUMAN = {
     'pause': 'paused the run',
@@ -34,94 +31,6 @@ class Mark:
     seq: int
     kind: Kind
     text: str
-
-
-def agent_blocks(agent: Mapping[str, Any]) -> list[Block]:
-    """An agent's conversation (the dump of an `AgentState`); a tool's call and its result are one block."""
-    messages = agent.get('messages', ())
-    results = {part['id']: part for said in messages for part in said['parts'] if part['kind'] == 'result'}
-    blocks: list[Block] = []
-    for message in messages:
-        for part in message['parts']:
-            block = _block(message['role'], part, results)
-            if block:
-                blocks.append(block)
-    return blocks
-
-
-def _block(role: str, part: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]) -> Block | None:
-    match part['kind'], role:
-        case 'text', 'system':
-            return {'kind': 'task', 'title': 'Instructions', 'text': part['text']}
-        case 'text', 'user':
-            return {'kind': 'task', 'title': 'Task', 'text': part['text']}
-        case 'text', _:
-            return {'kind': 'text', 'text': readable(part['text'])}
-        case 'reasoning', _:
-            return {'kind': 'reasoning', 'title': 'Thinking', 'text': part['text']}
-        case 'call', _:
-            result = results.get(part['id'])
-            return {
-                'kind': 'tool',
-                'title': part['name'],
-                'note': '' if result is None else 'done' if result['ok'] else 'failed',
-                'arguments': part['arguments'],
-                'text': result['text'] if result else '',
-                'ok': result['ok'] if result else None,
-            }
-    return None
-
-
-def readable(text: str) -> str:
-    """An answer in JSON as Markdown that a person reads; any other text as it is."""
-    if not text.lstrip().startswith('{'):
-        return text
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return (
-        '\n\n'.join(_said(name, value) for name, value in values.items())
-        if isinstance(values, dict)
-        else text
-    )
-
-
-def _said(name: str, value: Any) -> str:
-    title = f'**{name.replace("_", " ").capitalize()}**'
-    if isinstance(value, bool):
-        return f'{title}: {"yes" if value else "no"}'
-    if isinstance(value, list):
-        return f'{title}\n\n' + ('\n'.join(f'- {_plain(item)}' for item in value) or '- none')
-    return f'{title}: {_plain(value)}'
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def entry(transition: Transition, shape: Shape) -> Block | None:
-    """What a step adds to the transcript: words of an agent, of a person, a mishap; or None."""
-    event = transition.event
-    home = StatePath(event.at.rpartition('.')[0])
-    if event.name == 'done' and 'message' in event.data:
-        state = shape.state(home)
-        texts = [part['text'] for part in event.data['message']['parts'] if part['kind'] == 'text']
-        calls = [part['name'] for part in event.data['message']['parts'] if part['kind'] == 'call']
-        text = readable(''.join(texts)) if texts else f'uses {", ".join(calls)}'
-        note = f'{event.data.get("model", "")} · step {transition.seq}'
-        kind = 'text' if texts else 'event'
-        return {'kind': kind, 'title': speaker(state.role if state else home), 'note': note, 'text': text}
-    mark = mark_of(transition, {})
-    if mark is None or mark.kind == 'revision':
-        return None
-    kind = 'human' if mark.kind == 'human' else 'event'
-    return {
-        'kind': kind,
-        'title': 'You' if kind == 'human' else '',
-        'note': f'step {transition.seq}',
-        'text': mark.text,
-    }
 
 
 def speaker(role: str) -> str:

@@ -11,13 +11,16 @@ from engine import Conductor, Fold, RunInfo, Shape, Transition, View
 from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
 from ui.panes.agents import AgentPanes
+from ui.panes.around import Around
 from ui.panes.chart import ChartPane
 from ui.panes.dialogs import Dialogs, told
+from ui.panes.files import Files
 from ui.panes.header import Header
 from ui.panes.inspector import Inspector
 from ui.panes.player import Player
 from ui.panes.tabs import Tabs
 from ui.panes.transcript import Transcript
+from ui.panes.width import Width
 from ui.reading import befores, headline
 from ui.theme import notice
 
@@ -36,6 +39,8 @@ class Screen:
         self._step: Transition | None = None
         self._wanted: list[int | None] = []
         self._seeking = False
+        self._whole = False
+        """Whether the panes have been drawn with all of the history known."""
 
     async def draw(self, at: int | None) -> None:
         """Make the page, showing step `at`."""
@@ -44,15 +49,25 @@ class Screen:
         self._header = Header(self._info, self._steer)
         self._trouble = ui.element('div').classes('trouble')
         self._switch()
-        with ui.element('div').classes('run-grid').props('data-view="agents"'):
+        around = Around(
+            conductor=self._conductor,
+            run=self._info.id,
+            shape=self._shape,
+            history=self.follower.history,
+            send=self._send,
+        )
+        with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
             self._chart = ChartPane(self._shape, self.follower, self.seek)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
-                tabs = Tabs('Agents or transcript')
+                tabs = Tabs('Agents, transcript or files', on_change=lambda: self._opened(tabs.shown))
+                self._width = Width(tabs.aside, self._be_wide)
                 with tabs.panel('Agents'):
-                    self._agents = AgentPanes(self._shape, self._send)
+                    self._agents = AgentPanes(around, self._width.want)
                 with tabs.panel('Transcript'):
                     self._transcript = Transcript(self._conductor, self._info.id, self._shape)
+                with tabs.panel('Files'):
+                    self._files = Files(around, self.seek)
             self._inspector = Inspector(self._shape)
         self._player = Player(self.follower, self.seek)
         self._said = narration()
@@ -112,14 +127,16 @@ class Screen:
         view, seq = fold.view, fold.ledger.seq
         self._view, self._step = view, step
         self._chart.show(view, step)
-        self._agents.show(view, live=at is None)
+        self._agents.show(view, live=at is None, mine=self._mine)
         await self._transcript.show(seq)
+        self._files.show(view)
         self._inspector.show(view, step, replaced, self._since(seq))
         self._header.show(self.follower.fold.view if self.follower.fold.ledger.seq else view, mine=self._mine)
         self._player.show(at, ended=not self._live)
         if step is not None:
             self._said.set_text(f'Step {seq}: {headline(step)}')
         self._tick()
+        await self._agents.count_files(view)
 
     async def _look(self) -> None:
         news = self.follower.look()
@@ -132,9 +149,8 @@ class Screen:
         if self._view is None:
             return
         if self._at is not None:
-            self._chart.show(self._view, self._step)
             self._header.show(self.follower.fold.view, mine=self._mine)
-            self._player.show(self._at, ended=not self._live)
+            self._more_is_known(self._view)
             return
         if news.steps:
             self._transcript.add(news.steps)
@@ -142,9 +158,16 @@ class Screen:
         elif self.follower.head != self._view.seq:
             await self._read(self.follower.head, None)  # it went on while the page was made
         elif news.read:
-            self._chart.show(self._view, self._step)
-            self._player.show(None, ended=not self._live)
+            self._more_is_known(self._view)
         self._agents.stream(news.text)
+
+    def _more_is_known(self, view: View) -> None:
+        self._chart.show(view, self._step)
+        self._player.show(self._at, ended=not self._live)
+        if self.follower.caught_up and not self._whole:
+            self._whole = True
+            self._agents.refresh()
+            self._files.show(view)
 
     def _switch(self) -> None:
         with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
@@ -179,7 +202,15 @@ class Screen:
         if self.follower.fold.ledger.seq:
             self._header.tick(self.follower.fold.view, now)
         if self._view is not None:
-            self._agents.tick(self._view, now if self._at is None and self._live else self._view.time)
+            live = self._at is None and self._live
+            self._agents.tick(self._view, now if live else self._view.time, live=live)
+
+    def _opened(self, tab: str) -> None:
+        self._files.open(tab == 'Files')
+
+    def _be_wide(self, wide: bool) -> None:
+        self._grid.classes(add='wide' if wide else '', remove='' if wide else 'wide')
+        self._agents.be_wide(wide)
 
     def _warn(self, problem: str) -> None:
         # A run that this process lost goes on where it was claimed; one that only waits goes on here.

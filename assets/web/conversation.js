@@ -1,5 +1,6 @@
 // An agent's conversation: settled blocks, and the text that is being streamed. Gets only what is new.
 import { render } from "/hemicycle/markdown.js";
+import { describe } from "/hemicycle/tool.js";
 
 export default {
   template: `<div class="talk" :aria-label="label" role="log" aria-live="off"></div>`,
@@ -35,6 +36,7 @@ export default {
       });
     },
     make(block) {
+      if (block.kind === "tool") return describe(block);
       const element = document.createElement("article");
       element.className = `block ${block.kind} ${block.ok === false ? "bad" : ""}`;
       const aside = block.kind === "task" || block.kind === "reasoning"; // there for who wants it
@@ -51,17 +53,8 @@ export default {
       const body = document.createElement("div");
       body.className = "body";
       box.append(body);
-      if (block.kind === "tool") {
-        for (const text of [block.arguments, block.text]) {
-          if (!text) continue;
-          const pre = document.createElement("pre");
-          pre.textContent = text;
-          body.append(pre);
-        }
-      } else {
-        body.classList.add("prose");
-        render(body, block.text);
-      }
+      body.classList.add("prose");
+      render(body, block.text);
       return element;
     },
     append(kind, text) { // a streamed piece; rendered at most once a frame

@@ -57,7 +57,7 @@ def test_watch_to_the_end(page, server):
     expect(page.locator('.mark.revision')).to_have_count(2)
     expect(page.locator('.mark.verdict')).to_have_count(3)
     expect(page.locator('.mark.error')).to_have_count(1)
-    expect(page.get_by_text('Simulated')).to_be_visible()
+    expect(page.locator('.run-facts .simulated')).to_be_visible()
     page.get_by_role('tab', name='Transcript').click()
     expect(page.locator('.transcript .block b', has_text='Reviewer').first).to_be_visible()
 

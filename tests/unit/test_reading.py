@@ -3,7 +3,8 @@
 import pytest
 
 from engine import Change, Edge, EdgeShape, Event, Guard, RunId, Shape, StatePath, StateShape, Transition
-from ui.reading import agent_blocks, befores, entry, mark_of, readable, short, span, ways
+from ui.blocks import agent_blocks, entry, readable
+from ui.reading import befores, mark_of, short, span, ways
 
 PATH = StatePath
 
@@ -77,7 +78,7 @@ def test_a_tool_call_and_its_result_are_one_block():
     (block,) = agent_blocks({'messages': messages})
     assert (block['title'], block['note'], block['text'], block['ok']) == ('notes', 'failed', 'none', False)
     (waiting,) = agent_blocks({'messages': messages[:1]})
-    assert (waiting['note'], waiting['ok']) == ('', None)
+    assert (waiting['note'], waiting['ok']) == ('asked for', None)
 
 
 def test_an_answer_in_json_is_read_as_text():

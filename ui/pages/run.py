@@ -6,13 +6,15 @@ from nicegui import background_tasks, ui
 
 from engine import EngineError, RunId, UnknownRun, UnknownStep
 from ui.door import Door
+from ui.downloads import serve_downloads
 from ui.pages import missing
 from ui.screen import Screen
 from ui.theme import frame
 
 
 def register(door: Door) -> None:
-    """Register `/runs/{id}` and its steps (`?at=17`)."""
+    """Register `/runs/{id}`, its steps (`?at=17`), and what of it can be downloaded."""
+    serve_downloads(door)
 
     @ui.page('/runs/{run}', response_timeout=30.0)  # a long history on a busy machine takes its time
     async def page(run: str, at: str = '') -> None:

@@ -1,146 +1,166 @@
-"""The agents of a run: a pane for each at work, side by side, and a folded line for the others."""
+"""The agents of a run: a pane for each region, or for each at work; a line for the others."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from nicegui import ui
 
-from engine import Shape, StateShape, Status, View
-from ui.elements import Conversation
-from ui.reading import agent_blocks, place, readable, short, span, speaker
-from ui.theme import WORDS, button, empty
+from engine import Status, View, WorkspaceError
+from ui.blocks import readable
+from ui.elements import Conversation, Splits
+from ui.panes.agent import AgentPane
+from ui.panes.around import Around
+from ui.panes.join import Join
+from ui.regions import cells, columns_for, parallels, side_by_side, tracks
+from ui.theme import WORDS, empty
 
-Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]
-"""Hands an event to the run: its name, its address, its data."""
-
-
-class AgentPane:
-    """One agent: who it is, where it stands, what it says."""
-
-    def __init__(self, state: StateShape, shape: Shape, send: Send) -> None:
-        self.state, self._shape, self._send = state, shape, send
-        self.opened: bool | None = None
-        """Whether a person opened or folded the pane; None leaves it to the run."""
-        with (
-            ui.element('section')
-            .classes('panel agent')
-            .props(f'aria-label="{speaker(state.role)}"') as self.root
-        ):
-            with ui.element('button').classes('panel-head agent-head').props('type="button"') as self.head:
-                self.head.on('click', self._toggle)
-                ui.label(speaker(state.role)).classes('agent-name')
-                self._path = ui.label().classes('chip mono')
-                self._last = ui.label().classes('agent-last muted small')
-                ui.element('span').classes('grow')
-                self._attempt = ui.label().classes('chip wait')
-                self._model = ui.label().classes('muted small agent-model')
-                self._tokens = ui.label().classes('muted small num')
-                self._time = ui.label().classes('muted small num')
-            with ui.element('div').classes('panel-body').props('tabindex="0"'):
-                self.talk = Conversation([], label=f'What {speaker(state.role)} says')
-            with ui.element('div').classes('approval') as self._approval:
-                pass
-        self._approval.set_visibility(False)
-        self._asked: object = None
-
-    def show(self, view: View, agent: Mapping[str, Any], *, live: bool) -> None:
-        """Show the agent as it is in `view`."""
-        path = self.state.path
-        leaf = next((leaf for leaf in view.active if leaf.startswith(f'{path}.')), '')
-        at_work = bool(leaf) and self._kind(leaf) != 'final'
-        unfold = bool(leaf) if self.opened is None else self.opened
-        self.root.classes(add='open' if unfold else 'folded', remove='folded' if unfold else 'open')
-        self.root.classes(add='at-work' if at_work else '', remove='' if at_work else 'at-work')
-        self.head.props(f'aria-expanded="{str(unfold).lower()}"')
-        blocks = agent_blocks(agent)
-        self.talk.show(blocks)
-        self._path.set_text(place(leaf))
-        self._path.set_visibility(bool(leaf))
-        said = [block['text'] for block in blocks if block['kind'] == 'text']
-        self._last.set_text('' if unfold or not said else short(said[-1].replace('*', ''), 140))
-        attempt = view.attempts.get(f'{path}.thinking', 1)
-        self._attempt.set_text(f'attempt {attempt}' if attempt > 1 else '')
-        self._attempt.set_visibility(attempt > 1)
-        self._model.set_text(str(agent.get('model') or ''))
-        spent = agent.get('input_tokens', 0), agent.get('output_tokens', 0)
-        self._tokens.set_text(f'{spent[0]:,} in · {spent[1]:,} out' if any(spent) else '')
-        self._ask(agent, leaf if live and leaf.endswith('.approving') else '')
-
-    def tick(self, view: View, now: float) -> None:
-        """Show how long the agent has been at it."""
-        entered = view.entered.get(self.state.path)
-        self._time.set_text(span(now - entered[1]) if entered else '')
-
-    def _kind(self, leaf: str) -> str:
-        state = self._shape.state(leaf)
-        return state.kind if state else ''
-
-    def _toggle(self) -> None:
-        self.opened = 'folded' in self.root.classes
-        self.root.classes(add='open' if self.opened else 'folded', remove='folded' if self.opened else 'open')
-        self.head.props(f'aria-expanded="{str(self.opened).lower()}"')
-
-    def _ask(self, agent: Mapping[str, Any], leaf: str) -> None:
-        calls = [part for part in agent['messages'][-1]['parts'] if part['kind'] == 'call'] if leaf else []
-        asked = (leaf, [call['id'] for call in calls])
-        if asked == self._asked:
-            return
-        self._asked = asked
-        self._approval.clear()
-        self._approval.set_visibility(bool(leaf))
-        if not leaf:
-            return
-        with self._approval:
-            names = ', '.join(call['name'] for call in calls)
-            ui.label(f'May {speaker(self.state.role).lower()} use {names}?').classes('approval-question')
-            reason = ui.input(label='Reason, if not').props('dense outlined').classes('grow')
-            yes = button('Allow once', icon='check', kind='primary')
-            yes.on('click', lambda: self._send('approve', leaf, {}))
-            always = button('Allow for this run')
-            always.on('click', lambda: self._send('approve', leaf, {'always': True}))
-            no = button('Deny', icon='block', kind='danger')
-            no.on('click', lambda: self._send('deny', leaf, {'reason': reason.value or ''}))
+LEAST_HEIGHT, LEAST_WIDTH = '170px', '150px'
 
 
 class AgentPanes:
-    """All agents of a run, arranged by what is active, with the result above them when there is one."""
+    """All agents of a run, arranged by what is active, with the result above them when there is one.
 
-    def __init__(self, shape: Shape, send: Send) -> None:
-        self._shape = shape
+    Args:
+        around: the run.
+        widen: told whether there are so many panes that they need the width of the window.
+    """
+
+    def __init__(self, around: Around, widen: Callable[[bool], None]) -> None:
+        self._around, self._widen = around, widen
+        self._parallels = parallels(around.shape)
+        self._shown: tuple[View, bool, bool] | None = None
+        self._beside: list[str] = []
+        self._alone = ''
+        """The pane that is enlarged, if one is."""
+        self._wide = False
+        self._counts: dict[str, int] = {}
+        """How many files a snapshot holds."""
+        self._joins: list[Join] = []
+        self._panes: dict[str, AgentPane] = {}
         with ui.element('div').classes('agents') as self.root:
-            with (
-                ui.element('section')
-                .classes('panel agent open result')
-                .props('aria-label="Result"') as self._result
-            ):
-                with ui.element('div').classes('panel-head'):
-                    ui.icon('flag')
-                    ui.label('Result').classes('agent-name')
-                    self._verdict = ui.label().classes('muted small')
-                with ui.element('div').classes('panel-body').props('tabindex="0"'):
-                    self._answer = Conversation([], label='Result', follow=False)
-            self._panes: dict[str, AgentPane] = {
-                state.path: AgentPane(state, shape, send) for state in shape.states if state.role
-            }
+            self._splits = Splits()
+            self._draw_result()
+            for state in around.shape.states:
+                if state.path in self._parallels:
+                    inside = [agent for held in self._parallels[state.path].values() for agent in held]
+                    self._joins.append(Join(state.path, inside, around, self.refresh))
+                if state.role:
+                    self._panes[state.path] = AgentPane(state, around, self._enlarge)
             with ui.element('div').classes('panel nobody') as self._nobody:
                 empty('hourglass_empty', 'No agent has been asked anything yet.')
 
-    def show(self, view: View, *, live: bool) -> None:
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
         """Arrange and fill the panes for `view`."""
+        self._shown = (view, live, mine)
+        beside = [] if view.status.ended else side_by_side(self._parallels, view)
+        if beside != self._beside:
+            if len(beside) > 2 or len(self._beside) > 2:
+                self._widen(len(beside) > 2)
+            self._beside = beside
+            self._alone = self._alone if self._alone in beside else ''
+        hidden = {
+            agent for join in self._joins if join.show(view) and not join.opened for agent in join.agents
+        }
         for path, pane in self._panes.items():
             agent = view.agents.get(path)
-            pane.root.set_visibility(agent is not None)
-            if agent is not None:
-                pane.show(view, agent, live=live)
-        # The open panes share the height that the folded lines leave.
+            seen = path in beside or (agent is not None and path not in hidden)
+            pane.root.set_visibility(seen)
+            pane.pin(path in beside, alone=path == self._alone)
+            if seen:
+                files = self._counts.get(view.files.get(path, ''))
+                pane.show(view, agent, live=live, mine=mine, files=files)
+        self._arrange()
         folded = sum(
-            'folded' in pane.root.classes for path, pane in self._panes.items() if path in view.agents
+            pane.root.visible and not pane.unfolded and not pane.pinned for pane in self._panes.values()
         )
-        self.root.style(f'--folded: {folded}')
-        self._nobody.set_visibility(not view.agents)
-        answer = view.memory.get(self._shape.answer) if self._shape.answer and view.status.ended else None
+        # The open panes share the height that the folded lines leave.
+        self.root.style(f'--folded: {folded + sum(join.root.visible for join in self._joins)}')
+        self._nobody.set_visibility(not view.agents and not beside)
+        self._show_result(view)
+
+    async def count_files(self, view: View) -> None:
+        """Learn how many files the agents' folders hold at this step, and say it."""
+        unknown = {digest for digest in view.files.values() if digest not in self._counts}
+        for digest in unknown:
+            try:
+                files = await self._around.conductor.workspaces.files(self._around.run, digest)
+            except WorkspaceError:
+                continue  # the files tab says so
+            self._counts[digest] = len(files)
+        if unknown and self._shown and self._shown[0].seq == view.seq:
+            self.refresh()
+
+    def be_wide(self, wide: bool) -> None:
+        """There is more room now, or less."""
+        self._wide = wide
+        self._arrange()
+
+    def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Add streamed pieces to their panes."""
+        for path, pieces in text.items():
+            if path in self._panes:
+                self._panes[path].heard(pieces)
+
+    def still(self) -> None:
+        """Take all streamed text away: what is shown is not the present."""
+        for pane in self._panes.values():
+            pane.talk.reset()
+
+    def tick(self, view: View, now: float, *, live: bool) -> None:
+        """Let the clocks of the panes go on."""
+        for pane in self._panes.values():
+            if pane.root.visible:
+                pane.tick(view, now, live=live)
+
+    def refresh(self) -> None:
+        """Draw what is shown anew: more is known of it."""
+        if self._shown:
+            view, live, mine = self._shown
+            self.show(view, live=live, mine=mine)
+
+    def _enlarge(self, path: str) -> None:
+        self._alone = '' if self._alone == path else path
+        self.refresh()
+
+    def _arrange(self) -> None:
+        panes = [self._alone] if self._alone else self._beside
+        columns = columns_for(len(panes), wide=self._wide)
+        rows = -(-len(panes) // columns)
+        gridded = len(panes) > 1 or bool(self._alone)
+        self.root.classes(add='regions' if gridded else '', remove='' if gridded else 'regions')
+        self.root.style(
+            f'grid-template-columns: {tracks(columns, "c", LEAST_WIDTH)};'
+            f'grid-template-rows: {tracks(rows, "r", LEAST_HEIGHT)}'
+            if gridded
+            else 'grid-template-columns: none; grid-template-rows: none'
+        )
+        places = dict(zip(panes, cells(len(panes), columns), strict=True)) if gridded else {}
+        for path, pane in self._panes.items():
+            if path in places:
+                pane.root.style(places[path].style)
+            else:
+                pane.root.style(remove='grid-row:; grid-column:')
+            if self._alone and path in self._beside and path != self._alone:
+                pane.root.set_visibility(False)
+        self._splits.show(columns if gridded else 0, rows if gridded else 0)
+
+    def _draw_result(self) -> None:
+        with (
+            ui.element('section')
+            .classes('panel agent open result')
+            .props('aria-label="Result"') as self._result
+        ):
+            with ui.element('div').classes('panel-head'):
+                ui.icon('flag')
+                ui.label('Result').classes('agent-name')
+                self._verdict = ui.label().classes('muted small')
+            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+                self._answer = Conversation([], label='Result', follow=False)
+
+    def _show_result(self, view: View) -> None:
+        shape = self._around.shape
+        answer = view.memory.get(shape.answer) if shape.answer and view.status.ended else None
         shown = view.status.ended and (bool(answer) or bool(view.error))
         self._result.set_visibility(shown)
         if shown:
@@ -149,23 +169,3 @@ class AgentPanes:
             body = answer if isinstance(answer, str) else readable(str(answer or ''))
             self._answer.show([{'kind': 'text', 'text': text + (body or '')}])
             self._verdict.set_text('the last draft before it ended' if failed and body else '')
-
-    def stream(self, text: Mapping[str, list[tuple[str, str]]]) -> None:
-        """Add streamed pieces to their panes."""
-        for path, pieces in text.items():
-            pane = self._panes.get(path)
-            for kind, piece in pieces if pane else ():
-                if pane and kind == 'reset':
-                    pane.talk.reset()
-                elif pane:
-                    pane.talk.append(kind, piece)
-
-    def still(self) -> None:
-        """Take all streamed text away: what is shown is not the present."""
-        for pane in self._panes.values():
-            pane.talk.reset()
-
-    def tick(self, view: View, now: float) -> None:
-        """Let the clocks of the panes go on."""
-        for pane in self._panes.values():
-            pane.tick(view, now)

@@ -103,11 +103,13 @@ class Inspector:
         with ui.element('div').classes('change'):
             ui.label(change.path.replace('/', ' / ').strip(' /')).classes('mono change-path')
             if change.op != 'add' and before is not None:
-                ui.label(short(before, LONGEST)).classes('before').props('aria-label="before"')
+                ui.label(short(before, LONGEST)).classes('before').props('role="group" aria-label="before"')
             if change.op == 'remove':
                 ui.label('removed').classes('muted small')
             else:
-                ui.label(short(change.value, LONGEST)).classes('after').props('aria-label="after"')
+                ui.label(short(change.value, LONGEST)).classes('after').props(
+                    'role="group" aria-label="after"'
+                )
 
 
 def _terms(way: Way) -> str:

@@ -16,7 +16,10 @@ class Tabs:
         """The tab that is open."""
         self._on_change = on_change
         self._tabs: dict[str, tuple[ui.element, ui.element]] = {}
-        self._row = ui.element('div').classes('tabs').props(f'role="tablist" aria-label="{name}"')
+        with ui.element('div').classes('tabs'):
+            self._row = ui.element('div').classes('tab-list').props(f'role="tablist" aria-label="{name}"')
+            self.aside = ui.element('div').classes('tabs-aside')
+            """A place for buttons at the other end of the row."""
         for key, neighbour in (('left', 'previousElementSibling'), ('right', 'nextElementSibling')):
             move = f'(event) => {{ event.stopPropagation(); event.target.{neighbour}?.focus(); }}'
             self._row.on(f'keydown.{key}', js_handler=move)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import Conductor, RunId, Shape, Transition
+from ui.blocks import entry
+from ui.calls import Block
 from ui.elements import Conversation
-from ui.reading import Block, entry
 from ui.theme import button, empty
 
 REACH = 400

@@ -1,0 +1,29 @@
+// Lines of text with their numbers: a file, or the rows of a diff. Plain text always, never as a page.
+export default {
+  template: `<div class="code" tabindex="0" role="region" :aria-label="label"></div>`,
+  props: { rows: Array, label: String },
+  mounted() { this.show(this.rows || [], this.label); },
+  methods: {
+    show(rows, label) { // a row is a kind, the number before, the number after, a text; a file has one number
+      const diff = rows.some((row) => row[0] !== "");
+      const table = document.createElement("table");
+      const body = table.appendChild(document.createElement("tbody"));
+      for (const [kind, before, after, text] of rows) {
+        const line = body.appendChild(document.createElement("tr"));
+        line.className = { "+": "added", "-": "removed", "@": "gap", "\\": "note" }[kind] || "";
+        for (const number of diff ? [before, after] : [after]) {
+          const cell = line.appendChild(document.createElement("td"));
+          cell.className = "number";
+          cell.dataset.number = number || "";
+        }
+        const cell = line.appendChild(document.createElement("td"));
+        cell.className = "line";
+        if (diff && (kind === "+" || kind === "-")) cell.dataset.sign = kind;
+        cell.textContent = kind === "@" ? `⋯ ${text}` : text;
+      }
+      this.$el.replaceChildren(table);
+      this.$el.setAttribute("aria-label", label || "");
+      this.$el.scrollTop = 0;
+    },
+  },
+};

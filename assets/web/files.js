@@ -1,0 +1,52 @@
+// The files of a folder as a tree: folders open and close, a file is picked. Names are untrusted text.
+export default {
+  template: `<div class="filetree" role="group" :aria-label="label"></div>`,
+  props: { files: Array, picked: String, label: String },
+  emits: ["pick"],
+  mounted() { this.closed = new Set(); this.show(this.files || [], this.picked); },
+  methods: {
+    show(files, picked) {
+      const root = { folders: new Map(), files: [] };
+      for (const file of files) {
+        const parts = file.path.split("/");
+        let at = root;
+        for (const part of parts.slice(0, -1)) {
+          if (!at.folders.has(part)) at.folders.set(part, { folders: new Map(), files: [] });
+          at = at.folders.get(part);
+        }
+        at.files.push({ ...file, name: parts.at(-1) });
+      }
+      this.$el.replaceChildren(...this.inside(root, ""));
+      this.pick(picked);
+    },
+    inside(folder, path) {
+      const made = [];
+      for (const [name, inner] of [...folder.folders].sort()) {
+        const here = `${path}${name}/`;
+        const element = document.createElement("details");
+        element.open = !this.closed.has(here);
+        element.addEventListener("toggle", () => (element.open ? this.closed.delete(here) : this.closed.add(here)));
+        const summary = element.appendChild(document.createElement("summary"));
+        summary.textContent = `${name}/`;
+        element.append(...this.inside(inner, here));
+        made.push(element);
+      }
+      for (const file of folder.files) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.dataset.path = file.path;
+        for (const [name, text] of [["name", file.name], ["mark", file.mark || ""], ["size", file.note]]) {
+          const part = button.appendChild(document.createElement("span"));
+          part.className = `file-${name}`;
+          part.textContent = text;
+        }
+        button.onclick = () => this.$emit("pick", file.path);
+        made.push(button);
+      }
+      return made;
+    },
+    pick(path) {
+      for (const button of this.$el.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.path === path));
+    },
+  },
+};

@@ -1,0 +1,68 @@
+// Splitters of a grid of panes: dragged, or moved by the arrow keys; a double click or Enter makes all alike again.
+const STEP = 24;
+
+export default {
+  template: `<div class="splits">
+    <div v-for="split in splits" :key="split.key" class="split" :class="split.along" role="separator" tabindex="0"
+      :aria-orientation="split.along === 'c' ? 'vertical' : 'horizontal'" :aria-label="split.label" :aria-valuenow="split.now"
+      aria-valuemin="0" aria-valuemax="100" :style="split.style" @pointerdown="grab($event, split)" @pointermove="drag" @pointerup="drop"
+      @pointercancel="drop" @keydown="key($event, split)" @dblclick="even(split)"></div></div>`,
+  props: { columns: Number, rows: Number },
+  data() { return { shares: {} }; },
+  computed: {
+    splits() {
+      const made = [];
+      for (const [along, count] of [["c", this.columns], ["r", this.rows]])
+        for (let i = 1; i < (count || 0); i++)
+          made.push({
+            key: `${along}${i}`, along, i, now: this.shares[`${along}${i}`] ?? 50,
+            label: along === "c" ? `Width of column ${i}` : `Height of row ${i}`,
+            style: along === "c"
+              ? { gridColumn: 2 * i, gridRow: `1 / span ${2 * this.rows - 1}` }
+              : { gridRow: 2 * i, gridColumn: "1 / -1" },
+          });
+      return made;
+    },
+  },
+  methods: {
+    grid() { return this.$el.parentElement; },
+    keeper() { return this.$el.closest(".panel"); }, // the server writes the grid's own style anew
+    sizes(along) { // of the tracks with panes, in pixels
+      const style = getComputedStyle(this.grid());
+      const all = (along === "c" ? style.gridTemplateColumns : style.gridTemplateRows).split(" ").map(parseFloat);
+      return all.filter((_, i) => i % 2 === 0).slice(0, along === "c" ? this.columns : this.rows);
+    },
+    move(split, sizes, by) {
+      const least = split.along === "c" ? 150 : 170;
+      const both = sizes[split.i - 1] + sizes[split.i];
+      const first = Math.min(Math.max(sizes[split.i - 1] + by, least), Math.max(both - least, least));
+      const now = [...sizes];
+      now[split.i - 1] = first;
+      now[split.i] = both - first;
+      now.forEach((size, i) => this.keeper().style.setProperty(`--${split.along}${i + 1}`, `${Math.max(size, 1)}fr`));
+      this.shares = { ...this.shares, [split.key]: Math.round((100 * first) / both) };
+    },
+    even(split) {
+      for (let i = 1; i < 7; i++) this.keeper().style.removeProperty(`--${split.along}${i}`);
+      this.shares = {};
+    },
+    grab(event, split) {
+      event.preventDefault();
+      event.target.focus();
+      event.target.setPointerCapture(event.pointerId);
+      this.from = { split, at: split.along === "c" ? event.clientX : event.clientY, sizes: this.sizes(split.along) };
+    },
+    drag(event) {
+      if (this.from) this.move(this.from.split, this.from.sizes, (this.from.split.along === "c" ? event.clientX : event.clientY) - this.from.at);
+    },
+    drop() { this.from = null; },
+    key(event, split) {
+      const by = { c: { ArrowLeft: -STEP, ArrowRight: STEP }, r: { ArrowUp: -STEP, ArrowDown: STEP } }[split.along][event.key];
+      if (by === undefined && event.key !== "Enter") return;
+      event.preventDefault();
+      event.stopPropagation(); // the arrow keys step through the run elsewhere
+      if (by === undefined) this.even(split);
+      else this.move(split, this.sizes(split.along), by);
+    },
+  },
+};

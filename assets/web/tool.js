@@ -1,0 +1,97 @@
+// A tool call: its arguments as fields, code or a table, its result, and what became of it. All of it is untrusted text.
+const GLYPHS = { asked: "○", waiting: "◆", running: "◐", ok: "✓", failed: "✗", denied: "⊘", dropped: "–" };
+const INLINE = 90; // characters that stand beside their name
+const FOLD = 14; // lines that are shown before "Show all"
+
+const make = (tag, name, text) => {
+  const element = document.createElement(tag);
+  if (name) element.className = name;
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+
+const flat = (value) => value !== null && typeof value === "object" && !Array.isArray(value) &&
+  Object.values(value).every((cell) => cell === null || typeof cell !== "object");
+const tabular = (value) => Array.isArray(value) && value.length > 0 && value.length <= 500 && value.every(flat);
+
+function table(rows) {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const box = make("div", "tool-table");
+  box.tabIndex = 0;
+  const element = box.appendChild(make("table"));
+  const head = element.appendChild(make("thead")).appendChild(make("tr"));
+  for (const name of names) head.append(make("th", "", name));
+  const body = element.appendChild(make("tbody"));
+  for (const row of rows) {
+    const line = body.appendChild(make("tr"));
+    for (const name of names) line.append(make("td", "", row[name] === undefined ? "" : String(row[name])));
+  }
+  return box;
+}
+
+function code(text, name) { // a long text is folded, and opened whole by a click
+  const lines = text.replace(/\n$/, "").split("\n");
+  const box = make("div", `tool-code ${name || ""}`);
+  const pre = box.appendChild(make("pre"));
+  const long = lines.length > FOLD || text.length > FOLD * 120;
+  const head = lines.slice(0, FOLD).join("\n").slice(0, FOLD * 120);
+  pre.textContent = long ? head : lines.join("\n");
+  if (!long) return box;
+  pre.classList.add("cut");
+  const more = box.appendChild(make("button", "btn quiet small"));
+  more.type = "button";
+  const show = (open) => {
+    pre.textContent = open ? text : head;
+    pre.classList.toggle("cut", !open);
+    more.textContent = open ? "Show less" : lines.length > 1 ? `Show all ${lines.length} lines` : `Show all ${text.length} characters`;
+    more.setAttribute("aria-expanded", String(open));
+  };
+  more.onclick = () => show(more.getAttribute("aria-expanded") !== "true");
+  show(false);
+  return box;
+}
+
+function value(content) {
+  if (tabular(content)) return table(content);
+  if (typeof content !== "string") {
+    const line = JSON.stringify(content);
+    return line.length <= INLINE ? make("span", "tool-value lit", line) : code(JSON.stringify(content, null, 2));
+  }
+  if (content.length <= INLINE && !content.includes("\n")) return make("span", "tool-value", content === "" ? "“”" : content);
+  return code(content);
+}
+
+function result(text) {
+  if (/^\s*\[\s*\{/.test(text)) {
+    try {
+      const rows = JSON.parse(text);
+      if (tabular(rows)) return table(rows);
+    } catch { /* not a table after all */ }
+  }
+  return code(text, "result");
+}
+
+export function describe(block) {
+  const element = make("article", `block tool ${block.state}${block.ok === false ? " bad" : ""}`);
+  const head = element.appendChild(make("header"));
+  head.append(make("span", "tool-glyph", GLYPHS[block.state] || "○"), make("b", "mono", block.title), make("span", "tool-state", block.note || ""));
+  head.firstChild.setAttribute("aria-hidden", "true");
+  for (const tag of block.tags || []) head.append(make("span", "chip", tag));
+  const body = element.appendChild(make("div", "body"));
+  if (block.arguments?.length) {
+    const list = body.appendChild(make("dl", "tool-arguments"));
+    for (const [name, content] of block.arguments) {
+      const line = list.appendChild(make("div"));
+      line.append(make("dt", "", name));
+      line.appendChild(make("dd")).append(value(content));
+    }
+  }
+  if (block.raw) body.append(make("div", "tool-raw", "The arguments are not JSON:"), code(block.raw));
+  if (block.text) body.append(result(block.text));
+  if (block.kept) {
+    const all = body.appendChild(make("a", "tool-kept", `Download the whole result: ${block.cut} more characters`));
+    all.href = block.kept;
+    all.setAttribute("download", "");
+  }
+  return element;
+}

@@ -1,0 +1,101 @@
+"""Panes of agents side by side in a real browser: one per region, resized, enlarged, stopped, joined."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.crew import crew
+from tests.browser.serving import Server
+
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+@pytest.fixture
+def crewed(new_server: Server, tmp_path) -> Server:
+    new_server.patterns = crew(tmp_path)
+    new_server.pace = 25  # slow enough that the panes are there while the test looks at them
+    new_server.start()
+    return new_server
+
+
+def launch(page: Page, server: Server, workers: int) -> str:
+    page.goto(f'{server.url}/launch/crew')
+    page.get_by_label('Workers').fill(str(workers))
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    return page.url
+
+
+def held(page: Page, workers: int):
+    """The panes of a run whose agents stand where they are: paused, with their first files written."""
+    expect(page.locator('.agent.region')).to_have_count(workers, timeout=30_000)
+    page.get_by_role('button', name='Pause').click()
+    return page.locator('.agent.region:visible')
+
+
+@pytest.mark.parametrize(('workers', 'columns'), [(2, 2), (3, 3), (6, 3)])
+def test_a_parallel_state_gets_a_pane_for_each_region(page, crewed, axe, workers, columns):
+    launch(page, crewed, workers)
+    panes = held(page, workers)
+    boxes = [panes.nth(index).bounding_box() for index in range(workers)]
+    assert len({round(box['x']) for box in boxes}) == columns
+    assert len({round(box['y']) for box in boxes}) == workers // columns
+    assert len({round(box['width']) for box in boxes}) == 1
+    expect(page.get_by_role('separator')).to_have_count(columns - 1 + workers // columns - 1)
+    axe(page)
+
+
+def test_panes_are_resized_by_key_and_by_mouse_and_one_is_enlarged(page, crewed):
+    launch(page, crewed, 2)
+    panes = held(page, 2)
+    before = panes.first.bounding_box()['width']
+    split = page.get_by_role('separator')
+    split.focus()
+    page.keyboard.press('ArrowRight')
+    expect(split).not_to_have_attribute('aria-valuenow', '50')
+    assert panes.first.bounding_box()['width'] == pytest.approx(before + 24, abs=2)
+    place = split.bounding_box()
+    page.mouse.move(place['x'] + 4, place['y'] + 50)
+    page.mouse.down()
+    page.mouse.move(place['x'] + 64, place['y'] + 50, steps=4)
+    page.mouse.up()
+    assert panes.first.bounding_box()['width'] == pytest.approx(before + 84, abs=4)
+    panes.first.get_by_role('button', name='Enlarge this pane').click()
+    expect(panes).to_have_count(1)
+    page.get_by_role('button', name='Put the pane back').click()
+    expect(panes).to_have_count(2)
+
+
+def test_one_agent_is_stopped_and_the_join_sums_up(page, crewed):
+    launch(page, crewed, 3)
+    expect(page.locator('.agent.region')).to_have_count(3, timeout=30_000)
+    third = page.get_by_role('region', name='worker 3')
+    third.get_by_role('button', name='Stop this agent').click()
+    page.get_by_role('button', name='Stop it').click()
+    expect(page.locator('.join')).to_contain_text('0 of 3 answered · 1 failed')
+    expect(third).to_be_hidden()
+    page.locator('.join').click()
+    expect(third).to_have_class(re.compile('failed'))
+    expect(page.locator('.mark.error').last).to_have_attribute(
+        'aria-label', re.compile('a person stopped it')
+    )
+
+
+def test_a_call_that_is_tried_again_counts_down(page, crewed):
+    launch(page, crewed, 2)
+    second = page.get_by_role('region', name='worker 2')
+    trouble = second.locator('.agent-trouble')
+    expect(trouble).to_have_text(re.compile(r'Retrying in \d s \(attempt 2\): .*too many requests'))
+    expect(second.get_by_text('attempt 2', exact=True)).to_be_visible()
+    expect(trouble).to_be_hidden(timeout=20_000)
+
+
+def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
+    page = open_page(width=390, height=844)
+    launch(page, crewed, 3)
+    panes = held(page, 3)
+    boxes = [panes.nth(index).bounding_box() for index in range(3)]
+    assert len({round(box['x']) for box in boxes}) == 1
+    assert page.evaluate(WIDER) <= 0
+    axe(page)

@@ -1,0 +1,78 @@
+"""Downloads of what a run keeps: one file or artifact as bytes, a folder as an archive; never as a page."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+from fastapi import HTTPException, Response
+from nicegui import app
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
+
+from engine import EngineError, RunId
+from ui.door import Door
+
+DIGEST = re.compile('[0-9a-f]{64}')
+HARMLESS = {
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Cache-Control': 'private, no-store',
+}
+"""Agents write these files: no browser may take one for a page of ours."""
+
+
+def serve_downloads(door: Door) -> None:
+    """Serve `/runs/{run}/kept/{digest}?name=` and `/runs/{run}/archive/{snapshot}?name=`."""
+
+    @app.get('/runs/{run}/kept/{digest}')
+    async def kept(run: str, digest: str, name: str = '') -> Response:
+        _check(digest)
+        conductor = door()
+        try:
+            info = await conductor.info(RunId(run))
+            content = await conductor.workspaces.content(info.id, digest)
+        except EngineError as error:
+            raise HTTPException(404, str(error)) from None
+        headers = HARMLESS | {'Content-Disposition': _attachment(name or digest[:12])}
+        return Response(content, media_type='application/octet-stream', headers=headers)
+
+    @app.get('/runs/{run}/archive/{snapshot}')
+    async def archive(run: str, snapshot: str, name: str = '') -> Response:
+        _check(snapshot)
+        conductor = door()
+        path = await asyncio.to_thread(_scratch)
+        try:
+            info = await conductor.info(RunId(run))
+            await conductor.workspaces.export(info.id, snapshot, path)
+        except BaseException as error:
+            await asyncio.to_thread(path.unlink, missing_ok=True)
+            if isinstance(error, EngineError):
+                raise HTTPException(404, str(error)) from None
+            raise
+        return FileResponse(
+            path,
+            media_type='application/zip',
+            headers=HARMLESS | {'Content-Disposition': _attachment(f'{name or snapshot[:12]}.zip')},
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
+
+
+def _check(digest: str) -> None:
+    if not DIGEST.fullmatch(digest):
+        raise HTTPException(404, 'there is nothing under this name')
+
+
+def _scratch() -> Path:
+    with tempfile.NamedTemporaryFile(prefix='hemicycle-', suffix='.zip', delete=False) as file:
+        return Path(file.name)
+
+
+def _attachment(name: str) -> str:
+    """A file's name for the header (RFC 6266), with nothing in it that could end the header or a folder."""
+    plain = re.sub(r'[\x00-\x1f\x7f/\\]+', '_', name)[-180:].strip('. ') or 'file'
+    simple = re.sub(r'[^A-Za-z0-9._ -]', '_', plain)
+    return f'attachment; filename="{simple}"; filename*=UTF-8\'\'{quote(plain, safe="")}'

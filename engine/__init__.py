@@ -41,6 +41,7 @@ from engine.job import Agent, BlogOrchestratorAgent, Job
 from engine.journal import Journal, MemoryJournal
 from engine.library import Sample, scenarios
 from engine.limits import Limits
+from engine.mcp.server import ServerHealth
 from engine.memory import Memory
 from engine.mermaid import edge_label, mermaid
 from engine.message import Message
@@ -94,6 +95,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Offered',
     'Health',
     'HOMES',
+    'ServerHealth',
     'Sample',
     'scenarios',
     'Fault',

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.clock import Clock
 from engine.errors import EngineError
+from engine.mcp.remote import RemoteTool
+from engine.mcp.servers import Servers
 from engine.model import Model
 from engine.path import parent_of
 from engine.recordings import Recordings
@@ -57,11 +59,18 @@ class Services:
     clock: Clock
     models: Mapping[str, Model] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
+    mcp: Servers = field(default_factory=lambda: Servers({}, {}))
     workspaces: Workspaces = field(default_factory=Workspaces)
     recordings: Recordings | None = None
     sandbox: Sandbox = field(default_factory=Sandbox)
     private_addresses: bool = False
     """Whether pages may be fetched from this machine and its own network."""
+
+    async def toolset(self, names: Sequence[str]) -> dict[str, Tool]:
+        """The tools that an agent is given; see `Servers.find`. Raises `ToolError`."""
+        if all(name in self.tools and not isinstance(self.tools[name], RemoteTool) for name in names):
+            return {name: self.tools[name] for name in names}
+        return await self.mcp.find(names)
 
     def model(self, name: str) -> Model:
         """The model of that name. Raises `EngineError`."""

@@ -89,7 +89,8 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         prompt: the method that gives it its task; `prompt_<name>` by default.
         then: the action that takes its answer; `event.data` has `text` and, with `output`, `output`.
         enter: an action for when the state is entered, before the agent gets its task.
-        tools: names of its tools, if not the role's.
+        tools: names of its tools, if not the role's; `mcp:<server>` is all of an MCP server's, and
+            `mcp:<server>/<tool>` one of them.
         turns: model replies per visit before it is stopped.
         folder: the name of its folder; agents that name the same one share it (and may not work in it at the
             same time). One of its own by default.

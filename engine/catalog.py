@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
 import inspect
@@ -18,6 +19,7 @@ from typing import Any
 
 from engine.endpoints import Configured, configured
 from engine.errors import EngineError, PatternError, UnknownPattern
+from engine.mcp.servers import Servers
 from engine.model import Model
 from engine.offer import Offer
 from engine.pattern import Pattern
@@ -45,9 +47,12 @@ class Catalog:
     configured: Configured = field(default_factory=Configured)
     offer: Offer = field(init=False)
     """All models by name, those behind endpoints among them."""
+    mcp: Servers = field(init=False)
+    """MCP servers; their tools are in `tools` as soon as they have been looked at."""
 
     def __post_init__(self) -> None:
         self.offer = Offer(self.models, self.configured)
+        self.mcp = Servers(self.configured.servers, self.tools, self.configured.missing_servers)
 
     @classmethod
     def load(cls, folders: Sequence[Path] = (), endpoints: Path | None = None) -> Catalog:
@@ -73,6 +78,10 @@ class Catalog:
             for path in sorted(folder.glob('*.py')):
                 catalog._load(path, '')
         return catalog
+
+    async def close(self) -> None:
+        """Close all connections; they are opened again when they are needed."""
+        await asyncio.gather(self.offer.close(), self.mcp.close())
 
     def pattern(self, name: str) -> type[Pattern]:
         """The pattern of that name. Raises `UnknownPattern`."""

@@ -77,6 +77,7 @@ class Conductor(Steering, Archive):
             clock=self.clock,
             models=self.catalog.offer,
             tools=self.catalog.tools,
+            mcp=self.catalog.mcp,
             workspaces=self.workspaces,
             recordings=self.recordings,
             sandbox=self.sandbox,
@@ -101,7 +102,7 @@ class Conductor(Steering, Archive):
             await asyncio.gather(*(run.release() for run in self._live.values()), return_exceptions=True)
         finally:
             self._live.clear()
-            await asyncio.gather(self.journal.close(), self.catalog.offer.close())
+            await asyncio.gather(self.journal.close(), self.catalog.close())
             await self.workspaces.close()
 
     async def start(  # noqa: PLR0913  (all but the pattern have defaults)

@@ -137,7 +137,8 @@ async def _tools(spec: AgentSpec, agent: AgentState, activity: Activity) -> Regi
     """The agent's tools that can be used here."""
     role = spec.role_named(agent.role)
     own = [name for name in spec.tools if role is None or name in role.tools]
-    return await Registry(activity.services.tools.values()).only(own).available(activity.services.sandbox)
+    known = await activity.services.toolset(own)
+    return await Registry(known.values()).available(activity.services.sandbox)
 
 
 def _waits(tool: Tool, run: RunInfo) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.errors import EngineError
 from engine.known import KNOWN
+from engine.mcp.section import McpSection
+from engine.mcp.server import Server
 from engine.prices import Price, Prices
 from engine.wire.endpoint import Endpoint, Structure
 
-NAME = r'^[a-z0-9][a-z0-9_-]*$'
+NAME, LONGEST = r'^[a-z0-9][a-z0-9_-]*$', 32
+NAMED = f'a name has small letters, digits, - and _ only; that of an MCP server {LONGEST} at most'
 
 
 class _Table(BaseModel):
@@ -62,6 +66,7 @@ class File(_Table):
 
     endpoints: dict[str, Section] = {}
     prices: dict[str, PriceTable] = {}
+    mcp: dict[str, McpSection] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +88,9 @@ class Configured:
     """Of the endpoints, and of those that are missing."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Why an endpoint that is configured cannot be used, for instance: no key."""
+    servers: Mapping[str, Server] = field(default_factory=dict)
+    """The MCP servers."""
+    missing_servers: Mapping[str, str] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
 
 
@@ -118,8 +126,23 @@ def configured(
             found[name] = _endpoint(name, section or Section(), environment, secrets)
         except _Missing as error:
             missing[name] = str(error)
+    servers: dict[str, Server] = {}
+    missing_servers: dict[str, str] = {}
+    for name, wanted in file.mcp.items():
+        try:
+            if not wanted.off:
+                servers[name] = wanted.server(name, secrets.all)
+        except _Missing as error:
+            missing_servers[name] = str(error)
     own = {name: Price(**table.model_dump()) for name, table in file.prices.items()}
-    return Configured(endpoints=found, sources=sources, missing=missing, prices=Prices(own=own))
+    return Configured(
+        endpoints=found,
+        sources=sources,
+        missing=missing,
+        prices=Prices(own=own),
+        servers=servers,
+        missing_servers=missing_servers,
+    )
 
 
 class _Missing(Exception):
@@ -206,14 +229,15 @@ def _read(path: Path | None) -> File:
     for name, section in file.endpoints.items():
         if problem := _wrong(name, section):
             raise EngineError(f'{path}: endpoints.{name}: {problem}')
+    for name, server in file.mcp.items():
+        if problem := server.wrong() if re.match(NAME, name) and len(name) <= LONGEST else NAMED:
+            raise EngineError(f'{path}: mcp.{name}: {problem}')
     return file
 
 
 def _wrong(name: str, section: Section) -> str:
-    import re
-
     if not re.match(NAME, name):
-        return 'a name has small letters, digits, - and _ only'
+        return NAMED
     if section.provider and section.provider not in KNOWN:
         return f'provider: there is no {section.provider!r}; there are: {", ".join(KNOWN)}'
     if not section.url and (section.provider or name) not in KNOWN:

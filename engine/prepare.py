@@ -51,7 +51,7 @@ class Charts:
     def _check_tools(self, workflow: Pattern) -> None:
         for path, _, state in walk(workflow.chart_states()):
             for name in state['agent'].tools if 'agent' in state else ():
-                if name not in self._services.tools:
+                if name not in self._services.tools and not self._services.mcp.has(name):
                     raise PatternError(workflow.name, f'there is no tool {name!r}', where=f'state {path!r}')
 
 

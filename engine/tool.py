@@ -135,12 +135,16 @@ class Tool:
             ToolError: bad arguments, or the tool said no; its sentence is meant for the model.
         """
         try:
-            values = self.arguments.model_validate(_parsed(arguments))
+            values = self.arguments.model_validate(parsed(arguments))
         except ValidationError as error:
             listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
             raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
         given = {name: getattr(values, name) for name in type(values).model_fields}
-        result = await self._in_time(self.call(context, **given))
+        return await self.limited(self.call(context, **given), context)
+
+    async def limited(self, call: Awaitable[str | Given], context: ToolContext) -> Given:
+        """What a call gives, within the limits of time and length. Raises `ToolError`."""
+        result = await self._in_time(call)
         made = Given(text=result) if isinstance(result, str) else result
         if not isinstance(made, Given):
             raise TypeError(f'a tool returns a text, not {type(result).__name__}')
@@ -248,7 +252,8 @@ def tool(  # noqa: PLR0913  (all have defaults)
     return make
 
 
-def _parsed(arguments: str) -> Mapping[str, Any]:
+def parsed(arguments: str) -> Mapping[str, Any]:
+    """The arguments of a call as an object. Raises `ToolError`."""
     # Providers send '' for a call without arguments.
     try:
         values = json.loads(arguments or '{}')

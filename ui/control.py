@@ -59,7 +59,8 @@ class Control:
             return ui.checkbox(field.title, value=start)
         if field.kind == 'choice':
             empty = {'': '–'} if field.optional or (field.required and not start) else {}
-            return Choice({**empty, **{name: name.replace('_', ' ') for name in field.choices}}, value=start)
+            shown = {name: field.labels.get(name, name.replace('_', ' ')) for name in field.choices}
+            return Choice({**empty, **shown}, value=start)
         if field.kind in ('integer', 'number'):
             number = line_input(start, kind='number', step='1' if field.kind == 'integer' else 'any')
             for name, bound in (('min', field.least), ('max', field.most)):

@@ -1,4 +1,4 @@
-"""The components of ours that run in the browser: diagram, conversation, trees, code, marks."""
+"""The components of ours that run in the browser: diagram, conversation, trees, code, marks, combobox."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 from nicegui.element import Element
+from nicegui.elements.mixins.value_element import ValueElement
 
 from ui.theme import ASSETS
 
@@ -153,6 +154,25 @@ class Code(Element, component=ASSETS / 'code.js'):
         with self._props.suspend_updates():
             self._props |= {'rows': list(rows), 'label': label}
         self.run_method('show', list(rows), label)
+
+
+class Combobox(ValueElement[str], component=ASSETS / 'combobox.js'):
+    """A line to type into, with a list that narrows; what is typed need not be in the list."""
+
+    VALUE_PROP = 'value'
+    LOOPBACK = False
+
+    def __init__(self, value: str, *, label: str) -> None:
+        """Hold `value`; `label` names the list for who cannot see it. `offer` fills it."""
+        super().__init__(value=value)
+        self._props.pop('loopback')
+        self._props |= {'groups': [], 'busy': '', 'label': label}
+
+    def offer(self, groups: Sequence[dict[str, Any]], busy: str = '') -> None:
+        """Offer groups (`label`, `note` and `options`); `busy` says what is still looked for."""
+        if (self._props['groups'], self._props['busy']) != (groups, busy):
+            self._props |= {'groups': list(groups), 'busy': busy}
+            self.update()
 
 
 def narration() -> ui.label:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from ui.words import tags_of
 
-Kind = Literal['text', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json']
+Kind = Literal['text', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json', 'model']
 KINDS: dict[str, Kind] = {'string': 'text', 'integer': 'integer', 'number': 'number', 'boolean': 'boolean'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
@@ -33,6 +33,8 @@ class Field:
     optional: bool = False
     """Whether it may be left empty."""
     choices: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What is shown of a choice, where that is not its name."""
     examples: tuple[Any, ...] = ()
     least: float | None = None
     most: float | None = None
@@ -105,6 +107,7 @@ def _field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], requ
         required=required,
         optional=len(kinds) < len(parts),
         choices=tuple(map(str, merged.get('enum', (merged['const'],) if 'const' in merged else ()))),
+        labels=merged.get('labels', {}),
         examples=tuple(merged.get('examples', ())),
         least=_first(merged, 'minimum', 'exclusiveMinimum', 'minLength'),
         most=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),

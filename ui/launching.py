@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from nicegui import app, ui
 from pydantic import BaseModel, Field
@@ -16,6 +16,7 @@ from ui.door import Door
 from ui.elements import Diagram
 from ui.forms import Form
 from ui.menus import Pick, picker
+from ui.models import Models
 from ui.parts import Text
 from ui.samples import Starter, earlier, samples
 from ui.theme import button, notice
@@ -49,6 +50,26 @@ class Options(BaseModel):
         description='To find it by',
         json_schema_extra={'group': 'Options', 'inline': True},
     )
+    approvals: Literal['marked', 'all', 'none'] = Field(
+        'marked',
+        title='Ask before a tool is used',
+        description='A run that asks waits for you',
+        json_schema_extra={
+            'group': 'Options',
+            'labels': {
+                'marked': 'Where the tool is marked so',
+                'all': 'Before every tool',
+                'none': 'Never',
+            },
+        },
+    )
+    record: bool = Field(
+        False,
+        title='Record what models answer',
+        description='The answers are kept; it can be replayed with them, without a network and for nothing',
+        json_schema_extra={'group': 'Options'},
+    )
+
     seed: int = Field(
         0,
         ge=0,
@@ -72,6 +93,7 @@ class Launcher:
             with ui.element('div').classes('card launch-form'):
                 self._picks = ui.element('div').classes('picks')
                 self._form = Form(made.Parameters, on_change=self._touch)
+                self._models = Models(door().catalog.offer, on_change=self._touch_models)
                 self._options = Form(Options, on_change=self._touch)
                 self._trouble = ui.element('div').classes('ghost')
                 with ui.element('div').classes('launch-actions'):
@@ -81,7 +103,9 @@ class Launcher:
                     Text('kbd', 'Enter')
                     ui.element('div').classes('grow')
                     button('Start afresh', kind='quiet').on('click', self._reset)
-                self._say_model()
+                with ui.element('p').classes('simulated').props('role="status"') as self._told:
+                    self._icon = ui.icon('theaters').props('size="18px"')
+                    self._said = Text('span', '')
             with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
                 with ui.element('div').classes('panel-head'):
                     Text('h2', 'What will run', id='chart')
@@ -90,23 +114,31 @@ class Launcher:
         self._settle = ui.timer(SETTLE, self._settled, active=False, immediate=False)
         self._diagram: Diagram | None = None
 
-    def _say_model(self) -> None:
-        with ui.element('p').classes('simulated'):
-            ui.icon('theaters').props('size="18px"')
-            Text('span', 'Simulated: the scripted model answers. No key, no network, free.')
+    def _say_models(self) -> None:
+        live, words = self._models.told()
+        self._icon.props(f'name={"bolt" if live else "theaters"}')
+        self._told.classes(add='live' if live else '', remove='' if live else 'live')
+        self._said.show(words)
 
     async def load(self, again: RunInfo | None) -> None:
         """Offer samples and earlier inputs, put the draft back, draw the diagram."""
         drafts = app.storage.user.get('drafts', {})
+        draft = drafts.get(self._made.name)
         if again is not None:
-            self._take(again.parameters, {'title': again.title, 'tags': again.tags, 'seed': again.seed})
-        elif draft := drafts.get(self._made.name):
+            self._form.set(again.parameters)
+        elif draft:
             self._form.fill(draft.get('form', {}))
+        await self._draw()  # the roles are known from now on
+        if again is not None:
+            self._again(again, title=again.title, tags=again.tags)
+        elif draft:
             self._options.fill(draft.get('options', {}))
+            self._models.fill(draft.get('models', {}))
         self._form.focus()
         await self._offer()
-        await self._draw()
+        self._say_models()
         self._ready = True
+        ui.timer(0.1, self._models.look, once=True)
 
     async def _offer(self) -> None:
         now = self._door().clock.now()
@@ -122,7 +154,7 @@ class Launcher:
             Pick(
                 title=info.title,
                 note=ago(info.created, now),
-                chosen=partial(self._take, info.parameters),
+                chosen=partial(self._again, info),
             )
             for info in await earlier(self._door(), self._made.name)
         ]
@@ -133,15 +165,24 @@ class Launcher:
                 picker('Use an earlier input', 'history', before)
         self._picks.set_visibility(bool(ready or before))
 
-    def _take(self, parameters: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> None:
+    def _take(self, parameters: Mapping[str, Any]) -> None:
         self._form.set(parameters)
-        if options is not None:
-            self._options.set(options)
         self._form.check()
+
+    def _again(self, info: RunInfo, **more: Any) -> None:
+        """Show all that an earlier run was started with."""
+        self._take(info.parameters)
+        kept = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
+        self._options.set({'seed': info.seed, **kept, **more})
+        self._models.again(info.models)
+        self._models.check()
+        self._touch_models()
 
     def _reset(self) -> None:
         self._form.set({})
         self._options.set({})
+        self._models.fill({})
+        self._touch_models()
         self._form.focus()
 
     def _touch(self) -> None:
@@ -149,9 +190,13 @@ class Launcher:
             self._settle.deactivate()
             self._settle.activate()
 
+    def _touch_models(self) -> None:
+        self._say_models()
+        self._touch()
+
     async def _settled(self) -> None:
         self._settle.deactivate()
-        self._keep({'form': self._form.raw, 'options': self._options.raw})
+        self._keep({'form': self._form.raw, 'options': self._options.raw, 'models': self._models.raw})
         await self._draw()
 
     def _keep(self, draft: dict[str, Any] | None) -> None:
@@ -170,6 +215,7 @@ class Launcher:
         if shape == self._shape or (parsed is None and self._shape is not None):
             return
         self._shape = shape
+        self._models.cast(state.role for state in shape.states if state.role)
         drawn = await svg(shape, folded=True)
         if self._diagram is None:
             with self._chart:
@@ -185,8 +231,10 @@ class Launcher:
         if self._starter.busy:
             return
         parameters, options = self._form.check(), self._options.check()
-        if parameters is None or options is None:
-            (self._form if parameters is None else self._options).go_to_problem()
+        models = self._models.check()
+        if parameters is None or options is None or not models:
+            wrong = self._form if parameters is None else self._options if models else self._models
+            wrong.go_to_problem()
             return
         self._trouble.clear()
         self._busy(True)
@@ -195,13 +243,14 @@ class Launcher:
             await self._starter.start(
                 self._made.name,
                 parameters.model_dump(mode='json'),
-                title=chosen.title,
-                tags=chosen.tags,
-                seed=chosen.seed,
+                models=self._models.chosen,
+                **chosen.model_dump(),
             )
         except InvalidInput as error:
-            self._form.refuse(error.problems)
-            self._form.go_to_problem()
+            of_models = {name: text for name, text in error.problems.items() if name.startswith('models')}
+            self._models.refuse(of_models)
+            self._form.refuse({name: text for name, text in error.problems.items() if name not in of_models})
+            (self._models if of_models else self._form).go_to_problem()
         except EngineError as error:
             with self._trouble, notice('fail', 'error'):
                 Text('p', f'The run did not start: {error}. Nothing that you typed is lost.')

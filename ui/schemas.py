@@ -137,5 +137,5 @@ def draw_arguments(schema: Mapping[str, Any]) -> None:
                         Text('p', '; '.join(argument.rules), 'muted small')
     with ui.element('details').classes('fold'):
         Text('summary', 'As a model gets it')
-        with ui.element('pre').classes('code').props('tabindex="0"'):
+        with ui.element('pre').classes('listing').props('tabindex="0"'):
             Text('code', json.dumps(schema, ensure_ascii=False, indent=2))

@@ -114,7 +114,7 @@ class Trying:
             Text('span', count(len(tried.text), 'character'), 'muted num')
         with (
             self._result,
-            ui.element('pre').classes('code').props('tabindex="0" aria-label="What came back"'),
+            ui.element('pre').classes('listing').props('tabindex="0" aria-label="What came back"'),
         ):
             Text('code', tried.text or '[nothing]')
 

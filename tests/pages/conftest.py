@@ -29,5 +29,5 @@ def pages(user: User, door: Door) -> User:
     theme.serve_assets()
     for page in (home, launch, runs, tools, settings, missing):
         page.register(door)
-    ui.page('/runs/{run}')(lambda run: ui.label(f'the run {run}'))
+    ui.page('/runs/{run}')(lambda run: ui.label(f'Here is run {run}'))
     return user

@@ -1,0 +1,80 @@
+// A line to type a model into, with a list that narrows as one types; any text may stay, commas part several.
+export default {
+  inheritAttrs: false,
+  template: `
+    <div class="combo" @focusout="leave">
+      <input v-bind="$attrs" v-model="text" class="combo-input" role="combobox" type="text" autocomplete="off"
+        autocapitalize="off" spellcheck="false" aria-autocomplete="list" aria-haspopup="listbox"
+        :aria-expanded="open ? 'true' : 'false'" :aria-controls="open && shown.length ? listId : null"
+        :aria-activedescendant="open && at >= 0 ? listId + '-' + at : null"
+        @input="typed" @click="show(false)" @keydown="key">
+      <button type="button" class="combo-open" tabindex="-1" aria-hidden="true" @mousedown.prevent @click="toggle"></button>
+      <div v-if="open" class="combo-list" ref="list" @mousedown.prevent>
+        <div v-if="shown.length" role="listbox" :id="listId" :aria-label="label">
+          <div v-for="group in shown" :key="group.label" role="group" :aria-label="group.label">
+            <div class="combo-group" aria-hidden="true"><b>{{ group.label }}</b> <span>{{ group.note }}</span></div>
+            <div v-for="option in group.options" :key="option.value" role="option" class="combo-option"
+              :class="{ at: option.index === at }" :id="listId + '-' + option.index"
+              :aria-selected="option.index === at ? 'true' : 'false'" @click="pick(option.value)">{{ option.value }}</div>
+          </div>
+        </div>
+        <div v-if="!shown.length" class="combo-none">Nothing listed fits. Any endpoint/model can be typed.</div>
+        <div v-if="busy" class="combo-none">{{ busy }}</div>
+      </div>
+    </div>`,
+  props: { value: String, groups: Array, busy: String, label: String },
+  data() { return { text: this.value || "", open: false, at: -1, narrow: false, emitting: true }; },
+  watch: {
+    value(next) {
+      this.emitting = false;
+      this.text = next || "";
+      this.$nextTick(() => (this.emitting = true));
+    },
+    text(next) { if (this.emitting) this.$emit("update:value", next); },
+  },
+  computed: {
+    listId() { return `${this.$attrs.id}-list`; },
+    part() { return this.text.slice(this.text.lastIndexOf(",") + 1).trim().toLowerCase(); },
+    shown() {
+      let index = 0;
+      const words = this.narrow ? this.part.split(/\s+/).filter(Boolean) : [];
+      return (this.groups || []).map((group) => ({
+        ...group,
+        options: group.options.filter((value) => words.every((word) => value.toLowerCase().includes(word)))
+          .slice(0, 200).map((value) => ({ value, index: index++ })),
+      })).filter((group) => group.options.length || (!words.length && group.note));
+    },
+    options() { return this.shown.flatMap((group) => group.options); },
+  },
+  methods: {
+    show(narrow) { this.narrow = narrow; this.at = -1; this.open = true; },
+    hide() { this.open = false; this.at = -1; },
+    toggle() { if (this.open) this.hide(); else { this.$el.querySelector("input").focus(); this.show(false); } },
+    typed() { this.show(true); },
+    leave(event) { if (!this.$el.contains(event.relatedTarget)) this.hide(); },
+    move(step) {
+      const last = this.options.length - 1;
+      if (last < 0) return;
+      this.at = this.at + step > last ? 0 : this.at + step < 0 ? last : this.at + step;
+      this.$nextTick(() => this.$refs.list?.querySelector(".at")?.scrollIntoView({ block: "nearest" }));
+    },
+    pick(value) {
+      const cut = this.text.lastIndexOf(",") + 1;
+      this.text = cut ? `${this.text.slice(0, cut)} ${value}` : value;
+      this.hide();
+    },
+    key(event) {
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        if (!this.open) this.show(false);
+        this.move(event.key === "ArrowDown" ? 1 : -1);
+      } else if (event.key === "Enter" && this.open && this.at >= 0 && !event.ctrlKey && !event.metaKey) {
+        event.preventDefault();
+        this.pick(this.options[this.at].value);
+      } else if (event.key === "Escape" && this.open) {
+        event.stopPropagation();
+        this.hide();
+      }
+    },
+  },
+};

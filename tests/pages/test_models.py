@@ -1,0 +1,145 @@
+"""Models per role in the launch form: what is chosen, what is live, what is refused, what is used again."""
+
+import pytest
+from nicegui import ui
+
+from engine import Offer
+from engine.endpoints import Configured, Source
+from engine.wire.endpoint import Endpoint
+from tests.pages.clicks import click
+from tests.support import FakeModel
+from ui.elements import Combobox
+from ui.models import SIMULATED, Models
+
+ROLES = ('researcher', 'analyzer', 'reviewer')
+
+
+@pytest.fixture
+def offer():
+    """A provider far away, a server here, and one without its key."""
+    far = Endpoint(name='far', url='https://far.example/v1', key='a-key', models=('large', 'small'))
+    here = Endpoint(name='here', url='http://127.0.0.1:9/v1', models=('tiny',))
+    lost = Source(found='file', url='https://lost.example/v1', key='env:LOST')
+    return Offer(
+        {'scripted': FakeModel()},
+        Configured(
+            endpoints={'far': far, 'here': here},
+            missing={'lost': 'the environment variable LOST is not set'},
+            sources={'lost': lost},
+        ),
+    )
+
+
+@pytest.fixture
+async def models(user, offer):
+    made = []
+
+    @ui.page('/models')
+    def page():
+        made.append(Models(offer, on_change=lambda: None))
+        made[0].cast(ROLES)
+
+    await user.open('/models')
+    return made[0]
+
+
+@pytest.mark.parametrize(
+    ('raw', 'chosen', 'live', 'words'),
+    [
+        ({}, {}, False, SIMULATED),
+        ({'': 'scripted'}, {'': 'scripted'}, False, SIMULATED),
+        (
+            {'': 'far/large'},
+            {'': 'far/large'},
+            True,
+            'Live: researcher, analyzer, reviewer by far/large. Calls to far cost money.',
+        ),
+        (
+            {'role:analyzer': 'here/tiny'},
+            {'analyzer': 'here/tiny'},
+            True,
+            'Live: analyzer by here/tiny. They run on this machine and cost nothing. '
+            'Simulated: researcher, reviewer.',
+        ),
+        (
+            {'': 'far/large', 'fallback': 'here/tiny', 'role:reviewer': 'far/small , far/large'},
+            {'': 'far/large, here/tiny', 'reviewer': 'far/small, far/large'},
+            True,
+            'Live: researcher, analyzer by far/large, else here/tiny; reviewer by far/small, else far/large. '
+            'Calls to far cost money.',
+        ),
+        (
+            {'': 'ollama/x', 'role:reviewer': 'scripted'},
+            {'': 'ollama/x', 'reviewer': 'scripted'},
+            True,
+            'Live: researcher, analyzer by ollama/x. They run on this machine and cost nothing. '
+            'Simulated: reviewer.',
+        ),
+    ],
+)
+async def test_what_is_chosen_and_what_of_it_is_live(models, raw, chosen, live, words):
+    models.fill(raw)
+    assert (models.chosen, models.told(), models.check()) == (chosen, (live, words), True)
+    models.fill({})
+    models.again(chosen)
+    assert models.chosen == {role: names for role, names in chosen.items() if names != 'scripted' or role}
+
+
+@pytest.mark.parametrize(
+    ('name', 'problem'),
+    [
+        ('nothing', 'There is no model “nothing”. There are: scripted, far/…, here/…'),
+        ('nowhere/large', 'There is no model “nowhere/large”.'),
+        ('far/', 'far cannot'),
+        ('lost/large', 'lost cannot be used: the environment variable LOST is not set.'),
+        ('far/large, nothing', 'There is no model “nothing”.'),
+    ],
+)
+async def test_what_is_not_there_is_refused_at_its_line(user, models, name, problem):
+    models.fill({'role:analyzer': name})
+    assert not models.check()
+    with user:
+        problems = [control.problem for control in models._controls.values()]
+    assert [bool(text) for text in problems] == [False, False, False, True, False]
+    if name == 'far/':
+        assert problems[3] == 'Name a model: far/…'
+    else:
+        assert problems[3].startswith(problem)
+    models.fill({})
+    assert models.check()
+
+
+async def test_lines_follow_the_roles_and_keep_what_was_said(models):
+    models.fill({'role:analyzer': 'here/tiny', 'role:reviewer': 'far/small'})
+    models.cast(['judge', 'analyzer', 'analyzer'])
+    assert models.raw == {'': '', 'fallback': '', 'role:judge': '', 'role:analyzer': 'here/tiny'}
+
+
+@pytest.fixture
+def offered(conductor, offer):
+    conductor.catalog.offer._lines.update(offer._lines)
+    conductor.catalog.offer._listed.update(offer._listed)
+
+
+async def test_a_run_is_started_with_the_models_and_options(pages, conductor, offered):
+    await pages.open('/launch/pipeline')
+    reviewer = max(pages.find(Combobox).elements, key=lambda element: element.id)
+    reviewer.set_value('here/tiny')
+    await pages.should_see('Live: reviewer by here/tiny.')
+    task = min(pages.find(ui.textarea).elements, key=lambda element: element.id)
+    task.set_value('What is a tram?')
+    click(pages, 'Run')
+    await pages.should_see('Here is run')
+    (info,) = (await conductor.runs()).runs
+    assert (info.models, info.simulated, info.options.get('approvals')) == (
+        {'reviewer': 'here/tiny'}, False, 'marked',
+    )  # fmt: skip
+
+
+async def test_the_models_of_a_run_are_used_again(pages, conductor, offered):
+    models = {'': 'here/tiny', 'reviewer': 'scripted, here/tiny'}
+    run = await conductor.start('pipeline', {'task': 'What is a tram?'}, models=models, approvals='all')
+    await conductor.cancel(run)
+    await pages.open(f'/launch/pipeline?again={run}')
+    await pages.should_see('Live: researcher, analyzer by here/tiny; reviewer by scripted, else here/tiny.')
+    await pages.should_see('Before every tool')

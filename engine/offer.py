@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from engine.wire.line import Line
 
 HOMES = {name: found.endpoint for name, found in KNOWN.items() if not found.key}
 """Servers on this machine: they need no configuration."""
+HERE, FRESH = '', 30.0
+"""This machine, in `look`; and the seconds that pass until it asks again."""
 AT_HOME = 0.5
 """Seconds that a server on this machine has to say that it is there."""
 
@@ -83,6 +86,8 @@ class Offer(Mapping[str, Model]):
         self._settings = settings or Configured()
         self._transport, self._clock = transport, clock
         self._lines = {name: self._line(found) for name, found in self._settings.endpoints.items()}
+        self._looked: dict[str, float] = {}
+        """When endpoints were asked in `look`, by the event loop's time."""
         self._listed: dict[str, tuple[str, ...]] = {
             name: line.endpoint.models for name, line in self._lines.items()
         }
@@ -142,6 +147,20 @@ class Offer(Mapping[str, Model]):
         """Find the servers on this machine, at their usual ports, that are not configured."""
         homes = [home for name, home in HOMES.items() if name not in self._listed]
         await asyncio.gather(*(self._find(endpoint) for endpoint in homes))
+
+    async def look(self) -> None:
+        """Ask all endpoints for their models, but for those that were asked not long ago, or have told them.
+
+        What is found is in `offered`; what cannot be asked is passed over, for `test` to say why.
+        """
+        now = asyncio.get_running_loop().time()
+        asked = [
+            name
+            for name in (*self._settings.endpoints, HERE)
+            if now - self._looked.get(name, -math.inf) > FRESH and not self._listed.get(name)
+        ]
+        self._looked |= dict.fromkeys(asked, now)
+        await asyncio.gather(*(self.discover() if name == HERE else self.test(name) for name in asked))
 
     async def test(self, endpoint: str) -> Health:
         """Ask an endpoint for its models, and say what is wrong with it."""

@@ -8,6 +8,7 @@ import sys
 import time
 
 from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 READS = ToolAnnotations(read_only_hint=True)
@@ -40,6 +41,14 @@ def made(how: str) -> MCPServer:  # noqa: C901  (a list of tools)
     def fail(text: str) -> str:
         """Fail, and say so."""
         raise ValueError(f'no: {text} {os.environ.get("SMALL_TOKEN", "")}')
+
+    @server.tool(annotations=READS)
+    def leak(how: str) -> str:
+        """Tell what nobody should know."""
+        token = os.environ.get('SMALL_TOKEN', '')
+        if how == 'error':
+            raise ToolError(f'bad token {token}')
+        return f'the token is {token}'
 
     @server.tool(annotations=READS)
     def picture() -> Image:

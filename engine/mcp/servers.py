@@ -175,7 +175,7 @@ class Servers:
 
         result = await known.session.use(call, again=reads)
         try:
-            return await text_of(result, context)
+            return known.server.hide(await text_of(result, context))
         except ToolError as error:
             raise ToolError(known.server.hide(str(error))) from None
 

@@ -180,9 +180,9 @@ async def test_what_is_not_there_is_told_of(server: Server, says: str) -> None:
 
 async def test_hundreds_of_tools_are_listed_but_not_given_to_an_agent_at_once() -> None:
     async with serving(started('many')) as (servers, tools):
-        with pytest.raises(ToolError, match='311 tools are too many for an agent'):
+        with pytest.raises(ToolError, match='312 tools are too many for an agent'):
             await servers.find(['mcp:small'])
-        assert len(tools) == 311
+        assert len(tools) == 312
         assert set(await servers.find(['small_tool_7'])) == {'small_tool_7'}
     async with serving(started('many', tools=('tool_1?', 'add'))) as (servers, tools):
         assert len(await servers.find(['mcp:small'])) == 11

@@ -262,3 +262,18 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
     other = hemicycle('run', 'pipeline', '-q', '--replay', recorded.id, '--task', 'Compare milk and water')
     assert other.exit_code == 1 and 'no answer (left) to this request: the nearest differs' in other.stderr
     assert 'has no recording' in hemicycle('run', 'pipeline', '--replay', 'last').stderr
+
+
+@pytest.mark.parametrize(
+    ('models', 'said'),
+    [
+        (('nope/x',), "models: there is no model 'nope/x'"),
+        (('reviewer=nope/x',), "models.reviewer: there is no model 'nope/x'"),
+        (('a', 'b'), 'once for each role'),
+        (('reviewer=',), 'must be [ROLE=]NAME'),
+    ],
+)
+def test_models_are_chosen_by_role(hemicycle: Hemicycle, models: tuple[str, ...], said: str) -> None:
+    options = [part for name in models for part in ('--model', name)]
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', *options)
+    assert result.exit_code == 2 and said in result.stderr

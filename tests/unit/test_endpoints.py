@@ -222,6 +222,26 @@ async def test_a_server_that_was_called_unseen_is_still_found() -> None:
 
 
 @pytest.mark.anyio
+async def test_a_look_asks_each_endpoint_once_in_a_while() -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        if request.url.host != 'here.example':
+            raise httpx.ConnectError('refused')
+        return listing(request)
+
+    named = Endpoint(name='named', url='http://named.example/v1', models=('one',))
+    made = offer(answer, ENDPOINT, named)
+    await made.look()
+    assert {item.endpoint: item.models for item in made.offered()} == {'here': ('a', 'b'), 'named': ('one',)}
+    assert len(asked) == 5 and not any('named' in url for url in asked)  # four homes
+    await made.look()
+    assert len(asked) == 5
+    await made.close()
+
+
+@pytest.mark.anyio
 async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.headers['authorization'] == f'Bearer {KEY}'

@@ -76,6 +76,16 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
         list[str] | None, typer.Option('--tag', help='To find it by. Can be given again.', show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(help="What the simulated model's chance begins with.")] = 0,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--model',
+            metavar='[ROLE=]NAME',
+            help='The model, for one role or for all others: `openai/gpt-5`, or several with commas between,'
+            ' the first choice first. Can be given again.',
+            show_default=False,
+        ),
+    ] = None,
     approvals: Annotated[
         str,
         typer.Option(
@@ -133,6 +143,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
                 'title': title,
                 'tags': tags or [],
                 'seed': seed,
+                'models': models_of(models or []),
                 'approvals': approvals,
                 'record': record,
                 'replay': replay,
@@ -149,6 +160,17 @@ def catalog_of(settings: Settings, pace: float | None = None) -> Catalog:
         if pace is not None and hasattr(model, 'pace'):
             model.pace = pace
     return catalog
+
+
+def models_of(chosen: list[str]) -> dict[str, str]:
+    """Models by role, as they were typed. Raises `InvalidInput`."""
+    models: dict[str, str] = {}
+    for item in chosen:
+        role, _, name = item.rpartition('=')
+        if not name.strip() or role.strip() in models:
+            raise InvalidInput({'--model': f'must be [ROLE=]NAME, once for each role, not {item!r}'})
+        models[role.strip()] = name.strip()
+    return models
 
 
 def shower_of(as_json: bool, quiet: bool) -> Shower:

@@ -1,0 +1,196 @@
+"""Keys stay out of everything that is kept or said: a whole run with keys, and then a search for them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from engine import Conductor, RunId, RunQuery
+from engine.wire.take import takes, unpacked
+from storage import open_journal
+from tests.tree import ROOT
+from tests.wire.server import Wire, serving
+from tests.wire.speech import AnthropicSpeech, OpenAISpeech, anthropic
+
+pytestmark = pytest.mark.anyio
+
+SECRETS = {
+    'OPENAI_API_KEY': 'sk-first-secret-11111',
+    'WORK_KEY': 'sk-second-secret-22222',
+    'WORK_TEAM': 'Bearer third-secret-33333',
+    'WORK_QUERY': 'fourth-secret-44444',
+    'SMALL_TOKEN': 'fifth-secret-55555',
+}
+HIDDEN = re.compile('(first|second|third|fourth|fifth)-secret')
+
+PATTERN = '''
+"""A pattern for one test."""
+
+from engine import Memory, Pattern, agent
+
+
+class Leaky(Pattern):
+    """One agent with a server's tools and a file."""
+
+    class Memory(Memory):
+        said: str = ''
+
+    initial = 'working'
+    answer = 'said'
+    states = (
+        agent('working', tools=('mcp:small', 'write_file'), then='keep'),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    )
+    transitions = (['done', 'working', 'over'], ['failed', 'working', 'lost'])
+
+    def prompt_working(self, memory):
+        return 'do it'
+
+    def keep(self, memory, event):
+        memory.said = event.data['text']
+'''
+
+CONFIGURATION = """
+[endpoints.work]
+url = "{url}/work"
+dialect = "anthropic"
+key = "env:WORK_KEY"
+headers = {{x-team = "env:WORK_TEAM"}}
+query = {{api-key = "env:WORK_QUERY"}}
+
+[mcp.small]
+command = "{python}"
+args = ["{root}/tests/mcp_server.py", "stdio"]
+start = 60
+env = {{SMALL_TOKEN = "env:SMALL_TOKEN"}}
+"""
+
+
+class Standin:
+    """Two providers in one server; whatever goes wrong, they repeat the keys."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self.asked: list[str] = []
+        self.seen: list[str] = []
+        """Files in which a key was while the run went on."""
+
+    async def __call__(self, wire: Wire) -> None:
+        head = wire.request.decode()
+        kind = 'work' if '/work/' in head.partition('\r\n')[0] else 'openai'
+        self.asked.append(kind)
+        told = ' '.join(head.split('\r\n'))
+        speech = AnthropicSpeech() if kind == 'work' else OpenAISpeech()
+        nth = self.asked.count(kind)
+        if nth == 1 or kind == 'openai':
+            body = speech.refusal(f'You sent: {told}', 'api_error' if nth == 1 else 'authentication_error')
+            await wire.head('500 Oh no' if nth == 1 else '401 No', content_type='application/json')
+            await wire.chunk(body)
+        elif nth == 2:
+            # One cut in the middle of a key, inside an answer.
+            error = anthropic('error', error={'type': 'overloaded_error', 'message': told})
+            at = error.index(b'second-secret') + 6
+            await wire.head()
+            await wire.chunk(error[:at])
+            await asyncio.sleep(0.02)
+            await wire.chunk(error[at:])
+        else:
+            self.seen = found_in(self._home)
+            await wire.head()
+            await wire.chunk(calling() if nth == 3 else speech.start + speech.say('all done') + speech.stop)
+            await wire.chunk(speech.end)
+        await wire.end()
+
+
+def calling() -> bytes:
+    asked = [
+        ('small_leak', {'how': 'error'}),
+        ('small_leak', {'how': 'text'}),
+        ('write_file', {'path': 'notes.txt', 'text': 'nothing secret'}),
+    ]
+    body = anthropic('message_start', message={'id': '1', 'model': 'm', 'usage': {'input_tokens': 3}})
+    for index, (name, arguments) in enumerate(asked):
+        block = {'type': 'tool_use', 'id': f't{index}', 'name': name, 'input': arguments}
+        body += anthropic('content_block_start', index=index, content_block=block)
+        body += anthropic('content_block_stop', index=index)
+    return body + anthropic('message_delta', delta={'stop_reason': 'tool_use'}, usage={'output_tokens': 5})
+
+
+def found_in(home: Path) -> list[str]:
+    files = [path for path in home.rglob('*') if path.is_file() and path.name != 'endpoints.toml']
+    return [path.name for path in files if HIDDEN.search(path.read_bytes().decode('latin-1'))]
+
+
+async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, str]:
+    inherited = {name: os.environ[name] for name in ('PATH', 'HOME', 'LANG') if name in os.environ}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, '-m', 'ui', *arguments,
+        cwd=ROOT,
+        env={
+            **inherited, **SECRETS, 'HEMICYCLE_HOME': str(home), 'HEMICYCLE_OPENAI_URL': f'{url}/openai',
+            'HEMICYCLE_ENDPOINTS': str(home / 'endpoints.toml'), 'COLUMNS': '200',
+        },
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    out, _ = await asyncio.wait_for(process.communicate(), 240)
+    return process.returncode, out.decode()
+
+
+async def kept(home: Path) -> str:
+    """All that is journaled, for the journal packs what it keeps; and an archive of the files, unpacked."""
+    texts: list[str] = []
+    async with Conductor(await open_journal(home / 'hemicycle.db'), workspaces=home / 'workspaces') as reader:
+        for info in (await reader.runs(RunQuery())).runs:
+            view = await reader.view(info.id)
+            texts += [repr(info), repr(await reader.transitions(info.id)), repr(view)]
+            for agent, snapshot in view.files.items():
+                archive = home / f'{info.id}-{agent}.zip'
+                await reader.workspaces.export(info.id, snapshot, archive)
+                with zipfile.ZipFile(archive) as opened:
+                    texts += [opened.read(name).decode('latin-1') for name in opened.namelist()]
+            recording = reader.recordings.path(info.id)
+            for take in takes(recording) if recording.exists() else ():
+                pieces = b''.join(unpacked(piece) for _, piece in take.pieces)
+                texts += [repr(take), pieces.decode('latin-1')]
+    return '\n'.join(texts)
+
+
+async def test_no_key_is_kept_or_said(tmp_path: Path) -> None:
+    (tmp_path / 'patterns').mkdir()
+    (tmp_path / 'patterns' / 'leaky.py').write_text(PATTERN)
+    standin = Standin(tmp_path)
+    async with serving(standin) as server:
+        text = CONFIGURATION.format(url=server.url, python=sys.executable, root=ROOT)
+        (tmp_path / 'endpoints.toml').write_text(text)
+        given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--record', '--approvals', 'none')
+        code, said = await hemicycle(tmp_path, server.url, *given, '--json', '--model', 'openai/m, work/m')
+        assert code == 0, said
+        assert standin.asked.count('work') == 4
+        code, failed = await hemicycle(tmp_path, server.url, *given, '--model', 'openai/m')
+        assert code == 1 and 'You sent' in failed
+        shown = (
+            ('show', 'last'),
+            ('show', 'last', '--json'),
+            ('runs', '--json'),
+            ('audit', 'last', *given[2:4]),
+        )
+        others = [await hemicycle(tmp_path, server.url, *asked) for asked in shown]
+        run, asked = RunId(json.loads(said.splitlines()[0])['run']), len(standin.asked)
+        again = await hemicycle(tmp_path, server.url, *given[:4], '--approvals', 'none', '--replay', run)
+        assert again[0] == 0 and 'all done' in again[1], again[1]
+        assert len(standin.asked) == asked
+    everything = await kept(tmp_path)
+    # What was hidden was there to be found.
+    assert everything.count('[hidden]') > 5 and 'bad token [hidden]' in everything
+    assert 'nothing secret' in everything and 'the token is [hidden]' in everything
+    for text in (everything, said, failed, *(out for _, out in others), again[1]):
+        assert not HIDDEN.search(text), HIDDEN.search(text)
+    assert standin.seen == [] and found_in(tmp_path) == []

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import graphviz
@@ -43,19 +44,28 @@ def available() -> bool:
     return shutil.which('dot') is not None
 
 
-async def svg(shape: Shape, *, folded: bool) -> str:
-    """The chart as SVG, or '' where `dot` is missing. With `folded`, an agent is one node."""
+Folded = bool | frozenset[str]
+"""Which agents are one node, with their inner states not drawn: all, none, or those at these paths."""
+
+
+async def svg(shape: Shape, *, folded: Folded) -> str:
+    """The chart as SVG, or '' where `dot` is missing."""
     return await asyncio.to_thread(_svg, shape, folded) if available() else ''
 
 
-def dot(shape: Shape, *, folded: bool) -> str:
+def dot(shape: Shape, *, folded: Folded) -> str:
     """The chart in Graphviz's language; ids are `s:<state>` and `e:<source>><dest>`."""
-    drawing = _Drawing(shape, folded)
+    drawing = _Drawing(shape, agents_of(shape) if folded is True else folded or frozenset())
     return drawing.draw()
 
 
+def agents_of(shape: Shape) -> frozenset[str]:
+    """The paths of the states that hold agents."""
+    return frozenset(str(state.path) for state in shape.states if state.role)
+
+
 @lru_cache(maxsize=256)
-def _svg(shape: Shape, folded: bool) -> str:
+def _svg(shape: Shape, folded: Folded) -> str:
     text = str(graphviz.Source(dot(shape, folded=folded)).pipe(format='svg', encoding='utf-8'))
     return text[text.index('<svg') :]
 
@@ -63,7 +73,7 @@ def _svg(shape: Shape, folded: bool) -> str:
 @dataclass
 class _Drawing:
     shape: Shape
-    folded: bool
+    folded: frozenset[str]
     hidden: dict[str, str] = field(default_factory=dict)
     """States that are not drawn, and the agent that stands for them."""
 
@@ -72,7 +82,7 @@ class _Drawing:
         for state in self.shape.states:
             self.inside.setdefault(state.parent, []).append(state)
             owner = self.hidden.get(state.parent, state.parent)
-            if self.folded and self._is_agent(owner):
+            if owner in self.folded:
                 self.hidden[state.path] = owner
         graph = graphviz.Digraph(graph_attr=GRAPH, node_attr=NODE, edge_attr=EDGE)
         graph.node(
@@ -94,11 +104,11 @@ class _Drawing:
         return bool(state and state.role)
 
     def _add(self, graph: graphviz.Digraph, parent: str) -> None:
-        for state in self.inside.get(parent, ()):
+        for state in self._in_order(parent):
             if state.path in self.hidden:
                 continue
             children = [child for child in self.inside.get(state.path, ()) if child.path not in self.hidden]
-            classes = f'state {state.kind} outcome-{state.outcome}'
+            classes = f'state {state.kind} outcome-{state.outcome}{self._region(state)}'
             if not children:
                 peripheries = '2' if state.kind == 'final' else '1'
                 graph.node(
@@ -114,6 +124,22 @@ class _Drawing:
                 self._add(cluster, state.path)
                 if state.role:
                     self._flatten(cluster, state.path)
+                elif state.kind == 'parallel':
+                    self._tile(cluster, [child.path for child in children])
+
+    def _in_order(self, parent: str) -> list[StateShape]:
+        """The states inside another, as Graphviz has to be told of them.
+
+        It puts boxes that stand side by side into a row from right to left, and nodes from left to right.
+        """
+        inside = self.inside.get(parent, [])
+        around = self.shape.state(parent)
+        if around is None or around.kind != 'parallel':
+            return inside
+        by_path = {str(state.path): state for state in inside}
+        rows = _rows(list(by_path), self._per_row(list(by_path)))
+        boxes = any(self._drawn_as_cluster(path) for path in by_path)
+        return [by_path[path] for row in rows for path in (reversed(row) if boxes else row)]
 
     def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
         """An agent's work in one row, where it waits or ends in the next: charts grow in one column."""
@@ -126,6 +152,32 @@ class _Drawing:
             with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
                 for node in row:
                     rank.node(node)
+
+    def _region(self, state: StateShape) -> str:
+        around = self.shape.state(state.parent)
+        return ' region' if around is not None and around.kind == 'parallel' else ''
+
+    def _tile(self, cluster: graphviz.Digraph, regions: list[str]) -> None:
+        """The regions of a parallel state in rows, from left to right: what is never an edge holds them."""
+        rows = _rows(regions, self._per_row(regions))
+        for row in rows:
+            firsts = [self._anchor(region, out=False) for region in row]
+            with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
+                for node in firsts:
+                    rank.node(node)
+                for left, right in pairwise(firsts):
+                    rank.edge(left, right, style='invis')
+        for above, below in pairwise(rows):
+            for index, region in enumerate(below):
+                over = above[min(index, len(above) - 1)]
+                ends = self._anchor(over, out=True), self._anchor(region, out=False)
+                cluster.edge(*ends, style='invis', weight='30')
+
+    def _per_row(self, regions: list[str]) -> int:
+        """How many regions stand side by side: a diagram has a column of the page, higher than wide."""
+        small = not any(self._drawn_as_cluster(region) for region in regions)
+        most = 3 if small else 2
+        return 2 if len(regions) == 4 else most
 
     def _edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
         """Edges that are drawn, each once, with what their labels say."""
@@ -170,9 +222,17 @@ class _Drawing:
         """A node inside a cluster at which an edge of the cluster begins or ends."""
         while self._drawn_as_cluster(path):
             inner = self.inside[path]
+            state = self.shape.state(path)
+            if out and state is not None and state.kind == 'parallel':
+                path = inner[-1].path  # of the last row: what follows stands beneath it
+                continue
             finals = [state.path for state in inner if state.kind == 'final' and state.outcome == 'done']
             path = finals[0] if out and finals else inner[0].path
         return path
+
+
+def _rows(regions: list[str], most: int) -> list[list[str]]:
+    return [regions[start : start + most] for start in range(0, len(regions), most)]
 
 
 def _label(state: StateShape) -> str:

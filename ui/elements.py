@@ -15,12 +15,24 @@ from ui.theme import ASSETS
 class Diagram(Element, component=ASSETS / 'diagram.js'):
     """A chart's SVG, lit by class."""
 
-    def __init__(self, svg: str, *, label: str, on_pick: Callable[[str], Any] | None = None) -> None:
-        """Show `svg`; `label` names it for who cannot see it, `on_pick` gets the state that was clicked."""
+    def __init__(
+        self,
+        svg: str,
+        *,
+        label: str,
+        on_pick: Callable[[str], Any] | None = None,
+        on_fold: Callable[[str], Any] | None = None,
+    ) -> None:
+        """Show `svg`; `label` names it for who cannot see it.
+
+        `on_pick` gets the state that was clicked, `on_fold` the one that was clicked twice.
+        """
         super().__init__()
         self._props |= {'svg': svg, 'label': label, 'lit': {}, 'pickable': on_pick is not None}
         if on_pick:
             self.on('pick', lambda event: on_pick(str(event.args)))
+        if on_fold:
+            self.on('fold', lambda event: on_fold(str(event.args)))
 
     def show(self, svg: str) -> None:
         """Draw another chart."""

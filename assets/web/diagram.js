@@ -1,8 +1,9 @@
 // A chart that Graphviz laid out: lights states and edges up by class, zooms and pans. Never lays out again.
 export default {
-  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick"></div>`,
+  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key"
+    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift and the arrow keys move it' : undefined"></div>`,
   props: { svg: String, lit: Object, pickable: Boolean, label: String },
-  emits: ["pick"],
+  emits: ["pick", "fold"],
   mounted() { this.draw(); },
   watch: { svg() { this.draw(); }, lit: { deep: true, handler() { this.light(); } } },
   methods: {
@@ -48,6 +49,19 @@ export default {
       const [x, y, w, h] = this.box();
       this.root.setAttribute("viewBox", [x + (w * (1 - factor)) / 2, y + (h * (1 - factor)) / 2, w * factor, h * factor].join(" "));
     },
+    closer() { this.scale(0.8); },
+    out() { this.scale(1.25); },
+    key(event) { // the plain arrow keys step through the run
+      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+      const acts = { "+": () => this.closer(), "=": () => this.closer(), "-": () => this.out(), 0: () => this.fit() };
+      const move = event.shiftKey && moves[event.key];
+      if (!this.pickable || !this.root || event.ctrlKey || event.metaKey || event.altKey || !(move || acts[event.key])) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (!move) return acts[event.key]();
+      const [x, y, w, h] = this.box();
+      this.root.setAttribute("viewBox", [x + (move[0] * w) / 8, y + (move[1] * h) / 8, w, h].join(" "));
+    },
     fit() { this.root?.setAttribute("viewBox", this.whole.join(" ")); },
     grab(event) { this.from = { x: event.clientX, y: event.clientY, box: this.box(), moved: false }; },
     drag(event) {
@@ -60,10 +74,15 @@ export default {
       this.root.setAttribute("viewBox", [x - dx * px, y - dy * px, w, h].join(" "));
     },
     drop() { this.dragged = this.from?.moved; this.from = null; },
-    pick(event) {
+    pick(event) { // a second click soon after folds, and does not go anywhere
       if (!this.pickable || this.dragged) return;
       const state = event.target.closest(".state");
-      if (state?.id) this.$emit("pick", state.id.slice(2));
+      clearTimeout(this.picking);
+      if (state?.id && event.detail < 2) this.picking = setTimeout(() => this.$emit("pick", state.id.slice(2)), 220);
+    },
+    fold(event) {
+      const state = this.pickable && event.target.closest(".state");
+      if (state?.id) this.$emit("fold", state.id.slice(2));
     },
   },
 };

@@ -99,3 +99,27 @@ def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
     assert len({round(box['x']) for box in boxes}) == 1
     assert page.evaluate(WIDER) <= 0
     axe(page)
+
+
+def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, axe):
+    launch(page, crewed, 6)
+    agents = page.locator('.diagram .cluster.region')
+    expect(page.locator('.diagram .region')).to_have_count(6)
+    expect(agents).to_have_count(0)  # so many are folded at first
+    page.locator('[id="s:working.worker_2"]').dblclick()
+    expect(agents).to_have_count(1)
+    page.reload()
+    expect(agents).to_have_count(1)
+    page.get_by_role('button', name='Inner states of the agents').click()
+    page.get_by_role('dialog', name='Inner states').get_by_role('button', name='All', exact=True).click()
+    expect(agents).to_have_count(6)
+    axe(page)
+    page.keyboard.press('Escape')
+    box = page.locator('.diagram svg')
+    before = box.get_attribute('viewBox')
+    page.locator('.diagram').focus()
+    page.keyboard.press('+')
+    expect(box).not_to_have_attribute('viewBox', before)
+    page.keyboard.press('Shift+ArrowDown')
+    page.keyboard.press('0')
+    expect(box).to_have_attribute('viewBox', re.compile(before.replace('.00', r'(\\.00)?')))

@@ -3,9 +3,12 @@
 import re
 import shutil
 
+import graphviz
 import pytest
+from pydantic import BaseModel
 
-from engine import Conductor, Edge, Event, Fold, RunId, StatePath, Transition
+from engine import Conductor, Edge, Event, Fold, Pattern, RunId, StatePath, Transition, agent
+from engine.shape import draw
 from ui.diagram import dot, lit, svg
 
 SHAPE = Conductor().draw('pipeline')
@@ -36,6 +39,50 @@ def test_a_folded_agent_is_one_node():
     text = dot(SHAPE, folded=True)
     assert 's:researching' in text
     assert 'thinking' not in text
+
+
+def test_one_agent_is_folded_and_the_others_are_not():
+    text = dot(SHAPE, folded=frozenset({'researching'}))
+    assert 's:researching.thinking' not in text
+    assert 's:analyzing.thinking' in text
+
+
+class Side(Pattern):
+    """Agents side by side."""
+
+    class Parameters(BaseModel):
+        many: int = 2
+
+    initial = 'both'
+
+    def states(self):
+        workers = [agent(f'w{number}', prompt='ask') for number in range(self.parameters.many)]
+        return [{'name': 'both', 'parallel': workers}, {'name': 'over', 'final': True}]
+
+    transitions = (['done', 'both', 'over'],)
+
+    def ask(self, memory):
+        return 'go'
+
+
+@pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
+@pytest.mark.parametrize(
+    ('many', 'folded', 'rows'),
+    [
+        (2, False, [[0, 1]]),
+        (3, False, [[0, 1], [2]]),
+        (6, False, [[0, 1], [2, 3], [4, 5]]),
+        (4, True, [[0, 1], [2, 3]]),
+        (6, True, [[0, 1, 2], [3, 4, 5]]),
+    ],
+)
+def test_regions_stand_in_rows_from_left_to_right(many, folded, rows):
+    shape = draw(Side(Side.Parameters(many=many)))
+    plain = graphviz.Source(dot(shape, folded=folded)).pipe(format='plain', encoding='utf-8')
+    found: dict[float, list[tuple[float, int]]] = {}
+    for name, x, y in re.findall(r'^node "?both\.w(\d)(?:\.thinking)?"? (\S+) (\S+)', plain, re.M):
+        found.setdefault(-float(y), []).append((float(x), int(name)))
+    assert [[number for _, number in sorted(row)] for _, row in sorted(found.items())] == rows
 
 
 @pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')

@@ -13,12 +13,10 @@ from ui.calls import Took
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's reply: by which model, and where it came from."""
+    """A model's reply: by which model, and who was asked before."""
 
     seq: int
     model: str
-    source: str
-    """`live`, `simulated` or `replayed`."""
     failed: tuple[str, ...] = ()
     """What the models said that were tried before it."""
 
@@ -116,7 +114,6 @@ def _reply(step: Transition) -> Reply:
     return Reply(
         seq=step.seq,
         model=str(data.get('model', '')),
-        source=str(data.get('source') or ('live' if data.get('simulated') is False else 'simulated')),
         failed=tuple(_failure(item) for item in failed) if isinstance(failed, list) else (),
     )
 

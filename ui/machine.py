@@ -108,9 +108,7 @@ class Kept:
                 Text('code', str(places.endpoints))
                 Text('span', f'. {there}')
         with ui.element('div').classes('copied'):
-            with (
-                ui.element('pre').classes('listing').props('tabindex="0" aria-label="An example of the file"')
-            ):
+            with ui.element('pre').classes('listing').props('tabindex="0" aria-label="An example of the file"'):
                 Text('code', EXAMPLE)
             copy = button('Copy', icon='content_copy', kind='small')
             attach(copy, aria_label='Copy the example')

@@ -46,9 +46,6 @@ class Screen:
         """Make the page, showing step `at`."""
         self._at = at
         self._dialogs = Dialogs(self._conductor, self._info, lambda info: self._header.rename(info.title))
-        self._header = Header(self._info, self._steer)
-        self._trouble = ui.element('div').classes('trouble')
-        self._switch()
         around = Around(
             conductor=self._conductor,
             run=self._info.id,
@@ -56,8 +53,11 @@ class Screen:
             history=self.follower.history,
             send=self._send,
         )
+        self._header = Header(self._info, self._steer, around.named)
+        self._trouble = ui.element('div').classes('trouble')
+        self._switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
-            self._chart = ChartPane(self._shape, self.follower, self.seek)
+            self._chart = ChartPane(around, self.follower, self.seek)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
                 tabs = Tabs('Agents, transcript or files', on_change=lambda: self._opened(tabs.shown))
@@ -68,7 +68,7 @@ class Screen:
                     self._transcript = Transcript(self._conductor, self._info.id, self._shape)
                 with tabs.panel('Files'):
                     self._files = Files(around, self.seek)
-            self._inspector = Inspector(self._shape)
+            self._inspector = Inspector(self._shape, around.named)
         self._player = Player(self.follower, self.seek)
         self._said = narration()
         stranded = self._conductor.stranded.get(self._info.id)

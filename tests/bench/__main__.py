@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from tests.bench import decided, durable, histories, idle, live, start, wire
+from tests.bench import decided, durable, histories, idle, live, start
 from tests.bench.table import Row, machine, markdown, note, text
 from ui.tuning import tune
 
@@ -25,7 +25,6 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'durable': durable.one_run,
     'many': durable.many_runs,
     'histories': histories.measure,
-    'wire': wire.measure,
     'live': live.measure,
     'idle': idle.measure,
     'start': start.measure,

@@ -84,3 +84,18 @@ def test_a_refusal_gives_its_reason_to_the_agent(page, crewed):
     tool = ended(page)
     expect(tool).to_contain_text('not allowed')
     expect(tool).to_contain_text('not on a Friday')
+
+
+def test_the_head_says_what_each_agent_and_model_has_used(page, crewed, axe):
+    launch(page, crewed)
+    asked(page)
+    page.locator('.btn.spent').click()
+    table = page.get_by_role('dialog', name='Tokens and cost')
+    expect(table.get_by_role('row', name=re.compile(r'Deployer 80 13 1 \$0'))).to_be_visible()
+    expect(table.get_by_role('row', name=re.compile('scripted'))).to_be_visible()
+    axe(page)
+    page.keyboard.press('Escape')
+    expect(table).to_be_hidden()
+    page.get_by_role('tab', name='Spending').click()
+    expect(page.locator('.inspector .spending')).to_contain_text('The whole run')
+    expect(page.get_by_role('region', name='Deployer').get_by_text('Simulated')).to_be_visible()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import wire
 from tests.bench.__main__ import TOPICS, main
 from tests.bench.live import delays
 from tests.bench.table import Row, markdown, shown, text
@@ -26,7 +25,7 @@ def test_it_runs_to_the_end_and_prints_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = tmp_path / 'found.json'
-    skipped = [part for name in ('wire', 'live', 'idle', 'start') for part in ('--skip', name)]
+    skipped = [part for name in ('live', 'idle', 'start') for part in ('--skip', name)]
     monkeypatch.setattr(sys, 'argv', ['bench', '--fast', '--json', str(written), *skipped])
     assert main() == 0
     found = json.loads(written.read_text())
@@ -39,7 +38,7 @@ def test_it_runs_to_the_end_and_prints_every_row(
 
 
 def test_the_topics_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(TOPICS) == ['decided', 'durable', 'many', 'histories', 'wire', 'live', 'idle', 'start']
+    assert list(TOPICS) == ['decided', 'durable', 'many', 'histories', 'live', 'idle', 'start']
     monkeypatch.setattr(sys, 'argv', ['bench', '--only', 'nothing'])
     with pytest.raises(SystemExit):
         main()
@@ -61,10 +60,3 @@ def test_delays_are_counted_to_the_first_sight_of_a_number_or_a_later_one() -> N
     happened = [(1, 0.0), (2, 1.0), (3, 2.0), (4, 3.0), (5, 4.0)]
     seen = [(1, 0.5), (3, 2.5), (4, 3.25)]
     assert delays(happened, seen) == [1500.0, 500.0, 250.0]  # 1 was there when it began; nobody has seen 5
-
-
-async def test_the_client_is_measured_in_both_dialects(tmp_path: Path) -> None:
-    rows = [row async for row in wire.measure(tmp_path, fast=True)]
-    assert [row.unit for row in rows] == ['µs', 'ms'] * 2
-    assert all(row.value > 0 for row in rows if row.unit == 'µs')
-    assert all(row.bar is None for row in rows if row.base is None)

@@ -1,16 +1,31 @@
 """What the panes of a run read: calls of tools, the steps of each agent, regions, files and their diffs."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import pytest
 from pydantic import Field
 
-from engine import Event, Pattern, RunId, StatePath, ToolContext, Transition, View, agent, fold, tool
+from engine import (
+    Event,
+    Pattern,
+    RunId,
+    Spending,
+    StatePath,
+    ToolContext,
+    Transition,
+    Usage,
+    View,
+    agent,
+    fold,
+    tool,
+)
 from engine.shape import draw
 from ui.calls import Calls, Took, call_block, problem_of
 from ui.files import rows, shown, size
 from ui.history import History, latest
 from ui.regions import cells, columns_for, parallels, side_by_side
+from ui.spending import in_short, money, number, table
 
 DIGEST = 'a' * 64
 CALL = {'kind': 'call', 'id': 'c1', 'name': 'write', 'arguments': '{"path": "a.py"}'}
@@ -104,7 +119,7 @@ def test_the_history_knows_replies_retries_times_and_versions():
     assert (retry.attempt, retry.due, retry.error) == (2, 13.0, 'busy')
     said = latest(history.replies, 'a', 9)
     assert said is not None
-    assert (said.source, said.failed) == ('live', ('n: down',))
+    assert (said.model, said.failed) == ('m', ('n: down',))
     assert latest(history.replies, 'a', 1) is None
     assert history.took['a']['c1'] == Took(seconds=2.0, calls=1)
     assert [(version.seq, version.number) for version in history.versions['a']] == [(3, 1), (6, 2)]
@@ -208,3 +223,43 @@ def test_what_can_be_shown_of_a_file(content, lines, note):
 )
 def test_sizes(count, said):
     assert size(count) == said
+
+
+@pytest.mark.parametrize(
+    ('usage', 'tokens', 'cost', 'short'),
+    [
+        (Usage(input=1200, output=30, calls=1), '1,230', '$0', '1.2k in, 30 out'),
+        (Usage(input=10, output=5, calls=1, dollars=0.0042), '15', '$0.0042', '10 in, 5 out · $0.0042'),
+        (
+            Usage(output=7, calls=1, source='estimated', dollars=1.27),
+            '≈7',
+            '$1.27',
+            '≈0 in, ≈7 out · $1.27',
+        ),
+        (Usage(calls=1, source='missing', unpriced=1), 'unknown', 'unknown', 'tokens unknown · cost unknown'),
+        (
+            Usage(input=9, calls=2, source='missing', unpriced=1, dollars=0.5),
+            '9+',
+            '$0.50+',
+            '9+ tokens · $0.50+',
+        ),
+        (Usage(input=1, calls=1, dollars=0.00001), '1', 'under $0.0001', '1 in, 0 out · under $0.0001'),
+    ],
+)
+def test_what_is_estimated_is_marked_and_what_is_unknown_is_not_nothing(usage, tokens, cost, short):
+    assert (number(usage, usage.total), money(usage), in_short(usage)) == (tokens, cost, short)
+
+
+def test_the_table_has_agents_models_and_the_whole():
+    spent = {
+        'a': Spending(models={'m': Usage(input=5, output=1, calls=1, cached=4)}),
+        'b': Spending(models={'m': Usage(input=2, output=1, calls=1), 'n': Usage(calls=1, unpriced=1)}),
+    }
+    whole = sum((item.total for item in spent.values()), Usage())
+    columns, groups = table(replace(view_of('both'), spending=spent, usage=whole), str.upper)
+    assert columns == ['', 'Input', 'Cached', 'Output', 'Calls', 'Cost']
+    assert groups == [
+        ('By agent', [['A', '5', '4', '1', '1', '$0'], ['B', '2', '0', '1', '2', 'unknown']]),
+        ('By model', [['m', '7', '4', '2', '2', '$0'], ['n', '0', '0', '0', '1', 'unknown']]),
+        ('Together', [['The whole run', '7', '4', '2', '3', 'unknown']]),
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import StateShape, View
+from engine import Spending, StateShape, View
 from ui.blocks import agent_blocks
 from ui.calls import Calls
 from ui.dialogs import ask
@@ -18,13 +18,14 @@ from ui.panes.approval import Approval
 from ui.panes.around import Around
 from ui.parts import Text
 from ui.reading import place, short, span
+from ui.spending import in_short
 from ui.theme import button
-from ui.words import compact, count
+from ui.words import count
 
 QUIET = 15.0
 """Seconds without a sign of an agent that works, after which its pane says so."""
 STAGES = {'approving': 'waiting', 'using_tools': 'running'}
-SOURCES = {
+ORIGINS: dict[str, tuple[str, str, str]] = {
     'simulated': ('theater_comedy', 'Simulated', 'Played by the scripted model: no provider was called'),
     'live': ('sensors', 'Live', 'Answered by a provider'),
     'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
@@ -40,8 +41,8 @@ class AgentPane:
         """Whether a person opened or folded the pane; None leaves it to the run."""
         self.pinned = False
         """Whether it stands in the grid of a parallel state, where nothing is folded."""
-        self._leaf, self._heard, self._source = '', 0.0, ''
-        self._streaming = False
+        self._leaf, self._heard = '', 0.0
+        self._origins: tuple[str, ...] = ()
         with ui.element('section').classes('panel agent').props(f'aria-label="{self.name}"') as self.root:
             with ui.element('div').classes('panel-head agent-head'):
                 with ui.element('button').classes('agent-toggle').props('type="button"') as self.head:
@@ -50,7 +51,6 @@ class AgentPane:
                     self._path = ui.label().classes('chip mono')
                     self._last = ui.label().classes('agent-last muted small')
                 self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
-                self._time = ui.label().classes('muted small num')
                 self._enlarge = button('', icon='open_in_full', kind='quiet small', label='Enlarge this pane')
                 self._enlarge.on('click', lambda: enlarge(state.path))
                 self._stop = button('', icon='stop', kind='quiet small danger', label='Stop this agent')
@@ -59,6 +59,8 @@ class AgentPane:
                 self._model = Text('span', '', 'agent-model')
                 self._kind = ui.element('span').classes('ghost')
                 self._numbers = Text('span', '', 'num')
+                ui.element('span').classes('grow')
+                self._time = ui.label().classes('num')
             self._trouble = Text('div', '', 'agent-trouble', role='status')
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
                 self.talk = Conversation([], label=f'What {self.name} says')
@@ -96,7 +98,7 @@ class AgentPane:
         said = [block['text'] for block in blocks if block['kind'] == 'text']
         self._last.set_text('' if self.unfolded or not said else short(said[-1].replace('*', ''), 140))
         self._say_numbers(view, talk, files, blocks)
-        self._say_source(view.seq)
+        self._say_origins(view)
         stoppable = leaf.endswith(('.thinking', '.using_tools'))  # what waits is answered with a no
         self._stop.set_visibility(stoppable and live and mine)
         asks = live and mine and leaf.endswith('.approving')
@@ -162,10 +164,10 @@ class AgentPane:
     def _say_numbers(
         self, view: View, agent: Mapping[str, Any], files: int | None, blocks: Sequence[Mapping[str, Any]]
     ) -> None:
-        tokens = int(agent.get('input_tokens', 0)), int(agent.get('output_tokens', 0))
+        spent = view.spending.get(self.state.path, Spending())
         used = sum(block['kind'] == 'tool' for block in blocks)
         facts = [
-            f'{compact(tokens[0])} in, {compact(tokens[1])} out' if any(tokens) else '',
+            in_short(spent.total),
             count(used, 'tool call') if used else '',
             count(files, 'file') if files else '',
         ]
@@ -173,16 +175,16 @@ class AgentPane:
         self._numbers.show(' · '.join(filter(None, facts)))
         self._facts.set_visibility(bool(agent))
 
-    def _say_source(self, seq: int) -> None:
-        reply = latest(self._around.history.replies, self.state.path, seq)
-        source = reply.source if reply else ''
-        if source == self._source:
+    def _say_origins(self, view: View) -> None:
+        """Whether its replies are from a provider, played or recorded."""
+        origins = view.spending.get(self.state.path, Spending()).origins
+        if origins == self._origins:
             return
-        self._source = source
+        self._origins = origins
         self._kind.clear()
-        if source in SOURCES:
-            icon, word, hint = SOURCES[source]
-            with self._kind, ui.element('span').classes(f'chip {source}'):
+        for origin in origins:
+            icon, word, hint = ORIGINS[origin]
+            with self._kind, ui.element('span').classes(f'chip {origin}'):
                 ui.icon(icon).props('size="15px"')
                 ui.label(word)
                 ui.tooltip(hint)

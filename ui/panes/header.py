@@ -7,15 +7,23 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine import RunInfo, Status, View
+from ui.panes.spending import SpendingTable
+from ui.parts import attach
 from ui.reading import span
+from ui.spending import headline_of
 from ui.theme import button, pill
 
 
 class Header:
     """What a run is doing, and the buttons that steer it."""
 
-    def __init__(self, info: RunInfo, steer: Callable[[str], Awaitable[None]]) -> None:
-        """Draw the head; `steer` gets `pause`, `resume`, `step`, `fork`, `cancel` or `more`."""
+    def __init__(
+        self, info: RunInfo, steer: Callable[[str], Awaitable[None]], named: Callable[[str], str]
+    ) -> None:
+        """Draw the head; `steer` gets `pause`, `resume`, `step`, `fork`, `cancel` or `more`.
+
+        `named` gives the name of an agent by its path.
+        """
         self._shown: tuple[object, ...] = ()
         with ui.element('div').classes('run-head'):
             with ui.element('div').classes('run-name'):
@@ -39,7 +47,7 @@ class Header:
                             ui.icon('call_split').props('size="15px"')
                             ui.label(f'from {info.parent} at {info.parent_at}')
                     self._time = ui.label().classes('num muted')
-                    self._tokens = ui.label().classes('num muted')
+                    self._draw_spending(named)
             with ui.element('div').classes('run-controls').props('role="toolbar" aria-label="Steer the run"'):
                 self._pause = _control('Pause', 'pause', steer, 'Start nothing new; what is under way ends')
                 self._resume = _control('Resume', 'play_arrow', steer, 'Go on', kind='primary')
@@ -62,8 +70,17 @@ class Header:
         self._resume.set_visibility(running and view.paused)
         self._step.set_visibility(running)
         self._cancel.set_visibility(running)
-        calls = f'{view.usage.calls} call{"" if view.usage.calls == 1 else "s"}'
-        self._tokens.set_text(f'{view.usage.total:,} tokens · {calls}')
+        self._tokens.set_text(headline_of(view.usage))
+        self._spending.show(view)
+
+    def _draw_spending(self, named: Callable[[str], str]) -> None:
+        with button('', kind='quiet small spent') as opener:
+            self._tokens = ui.label().classes('num')
+            ui.icon('expand_more').props('size="16px"')
+            with ui.menu().classes('popover').props('role="dialog"') as popover:
+                attach(popover, aria_label='Tokens and cost')
+                self._spending = SpendingTable(named)
+        opener.classes(remove='icon').props('aria-haspopup="dialog"')
 
     def rename(self, title: str) -> None:
         """Show another title."""

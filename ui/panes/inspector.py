@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nicegui import ui
 
 from engine import Change, Shape, Transition, View
 from ui.elements import Tree
+from ui.panes.spending import SpendingTable
 from ui.panes.tabs import Tabs
 from ui.reading import Way, headline, place, short, span, ways
 from ui.theme import empty, notice
@@ -18,15 +20,17 @@ LONGEST = 400
 class Inspector:
     """One step of a run, and the data after it."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, named: Callable[[str], str]) -> None:
         self._shape = shape
         self._pending: tuple[dict[str, Any], list[str]] = ({}, [])
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
-            self._tabs = Tabs('Step or memory', on_change=self._fill_tree)
+            self._tabs = Tabs('Step, memory or spending', on_change=self._fill_tree)
             with self._tabs.panel('Step'):
                 self._step = ui.element('div').classes('step')
             with self._tabs.panel('Memory'):
                 self._tree = Tree({})
+            with self._tabs.panel('Spending'):
+                self._spending = SpendingTable(named)
 
     def show(self, view: View, step: Transition | None, befores: list[Any], since: float | None) -> None:
         """Show `step` and the data after it.
@@ -46,6 +50,7 @@ class Inspector:
         changed = [change.path for change in step.changes] if step else []
         self._pending = ({'memory': view.memory, 'agents': view.agents}, changed)
         self._fill_tree()
+        self._spending.show(view)
 
     def _fill_tree(self) -> None:
         # The whole document is sent only to who looks at it.

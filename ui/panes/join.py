@@ -7,12 +7,13 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import View
+from engine import Usage, View
 from ui.history import latest
 from ui.panes.around import Around
 from ui.parts import Text
 from ui.reading import place, span
-from ui.words import compact, count
+from ui.spending import in_short
+from ui.words import count
 
 
 class Join:
@@ -42,16 +43,14 @@ class Join:
             for said in agent.get('messages', ())
             for part in said['parts']
         )
-        tokens = sum(
-            int(agent.get('input_tokens', 0)) + int(agent.get('output_tokens', 0)) for agent in known.values()
-        )
+        spent = sum((view.spending[path].total for path in known if path in view.spending), Usage())
         stay = latest(self._around.history.stays, self.path, view.seq)
         facts = [
             f'joined at step {stay.seq}' if stay else '',
             f'{sum(map(_answered, known.values()))} of {len(self.agents)} answered',
             f'{failed} failed' if failed else '',
             count(tools, 'tool call') if tools else '',
-            f'{compact(tokens)} tokens' if tokens else '',
+            in_short(spent),
             span(stay.until - stay.since) if stay else '',
         ]
         self._sum.show(' · '.join(filter(None, facts)))

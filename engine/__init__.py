@@ -41,6 +41,7 @@ from engine.job import Agent, BlogOrchestratorAgent, Job
 from engine.journal import Journal, MemoryJournal
 from engine.library import Sample, scenarios
 from engine.limits import Limits
+from engine.mcp.remote import RemoteTool
 from engine.mcp.server import ServerHealth
 from engine.memory import Memory
 from engine.mermaid import edge_label, mermaid
@@ -75,7 +76,7 @@ from engine.records import (
     Usage,
     View,
 )
-from engine.registry import Registry
+from engine.registry import Registry, lacking
 from engine.sandbox import Sandbox
 from engine.scratch import Scratch, Tried
 from engine.staff import AgentInfo, agents_of
@@ -96,6 +97,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Health',
     'HOMES',
     'ServerHealth',
+    'RemoteTool',
     'Sample',
     'scenarios',
     'Fault',
@@ -132,6 +134,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Artifact',
     'Given',
     'Registry',
+    'lacking',
     'Agent',
     'Job',
     'BlogOrchestratorAgent',

@@ -25,18 +25,16 @@ class AgentInfo:
 
 
 def agents_of(pattern: type[Pattern]) -> tuple[AgentInfo, ...]:
-    """The agents of a pattern with its default parameters, in the order of its states."""
-    found = (
-        (path, state['agent']) for path, _, state in walk(pattern.sample().chart_states()) if 'agent' in state
-    )
+    """The agents of a pattern with its default parameters, in the order of its states: one for each role."""
     return tuple(
         AgentInfo(
             path=path,
             role=role.name,
             instructions=role.instructions,
-            tools=tuple(name for name in role.tools if name in spec.tools),
-            answer=spec.output.model_json_schema() if spec.output else {},
+            tools=tuple(role.tools),
+            answer=state['agent'].output.model_json_schema() if state['agent'].output else {},
         )
-        for path, spec in found
-        for role in spec.cast_list
+        for path, _, state in walk(pattern.sample().chart_states())
+        if 'agent' in state
+        for role in state['agent'].cast_list
     )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from engine import HOMES, Health, Offered
 from ui.door import Door
-from ui.parts import Text, attach
+from ui.parts import Text
+from ui.testcard import Judgement, TestCard
 from ui.theme import button, empty
-from ui.words import count, took
+from ui.words import count
 
 FOUND = {
     'file': 'the configuration file',
@@ -30,10 +30,6 @@ HINTS = {
     'server': 'Try again later.',
 }
 """What to do, by the kind of error."""
-MOST_SAID = 220
-"""Characters of what an endpoint says: some answer with a whole page."""
-MOST_MODELS = 500
-"""Models of one endpoint that are listed."""
 
 
 class Endpoints:
@@ -112,79 +108,35 @@ class Endpoints:
         await asyncio.gather(*(card.test() for card in self._cards.values()))
 
 
-class EndpointCard:
+class EndpointCard(TestCard[Health]):
     """One endpoint: what is known of it, a test, and its models."""
 
     def __init__(self, door: Door, offered: Offered) -> None:
         """Draw it; nothing is asked of it yet."""
-        self._door, self._name, self._task = door, offered.endpoint, None
-        with ui.element('li').classes('card endpoint'):
-            with ui.element('div').classes('endpoint-head'):
-                Text('h3', offered.endpoint, 'mono')
-                self._pill = Text('span', 'Not tested', 'pill')
-                ui.element('div').classes('grow')
-                self._button = button('Test', kind='small').on('click', self.test)
-                attach(self._button, aria_label=f'Test {offered.endpoint}')
-            with ui.element('dl').classes('facts'):
-                _fact('Address', offered.url or 'none', 'code')
-                _fact('Found by', FOUND[offered.found])
-                _fact('Key', _key(offered))
-            self._said = Text('p', 'Nothing was asked of it yet.', 'endpoint-said muted', role='status')
-            with ui.element('details').classes('more-text') as self._fold:
-                self._count = Text('summary', '')
-                self._models = ui.element('ul').classes('models').props('tabindex="0"')
+        self._door = door
+        super().__init__(
+            offered.endpoint,
+            {'Address': offered.url, 'Found by': FOUND[offered.found], 'Key': _key(offered)},
+            offered.problem,
+        )
         self._list(offered.models)
-        if offered.problem:
-            self._tell('Cannot be used', 'failed', offered.problem)
 
-    _task: asyncio.Task[Health] | None
+    async def ask(self) -> Health:
+        """Ask it for its models."""
+        return await self._door().catalog.offer.test(self.name)
 
-    async def test(self) -> None:
-        """Ask it for its models, and say how that went."""
-        if self._task is not None:
-            return
-        self._button.props('disabled').classes('busy')
-        self._tell('Testing', 'running', 'Asking it for its models …')
-        started = time.monotonic()
-        test = self._door().catalog.offer.test(self._name)
-        self._task = background_tasks.create(test, name=f'test {self._name}')
-        try:
-            await asyncio.wait({self._task})
-            health = self._task.result()
-        finally:
-            self._task = None
-            self._button.props(remove='disabled').classes(remove='busy')
-        passed = took(time.monotonic() - started)
+    def judge(self, health: Health) -> Judgement:
+        """How it is."""
         if health.problem:
-            said = health.problem.removeprefix(f'{self._name}: ').rstrip('.')
-            said = said if len(said) <= MOST_SAID else f'{said[:MOST_SAID].rstrip()} …'
-            self._tell('Does not work', 'failed', f'{said}. {HINTS.get(health.kind, "")} ({passed})')
-            return
+            said = health.problem.removeprefix(f'{self.name}: ')
+            return Judgement(ok=False, said=said, hint=HINTS.get(health.kind, ''))
         self._list(health.models)
         models = count(len(health.models), 'model') if health.models else 'no model'
-        self._tell('Works', 'done', f'It answered within {passed}, and offers {models}.')
-
-    def _tell(self, word: str, kind: str, said: str) -> None:
-        self._pill.show(word)
-        self._pill.classes(replace=f'pill {kind}')
-        self._said.show(f'{said[:1].upper()}{said[1:]}{"" if said.endswith((".", "…", ")")) else "."}')
+        return Judgement(ok=True, said=f'it answers, and offers {models}')
 
     def _list(self, models: tuple[str, ...]) -> None:
-        self._count.show(count(len(models), 'model') if models else 'Models: not known before a test')
-        self._models.clear()
-        with self._models:
-            for model in models[:MOST_MODELS]:
-                with ui.element('li'):
-                    Text('code', f'{self._name}/{model}')
-            if len(models) > MOST_MODELS:
-                Text('li', f'and {len(models) - MOST_MODELS} more', 'muted')
-
-
-def _fact(name: str, text: str, tag: str = 'span') -> None:
-    with ui.element('div'):
-        Text('dt', name)
-        with ui.element('dd'):
-            Text(tag, text)
+        told = count(len(models), 'model') if models else 'Models: not known before a test'
+        self.list(told, [f'{self.name}/{model}' for model in models])
 
 
 def _key(offered: Offered) -> str:

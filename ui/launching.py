@@ -215,7 +215,7 @@ class Launcher:
         if shape == self._shape or (parsed is None and self._shape is not None):
             return
         self._shape = shape
-        self._models.cast(state.role for state in shape.states if state.role)
+        self._models.cast(role for state in shape.states for role in state.roles or (state.role,) if role)
         drawn = await svg(shape, folded=True)
         if self._diagram is None:
             with self._chart:

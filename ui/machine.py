@@ -29,6 +29,10 @@ models = ["claude-sonnet-4-5"]      # offer these only
 provider = "ollama"                 # like a known one, elsewhere
 url = "http://gpu.example:11434/v1"
 
+[mcp.files]                         # the tools of an MCP server: a program, or an address with url
+command = "npx"
+args = ["-y", "@modelcontextprotocol/server-filesystem", "."]
+
 [prices."work/large"]               # dollars for a million tokens
 input = 2.5
 output = 10
@@ -104,12 +108,13 @@ class Kept:
                 'It is read when the server starts.' if places.endpoints.exists() else 'It is not there yet.'
             )
             with ui.element('p'):
-                Text('span', 'Endpoints and prices are in ')
+                Text('span', 'Endpoints, MCP servers and prices are in ')
                 Text('code', str(places.endpoints))
                 Text('span', f'. {there}')
         with ui.element('div').classes('copied'):
-            with ui.element('pre').classes('listing').props('tabindex="0" aria-label="An example of the file"'):
+            with ui.element('pre').classes('listing') as shown:
                 Text('code', EXAMPLE)
+            attach(shown, tabindex='0', aria_label='An example of the file')
             copy = button('Copy', icon='content_copy', kind='small')
             attach(copy, aria_label='Copy the example')
             copy.on('click', lambda: ui.notify('Copied'), js_handler=COPY)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
 
-from engine import HOMES, Health, Offer, Offered
+from engine import HOMES, Offer, Offered
 from ui.control import Control
 from ui.elements import Combobox
 from ui.fields import Field
@@ -48,7 +47,6 @@ class Models:
     def __init__(self, offer: Offer, *, on_change: Callable[[], None]) -> None:
         """Draw it, shut; `look` fills the lists."""
         self._offer, self._on_change = offer, on_change
-        self._health: dict[str, Health] = {}
         self._roles: dict[str, ModelControl] = {}
         self._busy = ''
         with ui.element('details').classes('fold models-fold'):
@@ -208,8 +206,7 @@ class Models:
         if unknown:
             self._busy = f'Asking {", ".join(unknown)} for models …'
             self._show()
-            for health in await asyncio.gather(*map(self._offer.test, unknown)):
-                self._health[health.endpoint] = health
+        await self._offer.look()
         self._busy = ''
         if not self._place.is_deleted:
             self._show()
@@ -232,12 +229,12 @@ class Models:
         return [*groups, *map(self._group, self._offer.offered())]
 
     def _group(self, offered: Offered) -> dict[str, Any]:
-        health = self._health.get(offered.endpoint)
-        problem = offered.problem or (health.problem if health else '')
         note = 'on this machine, nothing to pay' if offered.here else 'calls cost money'
+        if not offered.models and not self._busy:
+            note = 'lists no models just now; any can be typed'
         return {
             'label': offered.endpoint,
-            'note': f'cannot be used: {problem[:160]}' if problem else note,
+            'note': f'cannot be used: {offered.problem}' if offered.problem else note,
             'options': [f'{offered.endpoint}/{model}' for model in offered.models],
         }
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from nicegui import ui
 
-from engine import AgentInfo, Catalog, Pattern, Tool, agents_of
+from engine import AgentInfo, Catalog, Pattern, RemoteTool, Tool, agents_of
 from ui.door import Door
 from ui.parts import Choice, Text, attach, label, line_input, link
 from ui.theme import button, empty
@@ -58,6 +58,8 @@ def flags(tool: Tool) -> None:
             _flag('edit', 'Side effects', 'wait')
         else:
             _flag('visibility', 'Read only', 'done')
+        if isinstance(tool, RemoteTool):
+            _flag('hub', f'MCP server {tool.category}', 'mcp')
         if tool.approval:
             _flag('front_hand', 'Needs approval', 'wait')
 
@@ -92,8 +94,33 @@ class Toolbox:
             self._kind = self._choice('Kind', KINDS, kind if kind in KINDS else '')
         self._count = Text('p', '', 'visually-hidden', role='status')
         self._place = ui.element('div').classes('toolbox')
+        self._far: ui.element | None = None
         self._text.on_value_change(lambda _: self._changed())
         self._show()
+
+    def draw_servers(self) -> None:
+        """Draw a place for tools of MCP servers: at the page's end, they move nothing when they come."""
+        if self._door().catalog.mcp.names:
+            with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
+                Text('h2', 'From MCP servers', id='mcp')
+                self._told = Text('p', 'Asking them for their tools …', 'muted', role='status')
+                self._far = ui.element('div').classes('toolbox')
+            self._show_far()
+
+    async def look(self) -> None:
+        """Ask the MCP servers for their tools, and show them."""
+        catalog = self._door().catalog
+        if self._far is None:
+            return
+        healths = await catalog.mcp.health()
+        if self._far.is_deleted:
+            return
+        broken = [health.problem or '' for health in healths if health.problem]
+        found = count(sum(len(health.tools) for health in healths), 'tool')
+        self._told.show(' '.join([f'They offer {found}.', *(f'{problem}.' for problem in broken)]))
+        names = sorted({tool.category for tool in catalog.tools.values()})
+        self._category.offer({'': 'Any category', **{name: name.capitalize() for name in names}})
+        self._show_far()
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> Choice:
         with ui.element('div').classes('filter'):
@@ -112,20 +139,33 @@ class Toolbox:
             control.set_value('')
 
     def _show(self) -> None:
-        found = sorted(filter(self._fits, self._door().catalog.tools.values()), key=_place_of)
-        self._count.show(count(len(found), 'tool'))
-        self._place.clear()
+        found = self._found(far=False)
+        self._count.show(count(len(found) + len(self._found(far=True)), 'tool'))
+        self._draw(self._place, found)
         with self._place:
+            if not found:
+                empty('search_off', 'No tool matches.' if self._far is None else 'No tool of ours matches.')
+                with ui.element('div').classes('empty-action'):
+                    button('Clear filters').on('click', self._clear)
+        self._show_far()
+
+    def _show_far(self) -> None:
+        if self._far is not None:
+            self._draw(self._far, self._found(far=True))
+
+    def _found(self, *, far: bool) -> list[Tool]:
+        tools = (tool for tool in self._door().catalog.tools.values() if isinstance(tool, RemoteTool) is far)
+        return sorted(filter(self._fits, tools), key=lambda tool: (tool.category, tool.name))
+
+    def _draw(self, place: ui.element, found: list[Tool]) -> None:
+        place.clear()
+        with place:
             for category, members in groupby(found, key=lambda tool: tool.category):
                 with ui.element('section').classes('section').props(f'aria-labelledby="c-{category}"'):
                     Text('h2', category.capitalize(), id=f'c-{category}')
                     with ui.element('ul').classes('tools'):
                         for tool in members:
                             self._card(tool)
-            if not found:
-                empty('search_off', 'No tool matches.')
-                with ui.element('div').classes('empty-action'):
-                    button('Clear filters').on('click', self._clear)
 
     def _fits(self, tool: Tool) -> bool:
         words = (self._text.value or '').lower().split()
@@ -152,10 +192,6 @@ class Toolbox:
             with ui.element('span').classes('tool-foot'):
                 flags(tool)
                 Text('span', _used(using), 'muted small')
-
-
-def _place_of(tool: Tool) -> tuple[str, str]:
-    return tool.category, tool.name
 
 
 def _used(using: list[User]) -> str:

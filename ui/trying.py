@@ -24,12 +24,15 @@ LISTED = 40
 class Trying:
     """The form of one tool; a call runs as an agent's would, in a folder of the person's own."""
 
-    def __init__(self, door: Door, tool: Tool) -> None:
-        """Draw it."""
+    def __init__(self, door: Door, tool: Tool, off: str = '') -> None:
+        """Draw it; `off` says why it cannot be used here."""
         self._tool, self._task = tool, None
         self._scratch: Scratch = door.scratch(str(app.storage.browser['id']))
         with ui.element('div').classes('card trying') as box:
             Text('h2', 'Try it')
+            if off:
+                with notice('wait', 'block'):
+                    Text('p', f'It cannot be used here: {off.rstrip(".")}.')
             self._say_what_it_does()
             self._form = Form(tool.arguments, on_change=lambda: None)
             with ui.element('div').classes('launch-actions'):
@@ -76,7 +79,7 @@ class Trying:
             self._form.go_to_problem()
             return
         self._busy(True)
-        call = self._scratch.use(self._tool.name, arguments.model_dump(mode='json'))
+        call = self._scratch.use(self._tool.name, arguments.model_dump(mode='json', exclude_none=True))
         self._task = background_tasks.create(call, name=f'try {self._tool.name}')
         await asyncio.wait({self._task})
         task, self._task = self._task, None

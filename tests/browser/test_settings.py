@@ -1,11 +1,15 @@
 """The settings page in a real browser: endpoints and their tests, the sandbox, files, accessibility."""
 
+import sys
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.provider import KEY, provider
 from tests.browser.serving import Server, free_port
+from tests.tree import ROOT
 
+PROGRAM = ROOT / 'tests' / 'mcp_server.py'
 WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
@@ -21,6 +25,8 @@ def server(tmp_path_factory):
             f'[endpoints.refused]\nurl = "{url}"\nkey = "env:BAD_KEY"\n'
             f'[endpoints.away]\nurl = "http://127.0.0.1:{free_port()}/v1"\n'
             f'[endpoints.keyless]\nurl = "{url}"\nkey = "env:NO_SUCH_VARIABLE"\n'
+            f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}", "stdio"]\nstart = 60\n'
+            '[mcp.lost]\ncommand = "/no/such/program"\n'
         )
         server.start()
         yield server
@@ -42,7 +48,7 @@ def test_a_test_says_in_words_how_an_endpoint_is(settings):
     expect(card(settings, 'keyless')).to_contain_text('The environment variable NO_SUCH_VARIABLE is not set')
     expect(card(settings, 'good')).to_contain_text('Not tested')
     settings.get_by_role('button', name='Test good').click()
-    expect(card(settings, 'good')).to_contain_text('offers 22 models')
+    expect(card(settings, 'good')).to_contain_text('It answers, and offers 22 models')
     card(settings, 'good').get_by_text('22 models', exact=True).click()
     expect(card(settings, 'good').get_by_text('good/large')).to_be_visible()
     expect(card(settings, 'away')).to_contain_text('Not tested')
@@ -55,6 +61,23 @@ def test_all_are_tested_and_none_shows_a_key(settings):
     expect(card(settings, 'refused')).to_contain_text('Look whether the key is right')
     expect(card(settings, 'keyless').locator('.pill')).to_have_text('Does not work')
     assert KEY not in settings.content() and 'a-wrong-key' not in settings.content()
+
+
+def test_mcp_servers_are_tested_and_their_tools_can_be_tried(settings, server):
+    settings.get_by_role('button', name='Test lost').click()
+    expect(card(settings, 'lost').locator('.pill')).to_have_text('Does not work')
+    expect(card(settings, 'lost')).to_contain_text('cannot be reached')
+    settings.get_by_role('button', name='Test small').click()
+    expect(card(settings, 'small')).to_contain_text('It answers, and offers', timeout=60_000)
+    settings.goto(f'{server.url}/tools')
+    expect(settings.get_by_text('They offer')).to_be_visible(timeout=60_000)
+    settings.get_by_label('Search tools').fill('small_add')
+    settings.get_by_role('link', name='small_add').click()
+    expect(settings.get_by_text('MCP server small')).to_be_visible()
+    settings.get_by_label('A', exact=True).fill('2')
+    settings.get_by_label('B', exact=True).fill('40')
+    settings.get_by_role('button', name='Run the tool').click()
+    expect(settings.get_by_label('What came back')).to_contain_text('42')
 
 
 def test_it_looks_again_for_servers_on_this_machine(settings):

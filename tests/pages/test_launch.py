@@ -47,7 +47,7 @@ async def test_a_start_that_the_journal_refuses_keeps_the_form(pages, conductor,
     assert topic.value == 'trams'
     monkeypatch.undo()
     click(pages, 'Run')
-    await pages.should_see('Here is run')
+    await pages.should_see('Here is run', retries=50)
     assert (await conductor.runs(RunQuery())).total == 1
 
 

@@ -129,7 +129,7 @@ async def test_a_run_is_started_with_the_models_and_options(pages, conductor, of
     task = min(pages.find(ui.textarea).elements, key=lambda element: element.id)
     task.set_value('What is a tram?')
     click(pages, 'Run')
-    await pages.should_see('Here is run')
+    await pages.should_see('Here is run', retries=50)
     (info,) = (await conductor.runs()).runs
     assert (info.models, info.simulated, info.options.get('approvals')) == (
         {'reviewer': 'here/tiny'}, False, 'marked',

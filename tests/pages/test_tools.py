@@ -13,7 +13,7 @@ async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):
     await pages.open('/tools')
     for name in conductor.catalog.tools:
         await pages.should_see(name)
-    for text in ('Files', 'Commands', 'Read only', 'Side effects', 'Used by 3 roles', 'Researcher'):
+    for text in ('Files', 'Commands', 'Read only', 'Side effects', 'Used by', 'Researcher'):
         await pages.should_see(text)
 
 

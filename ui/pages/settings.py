@@ -9,6 +9,7 @@ from ui.endpoints import Endpoints
 from ui.faults import draw_faults
 from ui.machine import Commands, Kept
 from ui.parts import Text
+from ui.servers import McpServers
 from ui.theme import frame
 
 
@@ -29,6 +30,8 @@ def register(door: Door) -> None:
                 draw_faults(door)
             with ui.element('section').classes('section').props('aria-labelledby="models"'):
                 Endpoints(door)
+            with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
+                McpServers(door)
             with ui.element('section').classes('section').props('aria-labelledby="commands"'):
                 commands = Commands(door)
             with ui.element('section').classes('section').props('aria-labelledby="configuration"'):

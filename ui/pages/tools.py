@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from fastapi import Request
 from nicegui import ui
 
-from engine import Tool
+from engine import Registry, Tool, ToolError, lacking
 from ui.door import Door
 from ui.pages import missing
 from ui.parts import Text, attach, link
 from ui.schemas import arguments, draw_arguments
-from ui.theme import frame
+from ui.theme import frame, notice
 from ui.toolbox import Toolbox, User, address, agents, flags, users
 from ui.trying import Trying
 from ui.words import count, first_sentence
@@ -20,7 +22,7 @@ def register(door: Door) -> None:
     """Serve the pages."""
 
     @ui.page('/tools')
-    def tools(request: Request) -> None:
+    async def tools(request: Request) -> None:
         with frame('Tools', here='/tools'):
             with ui.element('div').classes('hero'):
                 Text('h1', 'Tools')
@@ -29,11 +31,19 @@ def register(door: Door) -> None:
                     'What agents may do besides talking, and which of them may. Try any by hand.',
                     'muted',
                 )
-            Toolbox(door, request.query_params)
+            for warning in Registry(door().catalog.tools.values()).warnings():
+                with notice('wait', 'link_off'):
+                    Text('p', f'{warning}.')
+            toolbox = Toolbox(door, request.query_params)
             _roles(agents(door().catalog))
+            toolbox.draw_servers()
+        await ui.context.client.connected()
+        await toolbox.look()
 
     @ui.page('/tools/{name}')
     async def tool(name: str) -> None:
+        with contextlib.suppress(ToolError):  # the page says that it is not there
+            await door().catalog.mcp.find([name])
         found = door().catalog.tools.get(name)
         if found is None:
             missing.unknown_tool(door, name)
@@ -49,7 +59,7 @@ def register(door: Door) -> None:
             with ui.element('div').classes('tool-page'):
                 with ui.element('div').classes('tool-facts'):
                     _facts(door, found)
-                trying = Trying(door, found)
+                trying = Trying(door, found, await lacking(found, door().sandbox))
             await trying.load()
 
 
@@ -57,6 +67,8 @@ def _facts(door: Door, tool: Tool) -> None:
     with ui.element('section').classes('section').props('aria-labelledby="about"'):
         Text('h2', 'What a model reads of it', id='about')
         Text('p', tool.description, 'said')
+        if tool.hint:
+            Text('p', tool.hint, 'said')
     with ui.element('section').classes('section').props('aria-labelledby="takes"'):
         Text('h2', 'Arguments', id='takes')
         draw_arguments(tool.spec.schema)
@@ -71,6 +83,13 @@ def _facts(door: Door, tool: Tool) -> None:
                 'Calls of one reply run one after another' if tool.side_effects else 'Calls run side by side'
             )
             _fact('Order', changes)
+            _fact('Use', 'For every task of an agent that has it' if tool.required else 'Where it helps')
+            for name, artifacts in (('Reads', tool.consumes), ('Makes', tool.produces)):
+                if artifacts:
+                    _fact(
+                        name,
+                        f'the {"artifacts" if len(artifacts) > 1 else "artifact"} {", ".join(artifacts)}',
+                    )
     with ui.element('section').classes('section').props('aria-labelledby="users"'):
         Text('h2', 'Who uses it', id='users')
         using = users(door().catalog, tool.name)

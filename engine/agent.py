@@ -226,6 +226,7 @@ def keep_denial(scope: Scope, event: Event) -> None:
     agent = _agent(scope)
     reason = event.data.get('reason') or 'no reason was given'
     agent.messages.append(unanswered(agent, f'A person did not allow this: {reason}'))
+    scope.state.tell(scope.path)
 
 
 def ask_again(scope: Scope, event: Event) -> None:
@@ -237,6 +238,7 @@ def ask_again(scope: Scope, event: Event) -> None:
             'user', f'Your answer does not fit: {event.data["unfit"]}\nAnswer again, as JSON that fits.'
         )
     )
+    scope.state.tell(scope.path)
 
 
 def give_up(scope: Scope, event: Event) -> None:

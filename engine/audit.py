@@ -38,8 +38,9 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
             raise Diverged(run, first.seq, 'the history does not begin with `start`')
         if first.event.name in CONTROL and first.event.name != 'start':
             fold.take(first)
-            if first.event.name == 'edit':
+            if first.changes:
                 state = RunState.load(pattern, fold.document)
+            state.notices = fold.ledger.meter.notices
         else:
             ran = fold.ledger.ran_at(first.time)
             event = replace(first.event, time=first.time, ran=ran)

@@ -29,7 +29,12 @@ def begin(spec: AgentSpec, scope: Scope, event: Event) -> None:
     """Give the agent its task; a second visit goes on with the same conversation, unless it is cast anew."""
     if spec.cast:
         _recast(spec, scope)
-        return
+    else:
+        _visit(spec, scope)
+    scope.state.tell(scope.path, anew=bool(spec.cast))
+
+
+def _visit(spec: AgentSpec, scope: Scope) -> None:
     task = Message.of('user', _told(spec.prompt, 'prompt', str, scope))
     known = scope.state.agents.get(scope.path)
     if known is not None:

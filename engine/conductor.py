@@ -6,11 +6,11 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self, Unpack
 
 from engine.activity import Services
-from engine.archive import Archive
 from engine.catalog import Catalog
 from engine.chart import Chart
 from engine.clock import Clock, RealClock
@@ -20,9 +20,9 @@ from engine.host import Host
 from engine.journal import Journal, MemoryJournal
 from engine.options import Options
 from engine.plain import said
-from engine.prepare import Charts, begun, forked, launched, outside_event, restored
+from engine.prepare import Charts, begun, budgeted, forked, launched, restored, unpriced_models
 from engine.recordings import Recordings
-from engine.records import Event, Outcome, RunId, RunInfo
+from engine.records import Budget, Event, Outcome, RunId, RunInfo
 from engine.run import Run
 from engine.sandbox import PRIVATE, Sandbox, is_on
 from engine.shape import START
@@ -33,7 +33,7 @@ from engine.watch import watch
 from engine.workspaces import Workspaces, default_root
 
 
-class Conductor(Steering, Archive):
+class Conductor(Steering):
     """Runs workflows.
 
     Use it as an async context manager: leaving it lets go of the runs, which go on when recovered.
@@ -65,8 +65,6 @@ class Conductor(Steering, Archive):
         super().__init__(journal or MemoryJournal(), catalog or Catalog.load())
         self.clock: Clock = clock or RealClock()
         self.owner = owner or uuid.uuid4().hex
-        self.stranded: dict[RunId, str] = {}
-        """Unfinished runs that could not be gone on with, and why."""
         self.feed = Feed()
         self._is_alive = is_alive
         passing = isinstance(self.journal, MemoryJournal)
@@ -85,7 +83,6 @@ class Conductor(Steering, Archive):
         )
         self._host = Host(journal=self.journal, feed=self.feed, services=services, ended=self._forget)
         self._charts = Charts(services)
-        self._live: dict[RunId, Run] = {}
         self._waking: set[RunId] = set()
         """Runs that are being started or recovered just now."""
 
@@ -114,6 +111,7 @@ class Conductor(Steering, Archive):
         tags: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
         seed: int = 0,
+        budget: Budget | None = None,
         **options: Unpack[Options],
     ) -> RunId:
         """Start a run; it is journaled when this returns.
@@ -125,6 +123,7 @@ class Conductor(Steering, Archive):
             tags: to find it by.
             models: model name per role; the key '' is the default.
             seed: what a simulated model's chance begins with.
+            budget: the most that it may use.
             options: how it runs; see `engine.options`.
 
         Raises:
@@ -144,39 +143,13 @@ class Conductor(Steering, Archive):
             owner=self.owner,
             options=options,
             like=like,
+            budget=budget,
         )
         with self._waking_up(info.id):
             await self.recordings.begin(info)
             await self.journal.create(info, chart.shape)
             await self._begin(info, chart, state)
         return info.id
-
-    async def send(
-        self, run: RunId, name: str, *, at: str = '', data: Mapping[str, Any] | None = None
-    ) -> None:
-        """Hand an event to a run; it is journaled when this returns.
-
-        Args:
-            run: which.
-            name: one of the pattern's triggers; or `failed`, to end by hand what goes on in the state `at`.
-            at: the active state it is for; '' is for all that take it.
-            data: JSON values for the guards and actions. `approve` takes `always` (true: do not ask again for
-                these tools) and `arguments` (per call's id, the JSON text to call it with instead); `deny`
-                takes `reason`.
-
-        Raises:
-            UnknownRun, EventRefused, InvalidInput
-        """
-        if run not in self._live:
-            info = await self.journal.info(run)
-            elsewhere = self.stranded.get(run, 'another process runs it')
-            raise EventRefused(run, name, f'it is {info.status}' if info.status.ended else elsewhere)
-        live = self._live[run]
-        await live.send(outside_event(run, live.ledger, name, at, data))
-
-    def runs_here(self, run: RunId) -> bool:
-        """Whether this conductor runs it now, and so can steer it."""
-        return run in self._live
 
     async def recover(self) -> list[RunId]:
         """Go on with every unfinished run whose owner is gone.
@@ -198,12 +171,15 @@ class Conductor(Steering, Archive):
                 found.append(info.id)
         return found
 
-    async def fork(self, run: RunId, at: int, *, title: str = '', paused: bool = False) -> RunId:
+    async def fork(
+        self, run: RunId, at: int, *, title: str = '', paused: bool = False, budget: Budget | None = None
+    ) -> RunId:
         """Start a new run from step `at` of another, which stays as it is; it calls models from there.
 
         What step `at` brought about by itself, the `raised` steps right after it, belongs to it and is
         taken too: see `parent_at` of the new run. Its agents get their files as they were then, in folders
-        of their own.
+        of their own. It has the whole of `budget`, or of its parent's as it was then: what its parent had
+        used does not count.
 
         Raises:
             UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
@@ -211,13 +187,15 @@ class Conductor(Steering, Archive):
         parent = await self.journal.info(run)
         made = self.catalog.pattern(parent.pattern)
         self._charts.of(made(made.parse(parent.parameters)))
-        view = await self.view(run, await self.turn_end(parent, at))
-        info = forked(parent, view, title=title, owner=self.owner, now=self.clock.now())
+        fold = await self.fold(run, await self.turn_end(parent, at))
+        view, limits = fold.view, budgeted(budget) or fold.ledger.meter.budget
+        info = forked(parent, view, title=title, owner=self.owner, now=self.clock.now(), budget=limits)
         with self._waking_up(info.id):
             await self.workspaces.fork(run, info.id, view.files.values())
             await self.recordings.cut(run, view, into=info.id)
             await self.journal.fork(info, await self.journal.shape(run))
-            await self._resume(info.id, {'forked': f'{run}@{view.seq}', 'paused': paused})
+            told = {'budget': asdict(limits)} if limits else {}
+            await self._resume(info.id, {'forked': f'{run}@{view.seq}', 'paused': paused, **told})
         return info.id
 
     def watch(self, run: RunId, *, after: int = 0) -> AsyncIterator[Item]:
@@ -266,13 +244,22 @@ class Conductor(Steering, Archive):
                 await self._begin(info, chart, begun(workflow))
                 return
             live = self._enliven(info, chart, restored(fold, workflow, chart), fold.ledger)
-            await live.send(Event(name='recover', data=data))
+            await live.send(Event(name='recover', data={**data, **await self._prices(info)}))
 
     async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         ledger = Ledger(chart.shape)
         ledger.active = (START,)
         run = self._enliven(info, chart, state, ledger)
-        await run.send(Event(name='start', data={'memory': state.dump()['memory']}))
+        budget = {'budget': asdict(info.budget)} if info.budget else {}
+        data = {'memory': state.dump()['memory'], **budget, **await self._prices(info)}
+        await run.send(Event(name='start', data=data))
+
+    async def _prices(self, info: RunInfo) -> dict[str, Any]:
+        """Which models have no price that is known, where a budget of money has to count them."""
+        if info.budget is None or info.budget.cost is None:
+            return {}
+        names = await asyncio.to_thread(unpriced_models, self.services, info)
+        return {'unpriced': names} if names else {}
 
     def _enliven(self, info: RunInfo, chart: Chart, state: RunState, ledger: Ledger) -> Run:
         if self.feed.closed:

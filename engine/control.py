@@ -15,6 +15,8 @@ from engine.records import Change, Event
 from engine.state import RunState
 from engine.view import Ledger
 
+ALARM = Event(name='alarm')
+"""Put into the mailbox when time may have made something due; never journaled."""
 CHANGES: TypeAdapter[tuple[Change, ...]] = TypeAdapter(tuple[Change, ...])
 
 
@@ -24,6 +26,8 @@ def refusal(event: Event, ledger: Ledger) -> str:
         return 'it is paused already'
     if event.name == 'resume' and not ledger.paused:
         return 'it is not paused'
+    if event.name == 'step' and ledger.meter.exhausted:
+        return f'{ledger.meter.reason}: extend it'
     return ''
 
 
@@ -57,6 +61,7 @@ def edited(state: RunState, event: Event) -> tuple[RunState, tuple[Change, ...]]
         raise InvalidInput(problems(error)) from None
     except MemoryMisuse as error:
         raise InvalidInput({'changes': str(error)}) from None
+    loaded.notices = state.notices
     return loaded, (*changes, *_settled(document, loaded.dump()))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from engine import prose
 from engine.fill import Filler
 from engine.message import Message, ToolResult
+from engine.meter import NOTICE
 from engine.model import ModelRequest
 from engine.scenario import Call, Turn
 from engine.topic import Topic, topic
@@ -34,7 +35,8 @@ def improvise(request: ModelRequest) -> Turn:
 
 def _asked(request: ModelRequest) -> str:
     """The latest thing that was asked for."""
-    return next((message.text for message in reversed(request.messages) if message.role == 'user'), '')
+    told = (message.text for message in reversed(request.messages) if message.role == 'user')
+    return next((text for text in told if not text.startswith(NOTICE)), '')
 
 
 def _task(asked: str) -> str:

@@ -18,12 +18,12 @@ from engine.options import checked
 from engine.path import is_active
 from engine.pattern import Pattern, problems
 from engine.plain import plain
-from engine.records import CONTROL, Event, RunId, RunInfo, StatePath, View
+from engine.records import CONTROL, EXHAUSTED, Budget, Event, RunId, RunInfo, StatePath, Usage, View
 from engine.shape import START, walk
 from engine.state import RunState
 from engine.view import Fold, Ledger
 
-FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'cancel', 'edit'})
+FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'cancel', 'edit', 'extend'})
 """Events of the engine's that a person may send; the others it sends itself."""
 MOST_CHARTS = 100
 
@@ -70,7 +70,9 @@ def restored(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
     if unknown:
         raise EngineError(f'pattern {workflow.name!r} has no state {unknown[0]!r} any more')
     try:
-        return RunState.load(workflow, fold.document)
+        state = RunState.load(workflow, fold.document)
+        state.notices = fold.ledger.meter.notices
+        return state
     except ValidationError as error:
         listed = '; '.join(f'{field}: {problem}' for field, problem in problems(error).items())
         raise EngineError(f'the memory of pattern {workflow.name!r} has changed: {listed}') from None
@@ -87,6 +89,7 @@ def launched(  # noqa: PLR0913  (what a launch form has)
     owner: str,
     options: Mapping[str, Any],
     like: RunInfo | None = None,
+    budget: Budget | None = None,
 ) -> RunInfo:
     """The summary of a new run, or of one that replays what was recorded of `like`. Raises `InvalidInput`."""
     parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
@@ -98,6 +101,7 @@ def launched(  # noqa: PLR0913  (what a launch form has)
         models=dict(models or (like.models if like else {})),
         seed=seed,
         options=checked(options),
+        budget=budgeted(budget),
         created=now,
         updated=now,
         simulated=like.simulated if like else simulated(services, models),
@@ -107,7 +111,16 @@ def launched(  # noqa: PLR0913  (what a launch form has)
     )
 
 
-def forked(parent: RunInfo, view: View, *, title: str, owner: str, now: float) -> RunInfo:
+def budgeted(budget: Budget | None) -> Budget | None:
+    """A budget as it is kept: None where it limits nothing. Raises `InvalidInput`."""
+    if budget is not None:
+        budget.check()
+    return budget if budget and budget.limits() else None
+
+
+def forked(  # noqa: PLR0913  (what a fork is made from)
+    parent: RunInfo, view: View, *, title: str, owner: str, now: float, budget: Budget | None
+) -> RunInfo:
     """The summary of a run that begins as `parent` was at `view`. Raises `EventRefused`."""
     if view.status.ended:
         raise EventRefused(parent.id, 'fork', f'at step {view.seq} it is {view.status}')
@@ -121,6 +134,7 @@ def forked(parent: RunInfo, view: View, *, title: str, owner: str, now: float) -
         status=view.status,
         seq=view.seq,
         usage=view.usage,
+        budget=budget,
         error='',
         parent=parent.id,
         parent_at=view.seq,
@@ -147,6 +161,18 @@ def simulated(services: Services, models: Mapping[str, str]) -> bool:
     return all(services.models[name].simulated for name in chosen)
 
 
+def unpriced_models(services: Services, info: RunInfo) -> list[str]:
+    """Those chosen for a run whose price is known not to be known. Reads the list of prices: blocks."""
+    named = {name for role in {'', *info.models} for name in choices(info.models, role)}
+    found = [(name, services.models[name]) for name in sorted(named) if name in services.models]
+    one = Usage(input=1, output=1)
+    return [
+        name
+        for name, model in found
+        if not model.simulated and (price := getattr(model, 'price', None)) and price(one) is None
+    ]
+
+
 def title_of(pattern: Pattern) -> str:
     """A line for lists: what the run is about."""
     line = ' '.join(pattern.task[:1_000].split())
@@ -160,7 +186,7 @@ def outside_event(run: RunId, ledger: Ledger, name: str, at: str, data: Mapping[
         EventRefused: only the engine may send it, or it is addressed to a state that is not active.
         InvalidInput: its data is not JSON.
     """
-    if name in CONTROL - FROM_OUTSIDE or name in ('done', 'expired', 'always'):
+    if name in CONTROL - FROM_OUTSIDE or name in ('done', 'expired', 'always', EXHAUSTED):
         raise EventRefused(run, name, 'only the engine sends it')
     if at and not is_active(at, ledger.active):
         raise EventRefused(run, name, f'{at!r} is not active')

@@ -78,6 +78,7 @@ def _summary(info: RunInfo, ledger: Ledger, more: int) -> RunInfo:
         status=status,
         updated=ledger.time,
         usage=ledger.usage,
+        budget=ledger.meter.budget,
         error=ledger.reason if status.ended else '',
         waiting=ledger.waiting,
         bytes=info.bytes + more,

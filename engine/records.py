@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
-from engine.budget import Budget
+from engine.budget import Budget, Gauge
 from engine.outline import EdgeShape, Shape, StateShape
 from engine.path import RUN, StatePath
 from engine.spent import SOURCES, Origin, Spending, Usage
@@ -31,8 +31,19 @@ class Status(StrEnum):
         return self in (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
-CONTROL = frozenset({'start', 'pause', 'resume', 'step', 'cancel', 'retry', 'edit', 'recover', 'abort'})
-"""Events of the engine itself; a pattern may not use these names as triggers."""
+CONTROL = frozenset(
+    {'start', 'pause', 'resume', 'step', 'cancel', 'retry', 'edit', 'recover', 'abort'}
+    | {'warn', 'exhaust', 'extend'}
+)
+"""Events of the engine itself; a pattern may not use these names as triggers.
+
+Of budgets: `warn` (a limit is near, or a price is not known; `budget` names it, `reason` is a sentence),
+`exhaust` (a limit is reached: nothing new is started), `extend` (a person raised it to the new `budget`).
+"""
+
+EXHAUSTED = 'exhausted'
+"""The trigger by which a pattern is told that a budget is spent and all work has ended, so that it can shut
+down by itself; `event.data` has `budget` (which) and `error` (a sentence). Only the engine sends it."""
 
 ENDINGS = frozenset({'done', 'expired', 'failed'})
 """How an activity ends: always addressed to the state that invoked it."""
@@ -82,7 +93,7 @@ class Change:
 
     op: Literal['add', 'replace', 'remove']
     path: str
-    """A JSON Pointer (RFC 6901) into `{'memory': ..., 'agents': ...}`."""
+    """A JSON Pointer (RFC 6901) into `{'memory': ..., 'agents': ..., 'told': ...}`."""
     value: Any = None
 
 
@@ -216,6 +227,14 @@ class View:
     waiting: str
     spending: Mapping[str, Spending] = field(default_factory=dict)
     """Per agent's path (or that of another state whose work calls models): what it used, model by model."""
+    seconds: float = 0.0
+    """Of running, up to this step: not while it was paused, waited for a person, or had no process."""
+    inherited: Usage = field(default_factory=Usage)
+    """The part of `usage` that is of the run this one was forked from; budgets do not count it."""
+    budget: Mapping[str, Gauge] = field(default_factory=dict)
+    """Per limit of its budget (`tokens`, `cost`, `seconds`): how far it is used up."""
+    warnings: tuple[str, ...] = ()
+    """What there was a warning of: limits that are nearly reached, calls whose price is not known."""
 
     @property
     def models(self) -> dict[str, Usage]:
@@ -240,7 +259,8 @@ class Outcome:
 
 
 __all__ = [
-    'CONTROL', 'ENDINGS', 'RUN', 'SOURCES', 'Budget', 'Change', 'Delta', 'Edge', 'EdgeShape', 'Event',
-    'Guard', 'Origin', 'Outcome', 'RunId', 'RunInfo', 'RunPage', 'RunQuery', 'Shape', 'Snapshot',
-    'Spending', 'StatePath', 'StateShape', 'Status', 'Transition', 'Trouble', 'Usage', 'View',
+    'CONTROL', 'ENDINGS', 'EXHAUSTED', 'RUN', 'SOURCES', 'Budget', 'Change', 'Delta', 'Edge',
+    'EdgeShape', 'Event', 'Gauge', 'Guard', 'Origin', 'Outcome', 'RunId', 'RunInfo', 'RunPage',
+    'RunQuery', 'Shape', 'Snapshot', 'Spending', 'StatePath', 'StateShape', 'Status', 'Transition',
+    'Trouble', 'Usage', 'View',
 ]  # fmt: skip

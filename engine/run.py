@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, replace
 
 from engine.chart import Chart
-from engine.control import edited, refusal
+from engine.control import ALARM, edited, refusal
 from engine.errors import EngineError, EventRefused, PatternError
 from engine.host import Host
 from engine.mailbox import Letter, Mailbox
 from engine.plain import said
 from engine.recorder import Recorder
-from engine.records import CONTROL, ENDINGS, Event, RunInfo, StatePath, Transition, Trouble
+from engine.records import (
+    CONTROL,
+    ENDINGS,
+    EXHAUSTED,
+    RUN,
+    Change,
+    Event,
+    RunInfo,
+    StatePath,
+    Transition,
+    Trouble,
+)
 from engine.state import RunState
+from engine.treasurer import Treasurer
 from engine.view import Ledger
 from engine.work import Work
 
 log = logging.getLogger('hemicycle')
+BY_ENGINE = ENDINGS | {'always', EXHAUSTED}
+"""What no person sends."""
 
 
 class Run:
@@ -29,6 +44,7 @@ class Run:
         self._recorder = Recorder(host)
         self._mailbox = Mailbox(self._handle)
         self._work = Work(chart, ledger, host, lambda: (self.info, self.state), self._mailbox.post)
+        self._treasurer = Treasurer(ledger, self._work, host.services.clock, self._mailbox.post)
         self.lost = ''
         """Why this process may no longer write to the run, if it may not."""
 
@@ -45,6 +61,7 @@ class Run:
     async def release(self) -> None:
         """Stop working on the run without ending it: it goes on where it is claimed next."""
         gone = 'its process is closing'
+        self._treasurer.stop()
         await self._mailbox.close(lambda event: EventRefused(self.info.id, event.name, gone))
         await self._work.stop()
 
@@ -56,7 +73,9 @@ class Run:
             raise EventRefused(self.info.id, event.name, self.lost or f'it is {self.ledger.status}')
         if event.since and self.ledger.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a visit that is over: its state was left while this letter waited.
-        await self._carry_out(self._decided(event, asked=letter.answer is not None))
+        await self._carry_out([] if event is ALARM else self._decided(event, asked=letter.answer is not None))
+        while following := self._treasurer.closing(self._mailbox.waiting):
+            await self._carry_out(self._decided(following, asked=False))
         dead_end = self._dead_end()
         if dead_end:
             await self._carry_out([self._abort(dead_end)])
@@ -82,9 +101,9 @@ class Run:
         now = self._now()
         timed = replace(event, time=now, ran=self.ledger.ran_at(now))
         moves = self.chart.fire(self.ledger.active, self.state, timed)
-        if not moves and (asked or event.name not in ENDINGS):
+        if not moves and (asked or event.name not in ENDINGS | {EXHAUSTED}):
             raise EventRefused(self.info.id, event.name, self._expected())
-        if not moves and event.name in ('failed', 'expired'):
+        if not moves and event.name in ('failed', 'expired', EXHAUSTED):
             return [self._abort(str(event.data.get('error', '')) or f'{event.at} {event.name}')]
         if not moves:
             return [self._step(event)]
@@ -114,7 +133,40 @@ class Run:
             return replace(self._step(event), changes=changes)
         if event.name in ('cancel', 'abort'):
             return replace(self._step(event), left=self._all_active(), active=())
+        if event.name == 'extend':
+            budget = self.ledger.meter.raised(event.data, self.ledger.usage)
+            event = replace(event, data={**event.data, 'budget': asdict(budget)})
+        if 'forked' in event.data and event.name == 'recover':
+            self.state.notices = ('',) * len(self.state.notices)  # Those were of its parent's budget.
+        if event.name in ('retry', 'recover'):
+            return replace(self._step(event), changes=self._told(event.at))
         return self._step(event)
+
+    def _of_budget(self, steps: Sequence[Transition]) -> Iterator[Transition]:
+        """What the budget calls for after these steps: journaled with them, so nothing starts in between."""
+        left = {path for step in steps for path in step.left}
+        for event in self._treasurer.due():
+            yield self._taken(self._step(event), left)
+
+    def _taken(self, step: Transition, left: Collection[StatePath] = ()) -> Transition:
+        """Take a step; one that gives the agents something to know tells it to them."""
+        self.ledger.take(step)
+        if step.raised or step.event.name not in ('warn', 'extend'):
+            return step
+        self.state.notices = self.ledger.meter.notices
+        at_work = set(self._work.under_way).difference(left)
+        return replace(step, changes=self._told(RUN, at_work))
+
+    def _told(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
+        """Tell the agents at `at` that are about to call a model what they have not been told.
+
+        All other agents are told by the action that brings them to their next call.
+        """
+        for path in self.state.agents:
+            leaf = StatePath(f'{path}.thinking')
+            if leaf in self.ledger.active and leaf not in at_work and at in (RUN, leaf):
+                self.state.tell(path)
+        return self.state.log.take()
 
     def _step(self, event: Event) -> Transition:
         """A step that moves nothing."""
@@ -139,8 +191,11 @@ class Run:
 
     async def _carry_out(self, steps: list[Transition]) -> None:
         """Journal, then act. Raises `JournalError` where the run is not ours any more."""
-        for step in steps:
-            self.ledger.take(step)
+        steps = [self._taken(step) for step in steps]
+        steps += self._of_budget(steps)
+        self._treasurer.wind()
+        if not steps:
+            return
         try:
             self.info = await self._recorder.write(self.info, self.ledger, steps, self.state.dump)
         except Exception as error:
@@ -153,12 +208,15 @@ class Run:
             await self._work.settle(stopped)
             await self._work.stop()
             self._host.ended(self)
-        elif steps[0].event.name in CONTROL:
-            self._work.control(steps[0].event)
+            return
+        for step in steps:
+            if step.event.name in CONTROL and not step.raised:
+                self._work.control(step.event)
 
     async def _lose(self, error: Exception) -> None:
         """The journal takes nothing more from this process: stop, and leave the run to whoever claims it."""
         self.lost = said(error)
+        self._treasurer.stop()
         self._host.feed.publish(Trouble(run=self.info.id, problem=self.lost))
         await self._work.stop()
         self._host.ended(self)
@@ -168,10 +226,10 @@ class Run:
         ledger = self.ledger
         if self.lost or ledger.status.ended or ledger.waiting or self._work.busy or self._mailbox.waiting:
             return ''
-        if set(self.chart.takes(ledger.active)) - ENDINGS - {'always'}:
+        if set(self.chart.takes(ledger.active)) - BY_ENGINE:
             return ''
         return f'{ledger.error and f"{ledger.error}; "}nothing leads out of {", ".join(ledger.active)}'
 
     def _expected(self) -> str:
-        taken = [name for name in self.chart.takes(self.ledger.active) if name not in ENDINGS | {'always'}]
+        taken = [name for name in self.chart.takes(self.ledger.active) if name not in BY_ENGINE]
         return f'the active states take {", ".join(taken)}' if taken else 'no active state takes it'

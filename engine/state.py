@@ -62,12 +62,18 @@ class RunState:
     """Memory and agents of one run, attached to one log; and the pattern with the run's parameters."""
 
     def __init__(
-        self, pattern: Pattern, memory: Memory, agents: Mapping[str, AgentState] | None = None
+        self,
+        pattern: Pattern,
+        memory: Memory,
+        agents: Mapping[str, AgentState] | None = None,
+        told: Mapping[str, int] | None = None,
     ) -> None:
         self.pattern = pattern
         self.log = Log()
+        self.notices: tuple[str, ...] = ()
+        """What each agent is to be told, once, before its next model call."""
         self.memory = memory
-        self.data = _Agents(agents=dict(agents or {}))
+        self.data = _Agents(agents=dict(agents or {}), told=dict(told or {}))
         self.memory.attach(self.log, '/memory')
         self.data.attach(self.log, '')
 
@@ -76,11 +82,28 @@ class RunState:
         """The conversations, by the path of the agent's state."""
         return self.data.agents
 
+    def tell(self, path: str, *, anew: bool = False) -> None:
+        """Add to an agent's conversation what it has not been told yet. Writes, as an action does.
+
+        Args:
+            path: the agent.
+            anew: whether its conversation has just begun anew.
+        """
+        agent, heard = self.agents.get(path), 0 if anew else self.data.told.get(path, 0)
+        if agent is not None and heard < len(self.notices):
+            fresh = '\n'.join(filter(None, self.notices[heard:]))
+            was, self.log.open = self.log.open, True
+            self.data.told[path] = len(self.notices)
+            if fresh:
+                agent.messages.append(Message.of('user', fresh))
+            self.log.open = was
+
     @classmethod
     def load(cls, pattern: Pattern, document: Mapping[str, Any]) -> RunState:
         """Rebuild from a fold's document; raises pydantic's `ValidationError` when it does not fit."""
         agents = {path: AgentState.model_validate(data) for path, data in document['agents'].items()}
-        return cls(pattern, pattern.Memory.model_validate(document['memory']), agents)
+        memory = pattern.Memory.model_validate(document['memory'])
+        return cls(pattern, memory, agents, document.get('told'))
 
     def detached(self) -> Memory:
         """A copy of memory for an activity: what it writes there is seen by nobody."""
@@ -100,8 +123,11 @@ class RunState:
         return {
             'memory': to_jsonable_python(self.memory),
             'agents': to_jsonable_python(self.agents),
+            **({'told': dict(self.data.told)} if self.data.told else {}),
         }
 
 
 class _Agents(Memory):
     agents: dict[str, AgentState] = Field(default_factory=dict)
+    told: dict[str, int] = Field(default_factory=dict)
+    """Per agent: how many of the run's notices it has been told."""

@@ -40,6 +40,7 @@ def keep_results(scope: Scope, event: Event) -> None:
         agent.input_tokens += int(usage.get('input', 0))
         agent.output_tokens += int(usage.get('output', 0))
     _count(agent, event)
+    scope.state.tell(scope.path)
 
 
 def _count(agent: AgentState, event: Event) -> None:

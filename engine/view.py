@@ -8,6 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Self
 
+from engine.meter import Meter
 from engine.objects import DIGEST
 from engine.patch import apply, fresh
 from engine.path import parent_of
@@ -48,6 +49,8 @@ class Ledger:
         """Per agent's path: what it has used."""
         self.files: dict[str, str] = {}
         """The latest snapshot of each agent's folder, by its path."""
+        self.meter = Meter()
+        """Of its budget."""
         self.paused = self.cancelled = self.aborted = False
         self.error = ''
         self.settle()
@@ -57,6 +60,9 @@ class Ledger:
         event = transition.event
         if event.name != 'recover':  # Until then nobody had it.
             self.ran = self.ran_at(transition.time)
+        if self.status is Status.RUNNING and self.seq and event.name != 'recover':
+            # What passed before a recovery is not counted: the run had no process for most of it.
+            self.meter.running += transition.time - self.time
         self.seq, self.time = transition.seq, transition.time
         self.started = self.started or transition.time
         for path in transition.left:
@@ -96,6 +102,7 @@ class Ledger:
 
     def _control(self, transition: Transition) -> None:
         event = transition.event
+        self.meter.take(event, transition.seq, self.usage)
         match event.name:
             case 'pause' | 'step':
                 self.paused = True
@@ -109,6 +116,10 @@ class Ledger:
                 self.aborted, self.error = True, str(event.data.get('error', ''))
             case 'retry':
                 self.attempts[event.at] = event.attempt
+            case 'exhaust' | 'exhausted':
+                self.error = str(event.data.get('reason') or event.data.get('error', ''))
+            case 'extend' if self.error == self.meter.reason:
+                self.error = ''
 
     @property
     def reason(self) -> str:
@@ -146,7 +157,7 @@ class Fold:
     def __init__(self, run: RunId, shape: Shape) -> None:
         self.run, self.shape = run, shape
         self.ledger = Ledger(shape)
-        self.document: dict[str, Any] = {'memory': {}, 'agents': {}}
+        self.document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
 
     def take(self, transition: Transition) -> Self:
         """Go on by one step."""
@@ -183,6 +194,10 @@ class Fold:
             error=ledger.reason,
             waiting=ledger.waiting,
             spending=ledger.spending,
+            seconds=ledger.meter.running,
+            inherited=ledger.meter.inherited,
+            budget=ledger.meter.gauges(ledger.usage),
+            warnings=tuple(ledger.meter.warned.values()),
         )
 
     def snapshot(self) -> Snapshot:
@@ -194,9 +209,13 @@ class Fold:
         """Go on from a snapshot."""
         fold = cls(snapshot.run, shape)
         state = fresh(dict(snapshot.state))  # The journal may hand out its own.
-        fold.document = state.pop('document')
+        fold.document = {'told': {}, **state.pop('document')}
         state['usage'] = Usage(**state['usage'])
         state['spending'] = kept_spending(state.get('spending'), fold.document['agents'])
+        if meter := state.pop('meter', None):
+            fold.ledger.meter.load(meter)
+        else:
+            fold.ledger.meter.running = max(0.0, state['time'] - state['started'])
         state['active'] = tuple(state['active'])
         state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
         for name, value in state.items():
@@ -222,6 +241,7 @@ def snapshot_of(run: RunId, ledger: Ledger, document: Mapping[str, Any]) -> Snap
             **state,
             'usage': asdict(ledger.usage),
             'spending': {path: asdict(spent) for path, spent in ledger.spending.items()},
+            'meter': ledger.meter.dump(),
             'document': fresh(document),
         },
     )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from typing import Any, Literal
 
 from engine.activity import Activity
 from engine.chart import Chart
-from engine.errors import ModelError
+from engine.failure import ending
 from engine.host import Host
 from engine.path import is_active, parent_of
 from engine.plain import plain, said
 from engine.records import Delta, Event, RunInfo, StatePath, Transition
 from engine.state import RunState
-from engine.usage import by_model, counted
+from engine.timer import Timer
 from engine.view import Ledger
 
 STOP_SECONDS = 5.0
@@ -27,17 +25,6 @@ JITTER = 0.05
 """Seconds by which two readings of one deadline may differ."""
 
 Kind = Literal['text', 'reasoning', 'reset']
-
-
-@dataclass(slots=True)
-class Timer:
-    """The time-out of one state: running while it has a task, frozen while it has none."""
-
-    remaining: float
-    whole: float
-    """What it was set to."""
-    started: float = 0.0
-    task: asyncio.Task[None] | None = None
 
 
 class Work:
@@ -65,7 +52,9 @@ class Work:
         self._tasks: dict[StatePath, asyncio.Task[None]] = {}
         self._timers: dict[StatePath, Timer] = {}
         self._held: list[StatePath] = []
-        """States whose activity starts when the run is resumed."""
+        """States whose activity starts when the run is resumed, or its budget extended."""
+        self._delayed: set[StatePath] = set()
+        """States whose activity waits for its next attempt."""
         self._stopping: set[asyncio.Task[None]] = set()
         """Cancelled, and not over yet: the loop itself holds a task only weakly."""
 
@@ -73,6 +62,22 @@ class Work:
     def busy(self) -> bool:
         """Whether anything may still happen by itself."""
         return bool(self._tasks or self._timers or self._held)
+
+    @property
+    def under_way(self) -> tuple[StatePath, ...]:
+        """States whose activity is at work now, not waiting for its next attempt."""
+        return tuple(path for path in self._tasks if path not in self._delayed)
+
+    @property
+    def timed(self) -> bool:
+        """Whether some state has a time-out."""
+        return bool(self._timers)
+
+    def cut(self) -> None:
+        """Break off what is under way: it starts again if it may."""
+        for path in self.under_way:
+            self._cancel(self._tasks.pop(path))
+            self._held.append(path)
 
     def follow(self, steps: list[Transition]) -> list[asyncio.Task[None]]:
         """Stop what belongs to the states that were left, start what belongs to those entered.
@@ -102,6 +107,8 @@ class Work:
                 self._release(len(self._held))
                 for path in self._timers:
                     self._wind(path)
+            case 'extend' if not self._ledger.paused:
+                self._release(len(self._held))
             case 'step':
                 self._freeze()
                 self._release(1)
@@ -110,6 +117,7 @@ class Work:
                 for active in self._ledger.entered:
                     self._start(StatePath(active))
             case 'retry':
+                self._delayed.add(event.at)
                 self._tasks[event.at] = self._spawn(
                     event.at, self._later(event.at, float(event.data['delay']))
                 )
@@ -131,7 +139,7 @@ class Work:
         seconds = self._seconds(path) if path in self._chart.timed else shape.within
         if seconds is not None:
             self._set(path, max(0.0, seconds))
-        if shape.invokes and self._ledger.paused:
+        if shape.invokes and not self._may_perform(path):
             self._held.append(path)
         elif shape.invokes:
             self._perform(path)
@@ -178,11 +186,19 @@ class Work:
             self._held.remove(path)
         timer = self._timers.pop(path, None)
         tasks = [task for task in (self._tasks.pop(path, None), timer.task if timer else None) if task]
+        self._delayed.discard(path)
         for task in tasks:
-            self._stopping.add(task)
-            task.add_done_callback(self._stopping.discard)
-            task.cancel()
+            self._cancel(task)
         return tasks
+
+    def _cancel(self, task: asyncio.Task[None]) -> None:
+        self._stopping.add(task)
+        task.add_done_callback(self._stopping.discard)
+        task.cancel()
+
+    def _may_perform(self, path: StatePath) -> bool:
+        """Whether the run's pauses and its budget let work start in a state."""
+        return not self._ledger.paused and self._ledger.meter.starts(self._ledger.entered[path][0])
 
     def _freeze(self) -> None:
         for timer in self._timers.values():
@@ -198,7 +214,9 @@ class Work:
             timer.task = self._spawn(path, self._expire(path, timer))
 
     def _release(self, count: int) -> None:
-        released, self._held = self._held[:count], self._held[count:]
+        starts = self._ledger.meter.starts
+        released = [path for path in self._held if starts(self._ledger.entered[path][0])][:count]
+        self._held = [path for path in self._held if path not in released]
         for path in released:
             self._perform(path)
 
@@ -217,7 +235,8 @@ class Work:
 
     async def _later(self, path: StatePath, seconds: float) -> None:
         await self._clock.sleep(seconds)
-        if self._ledger.paused:
+        self._delayed.discard(path)
+        if not self._may_perform(path):
             del self._tasks[path]
             self._held.append(path)
         else:
@@ -245,7 +264,7 @@ class Work:
         except BaseException as error:  # A SystemExit in a task would end the process, and all other runs.
             if task.cancelling():
                 raise
-            event = self._failure(path, since, attempt, error)
+            event = self._failed(path, since, attempt, error)
         else:
             event = Event(name='done', at=path, since=since, attempt=attempt, data=data)
         if self._tasks.get(path) is task:  # Otherwise it was cancelled and took no notice.
@@ -256,20 +275,10 @@ class Work:
         retry = self._chart.retries.get(path)
         return retry is not None and retry.again(attempt, error)
 
-    def _failure(self, path: StatePath, since: int, attempt: int, error: BaseException) -> Event:
-        retry = self._chart.retries.get(path)
-        data: dict[str, Any] = {'error': said(error), 'kind': getattr(error, 'kind', type(error).__name__)}
-        if isinstance(error, ModelError):
-            data |= {
-                name: told for name in ('status', 'code', 'request_id') if (told := getattr(error, name))
-            }
-            if error.spent:
-                data |= {'usage': counted(reduce(add, error.spent.values())), 'spent': by_model(error.spent)}
-        if retry is None or not self._repeats(path, attempt, error):
-            return Event(name='failed', at=path, since=since, attempt=attempt, data=data)
+    def _failed(self, path: StatePath, since: int, attempt: int, error: BaseException) -> Event:
         seed = f'{self._current()[0].seed}:{path}'
-        data['delay'] = round(retry.after(attempt, seed=seed, asked=getattr(error, 'retry_after', None)), 3)
-        return Event(name='retry', at=path, since=since, attempt=attempt + 1, data=data)
+        visit = Event(name='failed', at=path, since=since, attempt=attempt)
+        return ending(visit, error, self._chart.retries.get(path), seed)
 
     def _stream(
         self, info: RunInfo, path: StatePath, task: asyncio.Task[None]

@@ -31,7 +31,7 @@ class Side(BaseModel):
     output_tokens: int = 0
     seconds: float = 0.0
     cost: float | None = None
-    """Dollars; None where a part of it is not known, and for a model that only plays."""
+    """Dollars; None where a part of it is not known. A model that only plays costs nothing."""
 
 
 async def weigh(answer: str, scope: Scope, activity: Activity) -> dict[str, Any]:
@@ -40,13 +40,12 @@ async def weigh(answer: str, scope: Scope, activity: Activity) -> dict[str, Any]
     for path, agent in sorted(scope.state.agents.items()):
         first, _, rest = path.partition('.')
         if first == 'both' and rest.endswith('.working'):
-            found.append(_side(rest.partition('.')[0], agent, answer, activity.run.simulated))
+            found.append(_side(rest.partition('.')[0], agent, answer))
     return {'sides': [side.model_dump() for side in found]}
 
 
-def _side(way: str, agent: AgentState, answer: str, simulated: bool) -> Side:
+def _side(way: str, agent: AgentState, answer: str) -> Side:
     made = agent.artifacts.get(answer)
-    known = not agent.unpriced and not simulated
     return Side(
         way=way,
         done=not agent.problem and made is not None,
@@ -58,5 +57,5 @@ def _side(way: str, agent: AgentState, answer: str, simulated: bool) -> Side:
         input_tokens=agent.input_tokens,
         output_tokens=agent.output_tokens,
         seconds=agent.seconds,
-        cost=round(agent.cost, 6) if known else None,
+        cost=None if agent.unpriced else round(agent.cost, 6),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from engine.asking import Asking
 from engine.attempt import attempt, choices
 from engine.batch import run_calls
 from engine.course import Scope
-from engine.message import Message, ToolCall
+from engine.message import Message
 from engine.model import Hints, ModelRequest
 from engine.plain import plain
 from engine.records import RunInfo
@@ -45,7 +44,7 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     """
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
-    tools = await _tools(spec, agent, activity)
+    tools = await _tools(spec, scope, activity)
     names = choices(activity.run.models, agent.role)
     request = ModelRequest(
         model=names[0],
@@ -65,12 +64,11 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
     )
     reply = await attempt(names, request, activity)
     message = reply.message
-    asked = {call.name for call in message.calls if call.name in tools}
     result: dict[str, Any] = {
         'message': to_jsonable_python(message),
         'text': message.text,
         **reply.data,
-        'approval': sorted(name for name in asked if _waits(tools[name], activity.run)),
+        'approval': _awaiting(tools, message, activity.run),
     }
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
@@ -90,18 +88,10 @@ async def use_tools(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[s
         id of what its folder held then, by the folder's name.
     """
     agent = scope.state.agents[scope.path]
-    calls = next(message.calls for message in reversed(agent.messages) if message.calls)
-    return await run_batch(spec, scope, activity, calls)
-
-
-async def run_batch(
-    spec: AgentSpec, scope: Scope, activity: Activity, calls: Sequence[ToolCall]
-) -> dict[str, Any]:
-    """Run these calls as the agent's; gives what `use_tools` gives."""
     began = activity.services.clock.now()
-    agent = scope.state.agents[scope.path]
+    calls = next(message.calls for message in reversed(agent.messages) if message.calls)
     store = dict(agent.store)
-    tools = await _tools(spec, agent, activity)
+    tools = await _tools(spec, scope, activity)
     folder = spec.folder or scope.path
     workspace = activity.workspace(folder)
     services = activity.services
@@ -117,6 +107,7 @@ async def run_batch(
             sandbox=services.sandbox,
             private_addresses=services.private_addresses,
             shelf=shelf,
+            now=began,
             model=ask,
             facts=facts,
         )
@@ -133,12 +124,23 @@ async def run_batch(
     return result
 
 
-async def _tools(spec: AgentSpec, agent: AgentState, activity: Activity) -> Registry:
-    """The agent's tools that can be used here."""
-    role = spec.role_named(agent.role)
+async def awaiting(spec: AgentSpec, scope: Scope, activity: Activity, message: Message) -> list[str]:
+    """The tools that a reply asks for and that need a person's word."""
+    return _awaiting(await _tools(spec, scope, activity), message, activity.run)
+
+
+async def _tools(spec: AgentSpec, scope: Scope, activity: Activity) -> Registry:
+    """The agent's tools that can be used here; a run's memory may turn more of them off."""
+    role = spec.role_named(scope.state.agents[scope.path].role)
     own = [name for name in spec.tools if role is None or name in role.tools]
-    known = await activity.services.toolset(own)
-    return await Registry(known.values()).available(activity.services.sandbox)
+    known = Registry((await activity.services.toolset(own)).values())
+    found = await known.available(activity.services.sandbox)
+    return found.but(getattr(scope.state.memory, 'off', {}))
+
+
+def _awaiting(tools: Registry, message: Message, run: RunInfo) -> list[str]:
+    names = {call.name for call in message.calls if call.name in tools}
+    return sorted(name for name in names if _waits(tools[name], run))
 
 
 def _waits(tool: Tool, run: RunInfo) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -21,7 +22,7 @@ from engine.registry import Registry
 from engine.templates import fill
 
 Mode = Literal['dynamic', 'fixed', 'compare']
-MODE = Field(
+MODE: Any = Field(
     'dynamic',
     title='Way of working',
     description='Let the agent choose its tools, run the fixed phases, or run both and compare them',
@@ -105,6 +106,11 @@ class DynamicAgent(Pattern):
         """How this run works."""
         return getattr(self.parameters, 'mode', 'dynamic')
 
+    @property
+    def task(self) -> str:
+        """The request: another parameter may be a longer text."""
+        return str(getattr(self.parameters, 'request', ''))
+
     def states(self) -> Sequence[Any]:
         """Preparing, the work (both ways of it, to compare them), and the ends."""
         ends = [
@@ -132,8 +138,8 @@ class DynamicAgent(Pattern):
 
     async def prepare(self, memory: Memory, activity: Activity) -> dict[str, Any]:
         """Find out which tools can be used, lay out what they work on, and make the prompt."""
-        known = Registry(activity.services.tools.values()).only(self.role.tools)
-        registry = await known.available(activity.services.sandbox)
+        known = Registry((await activity.services.toolset(self.role.tools)).values())
+        registry = (await known.available(activity.services.sandbox)).but(self.unusable())
         snapshots: dict[str, str] = {}
         given: Mapping[str, str] = {}
         for folder in self.folders:
@@ -156,6 +162,10 @@ class DynamicAgent(Pattern):
             The id of the folder's snapshot, or '' where it has none; and texts for the prompt and the phases.
         """
         return '', {}
+
+    def unusable(self) -> Mapping[str, str]:
+        """Tools that this run's parameters leave nothing to do for, and why."""
+        return {}
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -201,5 +211,6 @@ class DynamicAgent(Pattern):
         )
         if mode != 'fixed':
             return dynamic
-        spec: AgentSpec = dynamic['agent']
+        # Nobody is there to give a signal.
+        spec: AgentSpec = replace(dynamic['agent'], until=replace(self.until, signal=''))
         return sequence('working', spec, self.phases, partial(_keep_answer, self.result))

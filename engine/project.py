@@ -74,6 +74,15 @@ def where(project: str) -> Path:
     return root
 
 
+def sample_file(name: str) -> Path:
+    """A file by its path, or one that comes with Hemicycle by `sample:` and its place among the scenarios."""
+    place = name.removeprefix(SAMPLE)
+    if place == name:
+        return Path(name).expanduser()
+    path = (SAMPLES.parent / place).resolve()
+    return path if path.is_relative_to(SAMPLES.parent.resolve()) else SAMPLES / 'none'
+
+
 def _files(root: Path) -> Iterator[Path]:
     count = size = 0
     for around, folders, names in os.walk(root):

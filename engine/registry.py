@@ -59,6 +59,10 @@ class Registry(Mapping[str, Tool]):
         off = {tool.name: why for tool in self.values() if (why := await lacking(tool, sandbox, model))}
         return type(self)((tool for tool in self.values() if tool.name not in off), off)
 
+    def but(self, off: Mapping[str, str]) -> Registry:
+        """All but these, which cannot be used for the reason that is given."""
+        return Registry((tool for tool in self.values() if tool.name not in off), {**self.off, **off})
+
     def warnings(self, given: Iterable[str] = ()) -> list[str]:
         """What does not fit together: tools that read an artifact which none of them makes.
 

@@ -49,6 +49,8 @@ class ToolContext:
     """What runs commands in that folder."""
     private_addresses: bool = False
     """Whether pages may be fetched from this machine and its own network."""
+    now: float = 0.0
+    """When the batch began: seconds since the epoch."""
     shelf: Shelf = field(default_factory=Shelf)
     """The agent's artifacts; what a tool makes gets there by what it returns."""
     model: Ask | None = None

@@ -38,6 +38,10 @@ class Fetched:
     kind: str
     """The media type, without parameters."""
     text: str
+    body: bytes = b''
+    """As it came, for what says itself how it is encoded."""
+    charset: str = ''
+    """The encoding that the answer's header names, if it does."""
 
 
 def is_public(address: Address) -> bool:
@@ -121,7 +125,10 @@ async def _once(
         await response.aclose()
     kind = response.headers.get('Content-Type', '').partition(';')[0].strip().lower()
     text = _text(body, response.charset_encoding or 'utf-8')
-    return Fetched(url=str(url), status=response.status_code, kind=kind, text=text)
+    charset = response.charset_encoding or ''
+    return Fetched(
+        url=str(url), status=response.status_code, kind=kind, text=text, body=body, charset=charset
+    )
 
 
 async def _body(response: httpx.Response, most: int) -> bytes:

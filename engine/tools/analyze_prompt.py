@@ -1,0 +1,41 @@
+"""analyze_prompt: what a request for a text asks for: its topic, readers, sections, and what to look up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.artifacts import Given
+from engine.templates import as_data
+from engine.tool import ToolContext, tool
+
+
+class Analysis(BaseModel):
+    """What a request asks for."""
+
+    model_config = ConfigDict(frozen=True, extra='forbid')
+
+    topic: str = Field(description='What the text is about, in a line')
+    audience: str = Field(description='Who reads it')
+    tone: str = Field(description='How it should sound')
+    target_words: int = Field(ge=50, le=20_000, description='How long it should be')
+    sections: tuple[str, ...] = Field(min_length=1, max_length=12, description='Titles of its sections')
+    research: tuple[str, ...] = Field(default=(), description='What should be looked up first')
+
+
+@tool(
+    category='content',
+    hint='Use for complex prompts with multiple topics or sections.',
+    produces=('analysis',),
+    needs=('model',),
+    seconds=600,
+)
+async def analyze_prompt(
+    context: ToolContext,
+    prompt: Annotated[str, Field(min_length=1, max_length=20_000, description='The blog prompt to analyze')],
+) -> Given:
+    """Analyze a complex blog prompt to identify structure and research needs."""
+    question = f'Analyze this request for a text: what does it ask for?\n\n{as_data(prompt)}'
+    analysis: Analysis = await context.ask(question, output=Analysis)
+    return Given(text=analysis.model_dump_json(indent=1), artifacts={'analysis': analysis.model_dump()})

@@ -1,0 +1,59 @@
+"""generate_outline: the sections of a text, with what each of them says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.artifacts import Given, as_text
+from engine.templates import as_data
+from engine.tool import ToolContext, tool
+
+
+class OutlineSection(BaseModel):
+    """One section to be written."""
+
+    model_config = ConfigDict(frozen=True, extra='forbid')
+
+    title: str = Field(min_length=1, description='Its heading')
+    points: tuple[str, ...] = Field(default=(), description='What it says, one point each')
+    words: int = Field(200, ge=20, le=5_000, description='How long it should be')
+
+
+class Outline(BaseModel):
+    """A text before it is written."""
+
+    model_config = ConfigDict(frozen=True, extra='forbid')
+
+    title: str = Field(min_length=1, description='The title of the text')
+    sections: tuple[OutlineSection, ...] = Field(min_length=1, max_length=12)
+
+
+@tool(
+    category='content',
+    hint='Use for posts with 3+ sections. Provides structure for expand_section.',
+    consumes=('analysis',),
+    produces=('outline',),
+    needs=('model',),
+    seconds=600,
+)
+async def generate_outline(
+    context: ToolContext,
+    topic: Annotated[str, Field(min_length=1, max_length=20_000, description='Main topic for the outline')],
+    sections: Annotated[list[str], Field(max_length=20, description='Suggested sections (optional)')] = [],  # noqa: B006
+    research: Annotated[dict[str, Any], Field(description='Research data to incorporate (optional)')] = {},  # noqa: B006
+    target_words: Annotated[int, Field(ge=0, le=20_000, description='Target word count (optional)')] = 0,
+) -> Given:
+    """Generate a structured outline for a longer text."""
+    parts = [f'Make an outline for a text about:\n{as_data(topic)}']
+    if analysis := context.artifacts.get('analysis'):
+        parts.append(f'What was asked for, analyzed:\n{as_data(as_text(analysis))}')
+    if sections:
+        parts.append('Suggested sections:\n' + as_data('\n'.join(f'- {title}' for title in sections)))
+    if research:
+        parts.append(f'Research to work in:\n{as_data(as_text(research))}')
+    if target_words:
+        parts.append(f'About {target_words} words in all.')
+    outline: Outline = await context.ask('\n\n'.join(parts), output=Outline)
+    return Given(text=outline.model_dump_json(indent=1), artifacts={'outline': outline.model_dump()})

@@ -1,0 +1,66 @@
+"""generate_social_posts: short posts that lead to a text, each as long as its network allows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.artifacts import Given
+from engine.errors import ToolError
+from engine.templates import as_data
+from engine.tool import ToolContext, tool
+
+Network = Literal['mastodon', 'bluesky', 'x', 'linkedin']
+MOST: dict[str, int] = {'mastodon': 500, 'bluesky': 300, 'x': 280, 'linkedin': 3_000}
+"""Characters of a post, as the networks have them."""
+
+
+class SocialPost(BaseModel):
+    """One post."""
+
+    model_config = ConfigDict(frozen=True, extra='forbid')
+
+    network: Network
+    text: str = Field(min_length=1, max_length=3_000)
+
+
+class SocialPosts(BaseModel):
+    """Posts for several networks."""
+
+    model_config = ConfigDict(frozen=True, extra='forbid')
+
+    posts: tuple[SocialPost, ...] = Field(min_length=1, max_length=12)
+
+
+@tool(
+    category='publishing',
+    hint='Use when the content is final, to promote it.',
+    consumes=('content',),
+    produces=('social_posts',),
+    needs=('model',),
+    seconds=600,
+)
+async def generate_social_posts(
+    context: ToolContext,
+    networks: Annotated[
+        list[Network], Field(min_length=1, max_length=4, description='For which networks')
+    ] = ['mastodon', 'linkedin'],  # noqa: B006
+    content: Annotated[
+        str, Field(max_length=100_000, description='What to promote; nothing for the content that is there')
+    ] = '',
+) -> Given:
+    """Create promotional posts for social media."""
+    text = content or context.artifacts.get('content', '')
+    if not text:
+        raise ToolError('content: there is none yet; write it first, or give it')
+    limits = ', '.join(f'{network} (at most {MOST[network]} characters)' for network in networks)
+    found: SocialPosts = await context.ask(
+        f'Write one post each for {limits}, to promote this text:\n\n{as_data(text)}', output=SocialPosts
+    )
+    long = [post for post in found.posts if len(post.text) > MOST[post.network]]
+    if long:
+        network = long[0].network
+        raise ToolError(f'the post for {network} came out longer than {MOST[network]} characters')
+    listed = '\n\n'.join(f'{post.network}: {post.text}' for post in found.posts)
+    return Given(text=listed, artifacts={'social_posts': [post.model_dump() for post in found.posts]})

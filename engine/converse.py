@@ -22,7 +22,6 @@ from engine.model import Hints, ModelRequest
 from engine.plain import plain
 from engine.records import RunInfo
 from engine.registry import Registry
-from engine.state import AgentState
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:

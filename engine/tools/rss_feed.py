@@ -52,7 +52,7 @@ def _read(found: web.Fetched) -> list[dict[str, Any]]:
     header = f'{kind}; charset={found.charset}' if found.charset else kind
     # As a stream: a text could be taken for an address or for the name of a file.
     feed = feedparser.parse(io.BytesIO(found.body), response_headers={'content-type': header})
-    if not feed.version:
+    if not feed.get('version'):
         raise ToolError(f'{found.url} is no feed of RSS or Atom')
     return [_entry(entry) for entry in feed.entries]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,16 +117,16 @@ async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Patte
 
 
 @every_pattern
-async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Pattern]) -> None:
+async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Pattern], tmp_path: Path) -> None:
     journal = MemoryJournal()
-    async with Conductor(journal, catalog=CATALOG, clock=HastyClock()) as conductor:
+    async with Conductor(journal, catalog=CATALOG, clock=HastyClock(), workspaces=tmp_path) as conductor:
         run = await conductor.start(pattern.name, sample_parameters(pattern))
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     for count in [0, *ends]:
         kept = await first_steps(journal, run, count)
-        async with Conductor(kept, catalog=CATALOG, clock=HastyClock()) as heir:
+        async with Conductor(kept, catalog=CATALOG, clock=HastyClock(), workspaces=tmp_path) as heir:
             assert await heir.recover() == [run], heir.stranded
             outcome = await to_the_end(heir, run)
             assert (outcome.status, outcome.memory) == (expected.status, expected.memory), count

@@ -1,4 +1,4 @@
-"""Notion over HTTP: Markdown as blocks, and a page in a database, made once however often it is asked for."""
+"""Notion over HTTP: Markdown as blocks, and a page in a database, made once and no more."""
 
 from __future__ import annotations
 

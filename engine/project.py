@@ -1,4 +1,4 @@
-"""Projects: puts the files of a folder, or of a sample that comes with Hemicycle, into an agent's folder."""
+"""Projects: puts the files of a folder, or of a sample, into an agent's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""analyze_prompt: what a request for a text asks for: its topic, readers, sections, and what to look up."""
+"""analyze_prompt: what a request for a text asks for: topic, readers, sections, research."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""generate_social_posts: short posts that lead to a text, each as long as its network allows."""
+"""generate_social_posts: short posts that lead to a text, as long as each network allows."""
 
 from __future__ import annotations
 

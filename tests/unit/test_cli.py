@@ -106,7 +106,7 @@ def test_a_run_that_waits_for_a_person_is_let_go_of(hemicycle: Hemicycle) -> Non
 @pytest.mark.parametrize(
     ('arguments', 'said'),
     [
-        (('nope',), "no pattern 'nope'; there are: pipeline"),
+        (('nope',), "no pattern 'nope'; there are: "),
         (('pipeline',), 'task: Field required; parameters: pipeline takes task, max_iterations'),
         (('pipeline', '--task', ' '), 'task: '),
         (('pipeline', '--task', 'x' * 20_001), 'task: '),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from engine import Catalog, InvalidInput, Pattern
+from engine import Budget, Catalog, InvalidInput, Pattern
 from ui.commands.exits import CODES, Code
 from ui.commands.inputs import parameters_of, takes
 from ui.commands.options import SHOWN, AsJson, Database, Durability, Patterns
@@ -29,6 +29,7 @@ hemicycle run pipeline --replay last
 {CODES}"""
 
 AGAIN = 'To run it again'
+LIMITS = 'Budget: it warns, asks the agents to wrap up, and ends'
 Quietly = Annotated[
     bool, typer.Option('--quiet', '-q', help='Nothing but the answer.', rich_help_panel=SHOWN)
 ]
@@ -83,6 +84,22 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
             metavar='[ROLE=]NAME',
             help='The model, for one role or for all others: `openai/gpt-5`, or several with commas between,'
             ' the first choice first. Can be given again.',
+            show_default=False,
+        ),
+    ] = None,
+    budget_tokens: Annotated[
+        int | None,
+        typer.Option(help='Tokens that it may use.', rich_help_panel=LIMITS, show_default=False),
+    ] = None,
+    budget_cost: Annotated[
+        float | None,
+        typer.Option(help='Dollars that it may cost.', rich_help_panel=LIMITS, show_default=False),
+    ] = None,
+    budget_seconds: Annotated[
+        float | None,
+        typer.Option(
+            help='Seconds that it may run; pauses and waiting for a person do not count.',
+            rich_help_panel=LIMITS,
             show_default=False,
         ),
     ] = None,
@@ -143,6 +160,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
                 'title': title,
                 'tags': tags or [],
                 'seed': seed,
+                'budget': Budget(tokens=budget_tokens, cost=budget_cost, seconds=budget_seconds),
                 'models': models_of(models or []),
                 'approvals': approvals,
                 'record': record,

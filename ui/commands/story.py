@@ -8,9 +8,10 @@ from typing import Any
 
 from rich.text import Text
 
-from engine import Message, RunInfo, Shape, StateShape, Transition, View, message_of
+from engine import Message, RunInfo, Shape, Spending, StateShape, Transition, View, message_of
 from ui.commands.wording import (
     STYLES,
+    amount,
     asked,
     console,
     lasted,
@@ -18,6 +19,7 @@ from ui.commands.wording import (
     named,
     of_workflow,
     remark,
+    used,
     value_of,
     when,
 )
@@ -42,9 +44,14 @@ class Story:
         at = f'step {view.seq} of {info.seq}' if view.seq < info.seq else f'{view.seq} steps'
         told.append(
             f' · {when(info.created)} · {lasted(max(0.0, view.time - view.started))} · {at}'
-            f' · {view.usage.total:,} tokens{" · simulated" if info.simulated else ""}'
+            f' · {used(view.usage)}{" · simulated" if info.simulated else ""}'
         )
         self._console.print(told)
+        for kind, gauge in view.budget.items():
+            state = ', spent' if gauge.exhausted else ', nearly spent' if gauge.warned else ''
+            self._line(f'budget: {amount(kind, gauge.used)} of {amount(kind, gauge.limit)}{state}')
+        for warning in view.warnings:
+            self._line(f'warning: {plain(warning)}', style='yellow')
         for name, text in (('error', view.error), ('waits for', view.waiting), ('note', info.note)):
             if text:
                 self._line(f'{name}: {plain(text)}', style='red' if name == 'error' else '')
@@ -94,10 +101,13 @@ class Story:
     def conversations(self) -> None:
         """What every agent said and was told."""
         for path, agent in self._view.agents.items():
-            tokens = agent.get('input_tokens', 0) + agent.get('output_tokens', 0)
+            spent = self._view.spending.get(path, Spending())
             self._title(
-                f'{path}: {agent.get("role", "")}, {agent.get("model") or "no call yet"}, {tokens:,} tokens'
+                f'{path}: {agent.get("role", "")}, {agent.get("model") or "no call yet"}, {used(spent.total)}'
+                f'{" · " if spent.origins else ""}{", ".join(spent.origins)}'
             )
+            for model, usage in spent.models.items() if len(spent.models) > 1 else ():
+                self._line(f'{model}: {used(usage)}')
             for message in agent.get('messages', ()):
                 self._message(message_of(message))
 

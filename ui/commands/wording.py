@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from engine import Guard, Shape, Status, Transition, message_of
+from engine import Guard, Shape, Status, Transition, Usage, message_of
 from ui.plain import short
 from ui.reading import innermost
 
@@ -46,6 +46,21 @@ def lasted(seconds: float) -> str:
     return f'{minutes} min {rest} s' if minutes < 60 else f'{minutes // 60} h {minutes % 60} min'
 
 
+def used(usage: Usage) -> str:
+    """Tokens, and what they cost where they cost something; what is not known is said to be so."""
+    about = '' if usage.source == 'provider' else 'about '
+    cost = f' · {amount("cost", usage.dollars)}' if usage.dollars else ''
+    unknown = f' · price of {usage.unpriced} calls not known' if usage.unpriced else ''
+    return f'{about}{usage.total:,} tokens{cost}{unknown}'
+
+
+def amount(kind: str, value: float) -> str:
+    """An amount of a budget."""
+    if kind == 'cost':
+        return f'${value:,.2f}' if value >= 0.1 or not value else f'${value:.4f}'
+    return f'{value:,.0f} tokens' if kind == 'tokens' else lasted(value)
+
+
 def moved(transition: Transition) -> str:
     """Where a step leads: the leaves that were entered."""
     entered = innermost(transition.entered)
@@ -69,8 +84,8 @@ def remark(transition: Transition) -> str:
             return f'attempt {transition.event.attempt} in {data.get("delay", 0)} s: {problem}'
         case 'failed' | 'expired' | 'abort':
             return short(str(data.get('error', '')), 200)
-        case 'cancel':
-            return short(str(data.get('reason', '')))
+        case 'cancel' | 'warn' | 'exhaust':
+            return short(str(data.get('reason', '')), 200)
         case 'done' if 'message' in data and not transition.raised:
             return ', '.join(
                 f'asks for {call.name} {short(call.arguments, 60)}'

@@ -97,6 +97,9 @@ class Archive:
         return await self.journal.annotate(run, title=title, tags=tags, note=note)
 
     def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
-        """The chart a run of the pattern would have; its defaults' where no parameters are given."""
-        made = self.catalog.pattern(pattern)
-        return draw(made(made.parse(parameters)) if parameters else made.sample())
+        """The chart a run of the pattern would have; parameters that are left out are at their defaults.
+
+        Raises:
+            UnknownPattern, InvalidInput
+        """
+        return draw(self.catalog.pattern(pattern).sample(parameters))

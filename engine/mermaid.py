@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from engine.outline import EdgeShape, Shape, StateShape
 from engine.shape import START
@@ -16,11 +16,17 @@ ESCAPED = {ord(sign): f'#{ord(sign)};' for sign in '"#;:<>{}%`&\\'}
 INDENT = '    '
 
 
-def mermaid(shape: Shape, *, folded: bool = False) -> str:
-    """The chart in Mermaid's language, with guards as labels; with `folded`, an agent is one state.
+def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
+    """The chart in Mermaid's language, with guards as labels.
+
+    Args:
+        shape: the chart.
+        folded: which agents are one state: all, none, or those at these paths.
 
     Nested states are written inside the states that hold them, the regions of a parallel state with `--`
-    between them. Edges that need no event but the end of a state's work are labelled by their guards alone.
+    between them. An agent deeper inside a region is always one state: Mermaid (11) reads edges to what holds
+    others there, and cannot lay them out. Edges that need no event but the end of a state's work are labelled
+    by their guards alone.
     """
     return '\n'.join(['stateDiagram-v2', *_Writer(shape, folded).lines('', INDENT)]) + '\n'
 
@@ -35,8 +41,14 @@ def edge_label(edge: EdgeShape) -> str:
 
 
 class _Writer:
-    def __init__(self, shape: Shape, folded: bool) -> None:
-        agents = [f'{state.path}.' for state in shape.states if state.role] if folded else []
+    def __init__(self, shape: Shape, folded: bool | Collection[str]) -> None:
+        parallel = [state.path for state in shape.states if state.kind == 'parallel']
+        inside = tuple(f'{path}.' for path in parallel)
+        deep: set[str] = {state.path for state in shape.states if state.parent.startswith(inside or '.')}
+        if isinstance(folded, bool):
+            folded = [state.path for state in shape.states] if folded else []
+        closed = deep.union(folded)
+        agents = [f'{state.path}.' for state in shape.states if state.role and state.path in closed]
         seen = [state for state in shape.states if not any(state.path.startswith(path) for path in agents)]
         self._inside: dict[str, list[StateShape]] = {}
         for state in seen:
@@ -85,13 +97,17 @@ class _Writer:
 def _ids(paths: Iterable[str]) -> dict[str, str]:
     """A name for each state: letters, digits and underscores, none of them twice."""
     found: dict[str, str] = {}
+    taken: set[str] = set()
     for path in paths:
         name = re.sub(r'[^A-Za-z0-9_]', '_', path.replace('.', '__'))
-        while name.lower() in RESERVED or name in found.values():
+        while name.lower() in RESERVED or name.lower() in taken:
             name += '_'
         found[path] = name
+        taken.add(name.lower())
     return found
 
 
 def _text(text: str) -> str:
-    return ' '.join(text.split()).translate(ESCAPED)
+    found = ' '.join(text.split()).translate(ESCAPED)
+    # Mermaid takes any line with these words for an order to draw in that direction.
+    return re.sub(r'\b(direction) (?=tb|bt|lr|rl)', r'\1#160;', found, flags=re.I)

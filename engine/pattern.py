@@ -120,12 +120,26 @@ class Pattern:
         return max((text for text in texts if isinstance(text, str)), key=len, default='')
 
     @classmethod
-    def sample(cls) -> Pattern:
-        """An instance whose chart can be looked at: parameters at their defaults, required ones left out."""
+    def sample(cls, values: Mapping[str, Any] | None = None) -> Pattern:
+        """An instance whose chart can be looked at: parameters not given are at their defaults, or left out.
+
+        Raises:
+            InvalidInput: a value does not fit; it names each field.
+        """
+        given = dict(values or {})
+        required = {name for name, field in cls.Parameters.model_fields.items() if field.is_required()}
+        if given and required <= given.keys():
+            return cls(cls.parse(given))
         try:
-            return cls(cls.Parameters())
+            parameters = cls.Parameters()
         except ValidationError:
-            return cls(cls.Parameters.model_construct())
+            parameters = cls.Parameters.model_construct()
+        for name, value in given.items():
+            try:
+                cls.Parameters.__pydantic_validator__.validate_assignment(parameters, name, value)
+            except ValidationError as error:
+                raise InvalidInput(problems(error)) from None
+        return cls(parameters)
 
 
 def problems(error: ValidationError) -> dict[str, str]:

@@ -81,7 +81,8 @@ def entry(transition: Transition, shape: Shape) -> Block | None:
         text = readable(''.join(texts)) if texts else f'uses {", ".join(calls)}'
         note = f'{event.data.get("model", "")} · step {transition.seq}'
         kind = 'text' if texts else 'event'
-        return {'kind': kind, 'title': speaker(state.role if state else home), 'note': note, 'text': text}
+        role = event.data.get('role') or (state.role if state else home)
+        return {'kind': kind, 'title': speaker(str(role)), 'note': note, 'text': text}
     mark = mark_of(transition, {})
     if mark is None or mark.kind == 'revision':
         return None

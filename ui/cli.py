@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ui.commands import audit, patterns, resume, run, runs, serve, show
+from ui.commands import audit, diagram, patterns, resume, run, runs, serve, show
 from ui.commands.exits import CODES, Guarded
 
 HELP = """Run multi-agent workflows as statecharts; watch, steer and replay them in the browser or here.
@@ -40,6 +40,7 @@ for name, command, epilog, panel in (
     ('show', show.show, show.EPILOG, 'Look'),
     ('audit', audit.audit, audit.EPILOG, 'Look'),
     ('patterns', patterns.patterns, patterns.EPILOG, 'Look'),
+    ('diagram', diagram.diagram, diagram.EPILOG, 'Look'),
 ):
     app.command(name, epilog=epilog, rich_help_panel=panel)(command)
 

@@ -12,10 +12,23 @@ from typing import Any
 
 import graphviz
 
-from engine import Edge, Shape, StateShape, Status, Transition, View, edge_label
+from engine import (
+    Edge,
+    EngineError,
+    Shape,
+    StateShape,
+    Status,
+    Transition,
+    View,
+    edge_label,
+    mermaid,
+)
 from ui.reading import innermost
 
 INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
+
+FORMATS = {'mermaid': 'mmd', 'dot': 'gv', 'svg': 'svg'}
+"""What a chart can be had as, and the ends of such files' names."""
 
 GRAPH = {
     'rankdir': 'TB',
@@ -62,6 +75,17 @@ def dot(shape: Shape, *, folded: Folded) -> str:
 def agents_of(shape: Shape) -> frozenset[str]:
     """The paths of the states that hold agents."""
     return frozenset(str(state.path) for state in shape.states if state.role)
+
+
+async def drawn_as(shape: Shape, how: str, *, folded: Folded) -> str:
+    """The chart as one of `FORMATS`. Raises `EngineError` where it needs `dot`, and that is missing."""
+    if how == 'mermaid':
+        return mermaid(shape, folded=folded)
+    if how == 'dot':
+        return dot(shape, folded=folded)
+    if not available():
+        raise EngineError(INSTALL)
+    return await svg(shape, folded=folded) + '\n'
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ from engine import EngineError, InvalidInput, Pattern, RunInfo, Shape
 from ui.diagram import INSTALL, available, svg
 from ui.door import Door
 from ui.elements import Diagram
+from ui.exporting import export_menu
 from ui.forms import Form
 from ui.menus import Pick, picker
 from ui.models import Models
@@ -109,6 +110,8 @@ class Launcher:
             with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
                 with ui.element('div').classes('panel-head'):
                     Text('h2', 'What will run', id='chart')
+                    ui.element('span').classes('grow')
+                    export_menu(lambda: self._shape, lambda: True)
                 self._chart = ui.element('div').classes('launch-diagram')
         page.on('keydown', self.start, js_handler=RUN_KEYS)
         self._settle = ui.timer(SETTLE, self._settled, active=False, immediate=False)

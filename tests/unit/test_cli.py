@@ -8,7 +8,7 @@ import pytest
 from engine import Status
 from tests.commandline import Hemicycle
 
-COMMANDS = ('serve', 'run', 'resume', 'runs', 'show', 'audit', 'patterns')
+COMMANDS = ('serve', 'run', 'resume', 'runs', 'show', 'audit', 'patterns', 'diagram')
 
 
 @pytest.fixture
@@ -288,3 +288,30 @@ def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
     assert 'tokens · simulated' in shown
     refused = hemicycle(*task, '--budget-cost', '0')
     assert refused.exit_code == 2 and 'budget.cost: must be a number above 0' in refused.stderr
+
+
+def test_a_diagram_is_printed_or_written_in_each_language(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    shown = hemicycle('diagram', 'supervisor')
+    assert (shown.exit_code, shown.stderr) == (0, '') and shown.stdout.startswith('stateDiagram-v2\n')
+    assert 'planning --> executing: has pending tasks' in shown.stdout and 'thinking' in shown.stdout
+    file = tmp_path / 'chart.gv'
+    options = ('--set', 'execution=side by side', '--set', 'workers=2', '--folded')
+    written = hemicycle('diagram', 'supervisor', '--format', 'dot', '--output', str(file), *options)
+    assert (written.exit_code, written.stdout) == (0, '')
+    assert 'worker_2' in file.read_text('utf-8') and 'worker_3' not in file.read_text('utf-8')
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (['nothing'], "there is no pattern 'nothing'"),
+        (['supervisor', '--format', 'png'], '--format: must be mermaid, dot, svg'),
+        (['supervisor', '--set', 'workers=9'], 'workers: Input should be less than or equal to 6'),
+        (['supervisor', '--set', 'depth=9'], 'depth: there is no such parameter'),
+    ],
+)
+def test_a_diagram_that_cannot_be_drawn_says_why(
+    hemicycle: Hemicycle, arguments: list[str], problem: str
+) -> None:
+    result = hemicycle('diagram', *arguments)
+    assert result.exit_code == 2 and problem in result.stderr

@@ -7,9 +7,9 @@ import graphviz
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, Edge, Event, Fold, Pattern, RunId, StatePath, Transition, agent
+from engine import Conductor, Edge, EngineError, Event, Fold, Pattern, RunId, StatePath, Transition, agent
 from engine.shape import draw
-from ui.diagram import dot, lit, svg
+from ui.diagram import dot, drawn_as, lit, svg
 
 SHAPE = Conductor().draw('pipeline')
 
@@ -107,3 +107,13 @@ def test_a_run_that_was_stopped_shows_where(name, key):
     before = step('done', active=('analyzing.thinking',), entered=THINKING)
     found = after(before, step(name, seq=2, left=THINKING[::-1]))
     assert found[key] == ['analyzing.thinking']
+
+
+async def test_a_chart_can_be_had_in_every_language(monkeypatch):
+    assert (await drawn_as(SHAPE, 'mermaid', folded=True)).startswith('stateDiagram-v2\n')
+    assert (await drawn_as(SHAPE, 'dot', folded=True)).startswith('digraph {')
+    if shutil.which('dot'):
+        assert (await drawn_as(SHAPE, 'svg', folded=True)).endswith('</svg>\n\n')
+    monkeypatch.setenv('PATH', '')
+    with pytest.raises(EngineError, match='Graphviz is not installed'):
+        await drawn_as(SHAPE, 'svg', folded=True)

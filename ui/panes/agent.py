@@ -47,7 +47,7 @@ class AgentPane:
             with ui.element('div').classes('panel-head agent-head'):
                 with ui.element('button').classes('agent-toggle').props('type="button"') as self.head:
                     self.head.on('click', self._toggle)
-                    ui.label(self.name).classes('agent-name')
+                    self._title = Text('span', self.name, 'agent-name')
                     self._path = ui.label().classes('chip mono')
                     self._last = ui.label().classes('agent-last muted small')
                 self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
@@ -86,6 +86,8 @@ class AgentPane:
             self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
         shape = self._around.shape.state(leaf)
         self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
+        self.name = self._around.named(path, str(talk.get('role', '')))
+        self._title.show(self.name)
         self._fold(self.pinned or (bool(leaf) if self.opened is None else self.opened))
         self.root.classes(
             add='at-work' if self.at_work else '', remove='' if self.at_work else 'at-work'

@@ -29,12 +29,22 @@ class Around:
         """The address under which the contents that the run keeps are downloaded."""
         return f'/runs/{self.run}/kept'
 
-    def named(self, path: str) -> str:
-        """An agent's name: its role, and where it is if others have that role too."""
+    def named(self, path: str, played: str = '') -> str:
+        """An agent's name: its role, and where it is if others have that role too.
+
+        Args:
+            path: the agent's state.
+            played: the role that it plays now, where one is picked with each visit.
+        """
         state = self.shape.state(path)
         if state is None:
             return place(path)
         alike = [other for other in self.shape.states if other.role == state.role]
+        if state.roles and len(alike) > 1:
+            region = state.parent.rpartition('.')[2].replace('_', ' ')
+            return f'{speaker(played)} · {region}' if played else speaker(region)
+        if state.roles and played:
+            return speaker(played)
         if len(alike) == 1:
             return speaker(state.role)
         names = {other.name for other in alike}

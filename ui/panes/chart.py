@@ -9,8 +9,10 @@ from nicegui import app, ui
 from engine import Transition, View
 from ui.diagram import INSTALL, agents_of, available, lit, svg
 from ui.elements import Diagram
+from ui.exporting import export_menu
 from ui.live import Follower
 from ui.panes.around import Around
+from ui.panes.checklist import Checklist
 from ui.parts import Text, attach
 from ui.reading import place
 from ui.theme import WORDS, button, notice
@@ -40,6 +42,7 @@ class ChartPane:
                     ('fit_screen', 'Show all of the diagram (0)', 'fit'),
                 ):
                     self._control(icon, label, method)
+                export_menu(lambda: self._shape, lambda: self._folded)
             with ui.element('div').classes('panel-body flat'):
                 if not available():
                     with notice('wait', 'account_tree'):
@@ -50,6 +53,7 @@ class ChartPane:
                     on_pick=self._pick,
                     on_fold=self._fold_around,
                 )
+            self._plan = Checklist(self._shape)
 
     async def draw(self) -> None:
         """Lay the chart out, once for each way of folding."""
@@ -62,6 +66,7 @@ class ChartPane:
         seen = [path for path, steps in visits.items() if steps[0] <= view.seq]
         taken = [edge for edge, first in walked.items() if first <= view.seq]
         self._drawing.light(lit(view, step, seen=seen or list(view.entered), walked=taken))
+        self._plan.show(view)
         where = ', '.join(place(path) for path in view.active)
         self._where.set_text(where or WORDS[view.status])
 

@@ -1,0 +1,101 @@
+"""The plan of a run as a checklist: each step with who does it, how it stands, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from engine import Shape, View
+from ui.elements import Conversation
+from ui.parts import Text
+from ui.reading import short, speaker
+
+MARKS = {
+    'pending': 'radio_button_unchecked',
+    'in progress': 'pending',
+    'completed': 'check_circle',
+    'failed': 'cancel',
+    'blocked': 'schedule',
+}
+"""An icon for each state; the word stands beside it."""
+WORDS = {'blocked': 'waits'}
+DEEPEST = 6
+"""Levels of steps within steps that are shown."""
+
+
+class Checklist:
+    """A panel under the diagram; it is there when the run has a plan."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._field = shape.plan
+        self._shown: object = None
+        self._opened: set[str] = set()
+        with ui.element('section').classes('checklist').props('aria-label="Plan" tabindex="0"') as self._root:
+            with ui.element('div').classes('checklist-head'):
+                Text('h2', 'Plan')
+                self._count = Text('span', '', 'muted small num')
+            self._list = ui.element('div')
+        self._root.set_visibility(False)
+
+    def show(self, view: View) -> None:
+        """Show the plan as it is in `view`."""
+        steps = _steps(view.memory.get(self._field)) if self._field else []
+        self._root.set_visibility(bool(steps))
+        if steps == self._shown:
+            return
+        self._shown = [dict(step) for step in steps]
+        ended = sum(step.get('state') in ('completed', 'failed') for step in steps)
+        self._count.show(f'{ended} of {len(steps)}')
+        self._list.clear()
+        with self._list:
+            self._draw(steps, '', 1)
+
+    def _draw(self, steps: Sequence[Mapping[str, Any]], inside: str, depth: int) -> None:
+        with ui.element('ol').classes('plan-steps'):
+            for number, step in enumerate(steps, start=1):
+                self._step(step, f'{inside}/{step.get("id", number)}', depth)
+
+    def _step(self, step: Mapping[str, Any], path: str, depth: int) -> None:
+        state, result = str(step.get('state', '')), str(step.get('result', ''))
+        name = state.replace(' ', '-')
+        with ui.element('li').classes(f'plan-step {name}'):
+            ui.icon(MARKS.get(state, 'help')).classes('plan-mark').props('aria-hidden="true"')
+            with ui.element('div').classes('plan-body'):
+                Text('span', str(step.get('title', '')), 'plan-title')
+                with ui.element('div').classes('plan-facts'):
+                    Text('span', _stands(step, state), f'plan-state {name}')
+                    if step.get('role'):
+                        Text('span', speaker(str(step['role'])), 'chip')
+                    Text('span', str(step.get('id', '')), 'muted small mono')
+                if result:
+                    self._result(path, result)
+                inner = _steps(step.get('steps'))
+                if inner and depth < DEEPEST:
+                    self._draw(inner, path, depth + 1)
+
+    def _result(self, path: str, result: str) -> None:
+        with ui.element('details').classes('plan-result') as details:
+            if path in self._opened:
+                details.props('open')
+            details.on(
+                'toggle',
+                lambda event: (self._opened.add if event.args else self._opened.discard)(path),
+                js_handler='(event) => emit(event.target.open)',
+            )
+            Text('summary', short(result.replace('*', ''), 120))
+            with ui.element('div').classes('plan-text'):
+                Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
+
+
+def _steps(value: Any) -> list[Mapping[str, Any]]:
+    """The steps in a field of memory, whatever a pattern has put there."""
+    return [step for step in value if isinstance(step, Mapping)] if isinstance(value, (list, tuple)) else []
+
+
+def _stands(step: Mapping[str, Any], state: str) -> str:
+    after = step.get('after')
+    if state == 'blocked' and isinstance(after, (list, tuple)) and after:
+        return f'waits for {", ".join(map(str, after))}'
+    return WORDS.get(state, state)

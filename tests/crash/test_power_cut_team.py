@@ -1,0 +1,82 @@
+"""The power fails at step n of a team's work, for every n: each task has one result, one call is repeated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Conductor, Journal, MemoryJournal, ModelError, Outcome, RunId, Status
+from engine.model import ModelRequest
+from storage import open_journal
+from tests.crash.test_power_cut import Cutting, PowerCut
+from tests.support import FakeModel, calls, until
+from tests.team import planned, task_in, team, team_reply, worked
+
+PLAN = [planned('a'), planned('p', 'plumber'), planned('b', 'analyst', 'a'), planned('c', 'writer', 'a', 'b')]
+ENDED = {'a': True, 'p': False, 'b': False, 'c': True}
+STEPS = {'one after another': 21, 'side by side': 20}
+
+
+def work(request: ModelRequest) -> Any:
+    """One reads what was found before, one fails; the same request gets the same answer."""
+    if task_in(request) == 'b':
+        return ModelError('gone', retryable=False)
+    if task_in(request) == 'c' and request.hints.turn == 0:
+        return calls(('get_previous', {'role': 'researcher'}))
+    return worked(request)
+
+
+async def start(conductor: Conductor, execution: str) -> RunId:
+    return await conductor.start(
+        'supervisor', {'objective': 'a bridge', 'execution': execution, 'workers': 2}
+    )
+
+
+def found(outcome: Outcome) -> dict[str, bool]:
+    results = outcome.memory['completed_results']
+    assert max(Counter(result['task_id'] for result in results).values()) == 1
+    return {result['task_id']: result['success'] for result in results}
+
+
+@pytest.mark.parametrize('execution', list(STEPS))
+async def test_the_steps_below_are_all_there_are(execution: str) -> None:
+    async with team(FakeModel(team_reply(PLAN, work))) as conductor:
+        run = await start(conductor, execution)
+        assert found(await conductor.result(run)) == ENDED
+        assert len(await conductor.transitions(run)) == STEPS[execution]
+
+
+@pytest.mark.parametrize('written', [False, True], ids=['lost', 'written'])
+@pytest.mark.parametrize(
+    ('execution', 'at'), [(how, at) for how, last in STEPS.items() for at in range(1, last + 1)]
+)
+async def test_every_task_ends_once_wherever_the_power_fails(
+    tmp_path: Path, execution: str, at: int, written: bool
+) -> None:
+    # Every fifth step on disk; the journals keep one contract, and a disk is slow.
+    memory = MemoryJournal()
+
+    async def open_it() -> Journal:
+        return await open_journal(tmp_path / 'runs.db') if at % 5 == 0 else memory
+
+    model = FakeModel(team_reply(PLAN, work))
+    before = Cutting(await open_it(), at, written=written)
+    async with team(model, journal=before, owner='me') as gone:  # type: ignore[arg-type]
+        try:
+            await start(gone, execution)
+            await until(lambda: before.dark and not gone._live)
+        except PowerCut:
+            pass
+    async with team(model, journal=await open_it(), owner='me') as heir:
+        await heir.recover()
+        assert not heir.stranded
+        (info,) = (await heir.runs()).runs
+        outcome = await heir.result(info.id)
+        assert outcome.status is Status.DONE and found(outcome) == ENDED
+        assert await heir.audit(info.id) == (await heir.info(info.id)).seq
+    asked = Counter((request.hints.role, task_in(request), request.hints.turn) for request in model.requests)
+    assert max(asked.values()) <= 2
+    assert sum(asked.values()) <= len(asked) + (2 if execution == 'side by side' else 1)

@@ -145,12 +145,15 @@ class Work:
             self._perform(path)
 
     def _set(self, path: StatePath, seconds: float) -> None:
-        timer = self._timers.get(path)
-        if timer is not None and timer.task:
-            timer.task.cancel()
+        self._unset(path)
         self._timers[path] = Timer(remaining=seconds, whole=seconds)
         if not self._ledger.paused:
             self._wind(path)
+
+    def _unset(self, path: StatePath) -> None:
+        timer = self._timers.pop(path, None)
+        if timer is not None and timer.task:
+            timer.task.cancel()
 
     def _reset(self) -> None:
         """Time-outs that follow memory are set anew where it says something else now."""
@@ -158,6 +161,8 @@ class Work:
             seconds = self._seconds(path) if path in self._ledger.entered else None
             timer = self._timers.get(path)
             if seconds is None:
+                if timer is not None:
+                    self._unset(path)
                 continue
             if timer is None:
                 # One that is over has said so; it begins again only where there is time again.

@@ -20,6 +20,8 @@ from engine import (
 from engine.clock import settle
 from tests.support import FakeModel, catalog
 
+FOR_EVER = 1e6
+
 
 class More(BaseModel):
     """More time."""
@@ -52,8 +54,8 @@ class Timely(Pattern):
         {'trigger': 'look', 'source': 'working', 'dest': None, 'after': 'note'},
     ]
 
-    def left(self, memory: Bounded, event: Any) -> float:
-        return memory.ends - event.ran
+    def left(self, memory: Bounded, event: Any) -> float | None:
+        return memory.ends - event.ran if memory.ends < FOR_EVER else None
 
     def grant(self, memory: Bounded, event: Any) -> None:
         memory.ends += event.data['seconds']
@@ -99,6 +101,15 @@ async def test_a_time_out_that_memory_shortens_is_set_anew() -> None:
         assert not (await here.info(run)).status.ended
         await clock.advance(50)
         assert (await here.result(run)).memory['ran'] == [pytest.approx(100)]
+
+
+async def test_a_time_out_that_memory_takes_away_is_gone() -> None:
+    clock = SimulatedClock()
+    async with conductor(MemoryJournal(), clock) as here:
+        run = await here.start('timely')
+        await here.send(run, 'add', data={'seconds': FOR_EVER})
+        await clock.advance(1_000_000_000 - 1)
+        assert not (await here.info(run)).status.ended
 
 
 async def test_a_guard_sees_the_time_of_its_step() -> None:

@@ -1,0 +1,76 @@
+"""Fallbacks: what stands in for an agent that gave no answer; all of it is marked as degraded.
+
+A supervisor that cannot be asked is replaced by what can be checked without it, at exactly the score that a
+gate needs: degraded work never passes because nobody looked.
+"""
+
+from __future__ import annotations
+
+from engine.bounded.answers import (
+    CodeOutput,
+    CodeVerdict,
+    Fix,
+    GoalVerdict,
+    PlanDraft,
+    PlannedStep,
+    PlanVerdict,
+    StepVerdict,
+    TestReading,
+    Verdict,
+)
+from engine.bounded.gates import TEST_FILE, Facts
+from engine.bounded.plan import faults
+
+MOST_TEXT = 4_000
+
+
+def plan(goal: str) -> PlanDraft:
+    """The plainest plan there is."""
+    return PlanDraft(
+        analysis='The planner gave no answer: this is the plainest plan there is.',
+        steps=(
+            PlannedStep(description=f'Do what the goal asks for: {goal[:3_000]}', complexity='complex'),
+            PlannedStep(
+                description='Look for what the goal asks for and is still missing, do it, and test it.',
+                complexity='medium',
+                depends_on=(1,),
+            ),
+        ),
+    )
+
+
+def code(problem: str) -> CodeOutput:
+    """No answer; the files may have been changed all the same, and are looked at."""
+    return CodeOutput(summary=f'The coder gave no answer: {problem}')
+
+
+def reading(passed: bool, text: str) -> TestReading:
+    """The results of the tests as they are; the failures are the fix plan."""
+    fixes = () if passed else (Fix(instruction=f'Make these tests pass:\n{text[-MOST_TEXT:]}'[:MOST_TEXT]),)
+    return TestReading(
+        passed=passed,
+        summary='The tester gave no answer: these are the results of the tests.',
+        fix_plan=fixes,
+    )
+
+
+def verdict(gate: str, facts: Facts, problem: str) -> Verdict:
+    """What can be said without the supervisor."""
+    summary = f'The supervisor gave no answer: {problem}'
+    if gate == 'plan':
+        good = facts.draft is not None and not faults(facts.draft)
+        score = facts.threshold if good else 0
+        return PlanVerdict(score=score, approved=good, actionable=good, reasonable=good, summary=summary)
+    if gate == 'code':
+        good = not facts.blocked and any(TEST_FILE.search(path) for path in facts.changed)
+        score = facts.threshold if good else 0
+        return CodeVerdict(score=score, approved=good, addresses_step=good, summary=summary)
+    if gate == 'step':
+        good = facts.tests_pass
+        evidence = 'The tests were run, and pass.' if good else ''
+        score = facts.threshold if good else 0
+        return StepVerdict(score=score, approved=good, evidence=evidence, summary=summary)
+    if gate == 'goal':
+        # Nobody confirms the goal: that is the one thing which tests alone cannot show.
+        return GoalVerdict(score=0, approved=False, goal_met=False, evidence='', summary=summary)
+    return Verdict(score=facts.threshold, approved=True, summary=summary)

@@ -1,0 +1,129 @@
+"""TimeBounded: plan, code, test and verify in turn until the goal is reached or the time is over."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.bounded.asking import Asking
+from engine.bounded.chart import states, transitions
+from engine.bounded.ending import Ending
+from engine.bounded.guards import Guards
+from engine.bounded.planning import Planning
+from engine.bounded.prompts import Prompts
+from engine.bounded.state import OrchestrationState
+from engine.bounded.stepping import Stepping
+from engine.bounded.working import Working
+from engine.pattern import Pattern
+
+
+class AddTime(BaseModel):
+    """More time for a run."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    seconds: float = Field(
+        gt=0, le=86_400, allow_inf_nan=False, title='Seconds', description='How much longer it may work'
+    )
+
+
+class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, Pattern):
+    """Supervisor, planner, coder and tester work on real code until a goal is reached or time is over."""
+
+    class Parameters(BaseModel):
+        """What the launch form asks for."""
+
+        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
+
+        primary_goal: str = Field(
+            min_length=3,
+            max_length=20_000,
+            title='Goal',
+            description='What the agents are to build or mend, in a sentence or a page',
+            examples=['Teach the price parser to read amounts in other currencies, with tests'],
+            json_schema_extra={'multiline': True},
+        )
+        project: str = Field(
+            '',
+            max_length=1_000,
+            title='Project',
+            description='A folder on this machine, or sample: and the name of one; empty for a new project',
+        )
+        minutes: float = Field(
+            30, ge=0.1, le=1_440, title='Time', description='Minutes for all of it, without pauses'
+        )
+        grace: float = Field(
+            15,
+            ge=0,
+            le=600,
+            title='Grace',
+            description='Seconds that what is under way may still take when the time is over',
+        )
+        wait_for_time: float = Field(
+            86_400,
+            ge=0,
+            le=604_800,
+            title='Wait for more time',
+            description='Seconds that a run waits to be given more time when it is over; 0 ends it at once',
+        )
+        test_command: str = Field(
+            '',
+            max_length=2_000,
+            title='Test command',
+            description='A shell command in place of pytest; {report} in it is the file for a JUnit report',
+        )
+        test_seconds: float = Field(
+            120,
+            ge=1,
+            le=3_600,
+            title='Time for tests',
+            description='Seconds that one run of the tests may take',
+        )
+        agent_seconds: float = Field(
+            300,
+            ge=1,
+            le=3_600,
+            title='Time for an answer',
+            description='Seconds before an agent is done without',
+        )
+        max_attempts: int = Field(
+            3,
+            ge=1,
+            le=10,
+            title='Attempts',
+            description='How often a step is tried before it counts as blocked',
+        )
+        max_fix_cycles: int = Field(
+            3, ge=0, le=10, title='Fix cycles', description='How often failing tests of a step are mended'
+        )
+        max_revisions: int = Field(
+            3,
+            ge=0,
+            le=10,
+            title='Revisions',
+            description='How often a plan that is not approved is sent back',
+        )
+        max_rounds: int = Field(
+            5, ge=1, le=20, title='Rounds', description='How many plans are carried out to reach the goal'
+        )
+        max_failed_steps: int = Field(
+            0, ge=0, le=15, title='Acceptable failures', description='How many steps of a plan may fail'
+        )
+        plan_threshold: int = Field(
+            70, ge=0, le=100, title='Plan gate', description='The least score of a plan'
+        )
+        code_threshold: int = Field(
+            60, ge=0, le=100, title='Code gate', description='The least score of code'
+        )
+        step_threshold: int = Field(
+            70, ge=0, le=100, title='Step gate', description='The least score of a step'
+        )
+        goal_threshold: int = Field(
+            80, ge=0, le=100, title='Goal gate', description='The least score at the end'
+        )
+
+    Memory = OrchestrationState
+    initial = 'working'
+    answer = 'report'
+    inputs = {'add_time': AddTime}
+    states = states()
+    transitions = transitions()

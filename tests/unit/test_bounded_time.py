@@ -1,0 +1,255 @@
+"""The time of a time-bounded run: it hangs, lies, expires, is given more, and always ends in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine import Conductor, InvalidInput, ModelError, RunId, SimulatedClock, Status, View
+from engine.model import ModelRequest
+from tests.clocks import IdleClock
+from tests.support import FakeModel, until
+from tests.crew import BAD, QUICK, conductor, good, leaf, play, team, write
+
+
+class Slow(FakeModel):
+    """Takes the clock's time for each call: so many seconds, by the agent's state."""
+
+    def __init__(self, reply: Any, clock: IdleClock, seconds: Callable[[ModelRequest], float]) -> None:
+        super().__init__(reply)
+        self._clock, self._seconds = clock, seconds
+
+    async def stream(self, request: ModelRequest) -> Any:
+        await self._clock.sleep(self._seconds(request))
+        async for event in super().stream(request):
+            yield event
+
+
+def slow(seconds: float | Callable[[ModelRequest], float], reply: Any = good) -> tuple[Conductor, IdleClock]:
+    clock = IdleClock()
+    each = seconds if callable(seconds) else lambda request: seconds
+    return conductor(reply, clock=clock, model=Slow(reply, clock, each)), clock
+
+
+async def reaches(here: Conductor, run: RunId, state: str) -> View:
+    for _ in range(20_000):
+        view = await here.view(run)
+        if any(state in path for path in view.active):
+            return view
+        assert not view.status.ended, view.error
+        await asyncio.sleep(0.001)
+    raise AssertionError(f'{state} was not reached: {view.active}')
+
+
+async def test_time_is_shared_out_and_accounted_for() -> None:
+    here, _ = slow(5)
+    async with here:
+        run = await here.start('time-bounded', QUICK | {'minutes': 10})
+        outcome = await here.result(run)
+    clock = outcome.memory['clock']
+    assert outcome.memory['status'] == 'completed'
+    spent = {span['phase']: span['ended'] - span['started'] for span in clock['spans']}
+    assert spent == {'planning': 10, 'executing': pytest.approx(50), 'verifying': 5}
+    assert outcome.memory['time_limit'] == 600
+    assert outcome.memory['agents']['planner']['metrics']['seconds'] == 5
+
+
+async def test_time_that_is_over_stops_the_run_after_what_is_under_way() -> None:
+    here, _ = slow(lambda request: (0, 50, 70)[request.hints.visit] if leaf(request) == 'coding' else 1)
+    async with here:
+        run = await here.start('time-bounded', QUICK | {'minutes': 5, 'grace': 30, 'agent_seconds': 999})
+        outcome = await here.result(run)
+        memory = outcome.memory
+        assert (memory['status'], outcome.status) == ('time_expired', Status.FAILED)
+        # Steps have the time from 2 to 242 s. The coder's last turn began at 175 s and ended at 245 s.
+        assert memory['clock']['stopped'] == pytest.approx(245, abs=0.1)
+        assert memory['agents']['coder']['metrics']['answers'] == 2
+        steps = await here.transitions(run)
+        assert [edge.dest for step in steps for edge in step.edges].count('shutting_down') == 1
+        assert 'The time for steps' in memory['reason']
+
+
+async def test_what_does_not_end_in_the_grace_is_cut_off() -> None:
+    here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 2 else 1)
+    async with here:
+        parameters = QUICK | {'minutes': 2, 'grace': 7, 'agent_seconds': 3600}
+        run = await here.start('time-bounded', parameters)
+        outcome = await here.result(run)
+    # Planning took 2 s, so steps have the time until 98 s; and 7 s more.
+    assert outcome.memory['clock']['stopped'] == pytest.approx(105, abs=0.1)
+    statuses = [step['status'] for step in outcome.memory['steps'].values()]
+    assert statuses == ['completed', 'in_progress']
+
+
+async def test_a_step_has_its_share_and_what_others_saved() -> None:
+    here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
+    async with here:
+        parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_failed_steps': 15, 'max_rounds': 1}
+        outcome = await here.result(await here.start('time-bounded', QUICK | parameters))
+    steps = outcome.memory['steps']
+    assert 'its time of 48 seconds is over' in steps['1']['fail_reason']
+    assert steps['2']['status'] == 'completed'
+
+
+@pytest.mark.parametrize('grace', [0, 20])
+async def test_a_run_whose_agents_all_hang_ends_in_time_with_a_report(grace: int) -> None:
+    here, clock = slow(1e9)
+    begun = clock.now()
+    async with here:
+        run = await here.start('time-bounded', QUICK | {'minutes': 10, 'grace': grace, 'agent_seconds': 30})
+        outcome = await here.result(run)
+    assert outcome.status is Status.FAILED
+    assert clock.now() - begun <= 600 + grace + 0.5
+    assert outcome.memory['report'] and outcome.memory['agents']['planner']['metrics']['degraded'] >= 1
+    assert all(
+        message['degraded'] for message in outcome.memory['messages'] if message['type'].endswith('RESPONSE')
+    )
+
+
+async def test_a_run_whose_agents_all_fail_tries_each_call_four_times_and_ends() -> None:
+    model_error = ModelError('overloaded', retryable=True)
+    model = FakeModel(lambda request: model_error)
+    async with conductor(good, model=model) as here:
+        run = await here.start('time-bounded', QUICK)
+        outcome = await here.result(run)
+        steps = await here.transitions(run)
+    assert outcome.status is Status.FAILED
+    retries = [
+        step.event
+        for step in steps
+        if step.event.name == 'retry' and step.event.at.endswith('writing.thinking')
+    ]
+    assert [event.attempt for event in retries][:3] == [2, 3, 4]
+    delays = [event.data['delay'] for event in retries[:3]]
+    assert delays == sorted(delays) and delays[0] > 0
+    assert any(
+        entry['kind'] == 'degraded' and 'overloaded' in entry['text'] for entry in outcome.memory['event_log']
+    )
+    assert 'Degraded' in outcome.memory['report']
+
+
+async def test_a_run_whose_agents_all_lie_does_not_pass() -> None:
+    def lying(request: ModelRequest) -> Any:
+        if leaf(request) == 'coding':
+            return write(request, BAD)
+        if leaf(request) == 'exploring':
+            return {'passed': True, 'summary': 'All tests pass!', 'coverage': 100}
+        return good(request)
+
+    outcome, steps = await play(lying, max_failed_steps=15, max_rounds=1, max_fix_cycles=1)
+    memory = outcome.memory
+    assert memory['status'] == 'failed' and not memory['verified']
+    assert all(step['status'] == 'failed' for step in memory['steps'].values())
+    assert any('says otherwise' in entry['text'] for entry in memory['event_log'])
+    goal = memory['verifications'][-1]
+    assert goal['score'] == 90 and ['integration_tests_pass', False] in goal['conditions']
+    held = [guard for step in steps for guard in step.guards if guard.name == 'integration_tests_pass']
+    assert [guard.value for guard in held] == [False]
+
+
+async def test_a_coder_that_claims_tests_and_writes_none_is_held_back() -> None:
+    claim = {'summary': 'Done, with tests.', 'files': ['double.py'], 'tests': ['test_double.py']}
+    outcome, steps = await play(team(coding=claim), max_rounds=1, max_attempts=2)
+    assert outcome.memory['status'] in ('failed', 'aborted')
+    held = [guard for step in steps for guard in step.guards if guard.name == 'tests_are_included']
+    assert held and not any(guard.value for guard in held)
+
+
+async def test_time_can_be_added_while_it_runs() -> None:
+    here, _clock = slow(20)
+    async with here:
+        run = await here.start('time-bounded', QUICK | {'minutes': 3, 'grace': 0, 'agent_seconds': 500})
+        await reaches(here, run, 'planning')
+        with pytest.raises(InvalidInput, match='seconds'):
+            await here.send(run, 'add_time', data={'seconds': -5})
+        await here.send(run, 'add_time', data={'seconds': 3600})
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == 'completed'
+    assert outcome.memory['time_limit'] == 180 + 3600
+    assert [grant['seconds'] for grant in outcome.memory['clock']['grants']] == [3600]
+
+
+async def test_finish_now_stops_and_reports() -> None:
+    here, _ = slow(lambda request: 1e9 if leaf(request) == 'coding' else 1)
+    async with here:
+        run = await here.start('time-bounded', QUICK | {'wait_for_time': 600})
+        await reaches(here, run, 'coding')
+        await here.send(run, 'finish_now')
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == 'time_expired' and 'A person ended it' in outcome.memory['reason']
+    assert 'Step 1, in progress' in outcome.memory['report']
+
+
+PLACES = ['writing', 'reviewing', 'coding', 'reviewing_code', 'exploring', 'reviewing_step', 'judging']
+
+
+@pytest.mark.parametrize('where', PLACES)
+async def test_an_expired_run_goes_on_where_it_was(where: str) -> None:
+    clock, late = SimulatedClock(), 1e6
+    hanging = [asyncio.Event()]
+
+    def reply(request: ModelRequest) -> Any:
+        return hanging.pop() if hanging and leaf(request) == where else good(request)
+
+    async with conductor(reply, clock=clock) as here:
+        parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
+        run = await here.start('time-bounded', QUICK | parameters)
+        await reaches(here, run, where)
+        # As if its own share did not end before the whole does.
+        names = ('phase_ends', 'step_ends', 'call_ends')
+        edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
+        await here.send(run, 'edit', data={'changes': edits})
+        await until(lambda: not hanging)
+        await clock.advance(301)
+        view = await reaches(here, run, 'stopped')
+        assert (view.status, view.waiting) == (Status.WAITING, 'more time')
+        memory = dict(view.memory)
+        assert memory['status'] == 'time_expired' and 'Add time' in memory['report']
+        kept = {name: step['status'] for name, step in memory['steps'].items()}
+        await clock.advance(500)  # The clock stopped a second before.
+        await here.send(run, 'add_time', data={'seconds': 3000})
+        outcome = await here.result(run)
+        assert await here.audit(run) == len(await here.transitions(run))
+    after = outcome.memory
+    assert after['status'] == 'completed', after['reason']
+    assert (after['iteration'], after['clock']['idle'], len(after['plans'])) == (1, 501, 1)
+    assert set(kept) <= set(after['steps']) and after['time_limit'] == 3300
+    plans = [message for message in after['messages'] if message['type'] == 'PLAN_RESPONSE']
+    assert len(plans) == 1, 'what was planned is not planned anew'
+
+
+async def test_a_stopped_run_ends_when_nobody_gives_it_time() -> None:
+    here, _clock = slow(lambda request: 1e9)
+    async with here:
+        run = await here.start(
+            'time-bounded', QUICK | {'minutes': 1, 'wait_for_time': 500, 'agent_seconds': 3600}
+        )
+        outcome = await here.result(run)
+    assert outcome.memory['status'] in ('time_expired', 'failed')
+
+
+async def test_a_run_ends_in_time_however_long_each_call_takes() -> None:
+    for seconds in (0.5, 3, 11, 29, 61, 130):
+        here, clock = slow(seconds)
+        begun = clock.now()
+        async with here:
+            run = await here.start('time-bounded', QUICK | {'minutes': 2, 'grace': 10})
+            await here.result(run)
+            assert clock.now() - begun <= 130.5, seconds
+
+
+async def test_pauses_are_not_counted() -> None:
+    here, clock = slow(lambda request: 20)
+    async with here:
+        run = await here.start('time-bounded', QUICK | {'minutes': 10})
+        await reaches(here, run, 'coding')
+        await here.pause(run)
+        await until(lambda: not here._live[run]._work._tasks)
+        clock._now += 10_000
+        await here.resume(run)
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == 'completed'
+    assert sum(span['ended'] - span['started'] for span in outcome.memory['clock']['spans']) < 600

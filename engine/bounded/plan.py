@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.bounded.answers import CodeOutput, Complexity, Fix, Issue, PlanDraft
 from engine.bounded.escalation import Level
 from engine.memory import Memory
+from engine.steps import Step, StepState
 
 FEWEST_STEPS, MOST_STEPS = 2, 15
 DEEPEST = 3
@@ -171,6 +172,35 @@ def ready(steps: Mapping[str, PlanStep], plan: ExecutionPlan) -> PlanStep | None
     return next(
         (step for step in own if step.status is State.PENDING and over.issuperset(step.depends_on)), None
     )
+
+
+STATES: Mapping[State, StepState] = {
+    State.PENDING: 'pending',
+    State.IN_PROGRESS: 'in progress',
+    State.COMPLETED: 'completed',
+    State.FAILED: 'failed',
+    State.BLOCKED: 'blocked',
+}
+"""As screens of all patterns know them."""
+
+
+def checklist(plans: Mapping[str, ExecutionPlan], steps: Mapping[str, PlanStep]) -> Iterator[Step]:
+    """The steps of all rounds, each with those of its own plan."""
+
+    def item(name: str) -> Step:
+        step = steps[name]
+        before = name[: len(name) - len(str(step.number))]
+        return Step(
+            id=name,
+            title=step.description,
+            role='coder',
+            state=STATES[step.status],
+            after=tuple(f'{before}{number}' for number in step.depends_on),
+            result=step.fail_reason if step.status is not State.COMPLETED else '',
+            steps=tuple(map(item, step.sub_steps)),
+        )
+
+    return (item(name) for plan in plans.values() if plan.depth == 0 for name in plan.steps)
 
 
 def tree(memory: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:

@@ -105,6 +105,7 @@ class Planning:
         if blocked:
             blocked.sub_steps = names
         memory.current_step, memory.stage = '', 'executing'
+        memory.tick()
         self._clear(memory)
 
     def settle_for_plan(self, memory: Memory, event: Event) -> None:

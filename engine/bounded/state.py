@@ -10,11 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.bounded.answers import PlanDraft
 from engine.bounded.escalation import Escalation, Level, level_of, message_for
-from engine.bounded.plan import ExecutionPlan, PlanStep, State, VerificationResult
+from engine.bounded.plan import ExecutionPlan, PlanStep, State, VerificationResult, checklist
 from engine.bounded.protocol import ROLES, MessageType, Party, ProtocolMessage
 from engine.bounded.schedule import Clock
 from engine.memory import Memory
 from engine.records import Event
+from engine.steps import Step
 
 
 class RunStatus(StrEnum):
@@ -113,6 +114,8 @@ class OrchestrationState(Memory):
     issues: int = 0
     """Verifications in a row that did not pass."""
     verifications: list[VerificationResult] = Field(default_factory=list)
+    checklist: list[Step] = Field(default_factory=list)
+    """All steps of all rounds, nested, for screens that know nothing of this pattern."""
     draft: PlanDraft | None = None
     """The plan that waits for its approval."""
     problems: tuple[str, ...] = ()
@@ -282,6 +285,11 @@ class OrchestrationState(Memory):
         )
         self.send(kind, Party.SUPERVISOR, Party.ORCHESTRATOR, said, event)
         self.log('step', said, event)
+        self.tick()
+
+    def tick(self) -> None:
+        """Bring the checklist up to date."""
+        self.checklist = list(checklist(self.plans, self.steps))
 
     def _tally(self, agent: Party, **more: float) -> None:
         record = self.agents[agent]

@@ -32,6 +32,7 @@ class Stepping:
         memory.clock.begin_step(event.ran, self.step_seconds(memory, event))
         step.status, step.attempts, step.started, step.stage = State.IN_PROGRESS, 1, event.ran, 'coding'
         memory.log('step', f'Step {step.id} begins: {step.description}', event)
+        memory.tick()
 
     def step_seconds(self, memory: Memory, event: Event) -> float:
         """Seconds for the step that begins: of what is left for steps, its share among those that are left.
@@ -90,6 +91,7 @@ class Stepping:
         memory.count(replan_count=1)
         said = f'Step {step.id} is blocked after {step.attempts} attempts: {step.fail_reason}'
         memory.send(MessageType.STEP_BLOCKED, Party.SUPERVISOR, Party.ORCHESTRATOR, said, event)
+        memory.tick()
         memory.log('step', said, event)
 
     def fail_step(self, memory: Memory, event: Event) -> None:

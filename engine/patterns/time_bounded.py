@@ -124,6 +124,7 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
     Memory = OrchestrationState
     initial = 'working'
     answer = 'report'
+    plan = 'checklist'
     inputs = {'add_time': AddTime}
     states = states()
     transitions = transitions()

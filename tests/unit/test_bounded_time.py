@@ -11,8 +11,8 @@ import pytest
 from engine import Conductor, InvalidInput, ModelError, RunId, SimulatedClock, Status, View
 from engine.model import ModelRequest
 from tests.clocks import IdleClock
-from tests.support import FakeModel, until
 from tests.crew import BAD, QUICK, conductor, good, leaf, play, team, write
+from tests.support import FakeModel, until
 
 
 class Slow(FakeModel):

@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from engine import Catalog, Conductor, InvalidInput, MemoryJournal, Pattern, Shape, Status, fold
-from tests.support import HastyClock, first_steps, sample_parameters, to_the_end
+from tests.clocks import IdleClock
+from tests.sandboxes import RememberingSandbox
+from tests.support import first_steps, sample_parameters, to_the_end
 
 CATALOG = Catalog.load()
+MOST_CUTS = 16
+"""Steps after which a run is taken up again; tests/crash does it at every single one."""
 every_pattern = pytest.mark.parametrize('pattern', CATALOG.patterns.values(), ids=list(CATALOG.patterns))
 
 
@@ -102,7 +106,7 @@ def test_bad_parameters_are_refused_and_nothing_else_happens(
 
 @every_pattern
 async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Pattern]) -> None:
-    async with Conductor(catalog=CATALOG, clock=HastyClock()) as conductor:
+    async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
         run = await conductor.start(pattern.name, sample_parameters(pattern))
         live = conductor._live[run]
         outcome = await to_the_end(conductor, run)
@@ -118,15 +122,18 @@ async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Patte
 
 @every_pattern
 async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Pattern], tmp_path: Path) -> None:
-    journal = MemoryJournal()
-    async with Conductor(journal, catalog=CATALOG, clock=HastyClock(), workspaces=tmp_path) as conductor:
+    journal, sandbox = MemoryJournal(), RememberingSandbox()
+    options: dict[str, Any] = {'catalog': CATALOG, 'workspaces': tmp_path, 'sandbox': sandbox}
+    async with Conductor(journal, clock=IdleClock(), **options) as conductor:
         run = await conductor.start(pattern.name, sample_parameters(pattern))
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
-    for count in [0, *ends]:
+    few = -(-len(ends) // MOST_CUTS)
+    for count in [0, *ends[::few]]:
         kept = await first_steps(journal, run, count)
-        async with Conductor(kept, catalog=CATALOG, clock=HastyClock(), workspaces=tmp_path) as heir:
+        clock = IdleClock(steps[count - 1].time) if count else IdleClock()
+        async with Conductor(kept, clock=clock, **options) as heir:
             assert await heir.recover() == [run], heir.stranded
             outcome = await to_the_end(heir, run)
             assert (outcome.status, outcome.memory) == (expected.status, expected.memory), count

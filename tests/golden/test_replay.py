@@ -14,7 +14,8 @@ from pydantic_core import to_jsonable_python
 from engine import Catalog, Conductor, Diverged, Fold, RunId, Transition, fold
 from engine.audit import audit
 from engine.library import scenarios
-from tests.support import HastyClock, sample_parameters, to_the_end
+from tests.clocks import IdleClock
+from tests.support import sample_parameters, to_the_end
 
 FOLDER = Path(__file__).parent / 'journals'
 STEPS: TypeAdapter[list[Transition]] = TypeAdapter(list[Transition])
@@ -32,7 +33,7 @@ async def record(pattern: str, sample: Any) -> dict[str, Any]:
     """Play a scenario and keep what it leaves; times are simulated and ids are taken out."""
     made = CATALOG.pattern(pattern)
     parameters = made.parse({**sample_parameters(made), **sample.parameters}).model_dump(mode='json')
-    async with Conductor(catalog=CATALOG, clock=SteadyClock()) as conductor:
+    async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
         run = await conductor.start(pattern, parameters)
         outcome = await to_the_end(conductor, run)
         steps = [
@@ -45,13 +46,6 @@ async def record(pattern: str, sample: Any) -> dict[str, Any]:
         'error': outcome.error,
     }
     return {**document, 'memory': outcome.memory, 'steps': to_jsonable_python(steps)}
-
-
-class SteadyClock(HastyClock):
-    """A second passes with each wait of the engine's, and none in between."""
-
-    def now(self) -> float:
-        return self._now
 
 
 def write(path: Path, document: dict[str, Any]) -> None:

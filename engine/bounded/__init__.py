@@ -1,1 +1,1 @@
-"""The parts of the time-bounded loop: what it says, plans, measures, decides and reports; one idea a file."""
+"""The parts of the time-bounded loop: what it says, plans, measures, decides and reports."""

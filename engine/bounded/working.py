@@ -1,4 +1,4 @@
-"""The work that the loop does itself: lays the project out, sees what changed, runs tests, keeps files."""
+"""The work that the loop does itself: lays the project out, sees changes, runs tests, keeps files."""
 
 from __future__ import annotations
 

@@ -94,6 +94,9 @@ def stills(browser: Browser, server: Server, run: str) -> None:
             ('home', server.url),
             ('launch', f'{server.url}/launch/pipeline'),
             ('run', f'{run}?at=20'),
+            ('tools', f'{server.url}/tools'),
+            ('tool', f'{server.url}/tools/write_file'),
+            ('settings', f'{server.url}/settings'),
         ):
             for kind, width, height in ((scheme, 1440, 900), (f'narrow-{scheme}', 390, 844)):
                 page = opened(browser, url, width=width, height=height, scheme=scheme)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from nicegui import app, ui
-from pydantic import BaseModel, Field
 
 from engine import EngineError, InvalidInput, Pattern, RunInfo, Shape
 from ui.diagram import INSTALL, available, svg
@@ -18,6 +17,7 @@ from ui.exporting import export_menu
 from ui.forms import Form
 from ui.menus import Pick, picker
 from ui.models import Models
+from ui.options import Limits, Options, values_of
 from ui.parts import Text
 from ui.samples import Starter, earlier, samples
 from ui.theme import button, notice
@@ -34,53 +34,6 @@ RUN_KEYS = """(event) => {
 }"""
 
 
-class Options(BaseModel):
-    """What every run can be given."""
-
-    title: str = Field(
-        '',
-        max_length=200,
-        title='Title',
-        description='How lists call the run; made from the input when empty',
-        json_schema_extra={'group': 'Options'},
-    )
-    tags: list[str] = Field(
-        [],
-        max_length=20,
-        title='Tags',
-        description='To find it by',
-        json_schema_extra={'group': 'Options', 'inline': True},
-    )
-    approvals: Literal['marked', 'all', 'none'] = Field(
-        'marked',
-        title='Ask before a tool is used',
-        description='A run that asks waits for you',
-        json_schema_extra={
-            'group': 'Options',
-            'labels': {
-                'marked': 'Where the tool is marked so',
-                'all': 'Before every tool',
-                'none': 'Never',
-            },
-        },
-    )
-    record: bool = Field(
-        False,
-        title='Record what models answer',
-        description='The answers are kept; it can be replayed with them, without a network and for nothing',
-        json_schema_extra={'group': 'Options'},
-    )
-
-    seed: int = Field(
-        0,
-        ge=0,
-        le=2**31 - 1,
-        title='Seed',
-        description='The same seed and input give the same simulated run',
-        json_schema_extra={'group': 'Options'},
-    )
-
-
 class Launcher:
     """The form of one pattern with everything around it."""
 
@@ -95,6 +48,7 @@ class Launcher:
                 self._picks = ui.element('div').classes('picks')
                 self._form = Form(made.Parameters, on_change=self._touch)
                 self._models = Models(door().catalog.offer, on_change=self._touch_models)
+                self._limits = Form(Limits, on_change=self._touch)
                 self._options = Form(Options, on_change=self._touch)
                 self._trouble = ui.element('div').classes('ghost')
                 with ui.element('div').classes('launch-actions'):
@@ -136,6 +90,7 @@ class Launcher:
             self._again(again, title=again.title, tags=again.tags)
         elif draft:
             self._options.fill(draft.get('options', {}))
+            self._limits.fill(draft.get('budget', {}))
             self._models.fill(draft.get('models', {}))
         self._form.focus()
         await self._offer()
@@ -177,6 +132,7 @@ class Launcher:
         self._take(info.parameters)
         kept = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
         self._options.set({'seed': info.seed, **kept, **more})
+        self._limits.set(values_of(info.budget))
         self._models.again(info.models)
         self._models.check()
         self._touch_models()
@@ -184,6 +140,7 @@ class Launcher:
     def _reset(self) -> None:
         self._form.set({})
         self._options.set({})
+        self._limits.set({})
         self._models.fill({})
         self._touch_models()
         self._form.focus()
@@ -199,7 +156,14 @@ class Launcher:
 
     async def _settled(self) -> None:
         self._settle.deactivate()
-        self._keep({'form': self._form.raw, 'options': self._options.raw, 'models': self._models.raw})
+        self._keep(
+            {
+                'form': self._form.raw,
+                'models': self._models.raw,
+                'budget': self._limits.raw,
+                'options': self._options.raw,
+            }
+        )
         await self._draw()
 
     def _keep(self, draft: dict[str, Any] | None) -> None:
@@ -233,27 +197,25 @@ class Launcher:
         """Start the run, or show what is wrong."""
         if self._starter.busy:
             return
-        parameters, options = self._form.check(), self._options.check()
+        parameters, limits, options = self._form.check(), self._limits.check(), self._options.check()
         models = self._models.check()
-        if parameters is None or options is None or not models:
-            wrong = self._form if parameters is None else self._options if models else self._models
-            wrong.go_to_problem()
+        if parameters is None or limits is None or options is None or not models:
+            for part in (self._options, self._limits, self._models, self._form):
+                part.go_to_problem()  # the first of them on the page has the last word
             return
         self._trouble.clear()
         self._busy(True)
-        chosen = Options.model_validate(options.model_dump())
+        chosen = Limits.model_validate(limits.model_dump())
         try:
             await self._starter.start(
                 self._made.name,
                 parameters.model_dump(mode='json'),
                 models=self._models.chosen,
-                **chosen.model_dump(),
+                budget=chosen.budget,
+                **options.model_dump(),
             )
         except InvalidInput as error:
-            of_models = {name: text for name, text in error.problems.items() if name.startswith('models')}
-            self._models.refuse(of_models)
-            self._form.refuse({name: text for name, text in error.problems.items() if name not in of_models})
-            (self._models if of_models else self._form).go_to_problem()
+            self._refuse(error.problems)
         except EngineError as error:
             with self._trouble, notice('fail', 'error'):
                 Text('p', f'The run did not start: {error}. Nothing that you typed is lost.')
@@ -262,6 +224,19 @@ class Launcher:
             self._keep(None)
             return
         self._busy(False)
+
+    def _refuse(self, problems: Mapping[str, str]) -> None:
+        """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
+        parts = {'models': self._models, 'budget': self._limits}
+        found: dict[str, dict[str, str]] = {'': {}, 'models': {}, 'budget': {}}
+        for name, problem in problems.items():
+            part, _, field = name.partition('.')
+            found[part if part in parts else ''][field if part in parts else name] = problem
+        self._models.refuse(found['models'])
+        self._limits.refuse(found['budget'])
+        self._form.refuse(found[''])
+        for form in (self._limits, self._models, self._form):
+            form.go_to_problem()
 
     def _busy(self, busy: bool) -> None:
         self._run.classes(add='busy' if busy else '', remove='' if busy else 'busy')

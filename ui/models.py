@@ -129,9 +129,8 @@ class Models:
             self._judge(control, gently=True)
 
     def refuse(self, problems: Mapping[str, str]) -> None:
-        """Show problems that were found when the run was to start: `models`, `models.judge`."""
-        for name, problem in problems.items():
-            role = name.partition('.')[2]
+        """Show problems that were found when the run was to start: by role, or '' for all."""
+        for role, problem in problems.items():
             self._roles.get(role, self._all).complain(problem, gently=False)
 
     def go_to_problem(self) -> None:

@@ -6,8 +6,11 @@ import pytest
 from nicegui import ui
 from pydantic import BaseModel, Field
 
-from engine import JournalUnavailable, Pattern, RunQuery
+from engine import Budget, JournalUnavailable, Pattern, RunQuery
 from tests.pages.clicks import click
+from ui.launching import Launcher
+from ui.options import Limits, values_of
+from ui.pages import launch
 
 
 class Wide(Pattern):
@@ -22,6 +25,20 @@ class Wide(Pattern):
     initial = 'ready'
     states = ({'name': 'ready'}, {'name': 'over', 'final': True})
     transitions = (['always', 'ready', 'over'],)
+
+
+@pytest.fixture
+def launchers(monkeypatch):
+    """The launchers that pages have made, the newest last."""
+    made = []
+
+    class Kept(Launcher):
+        def __init__(self, door, pattern):
+            super().__init__(door, pattern)
+            made.append(self)
+
+    monkeypatch.setattr(launch, 'Launcher', Kept)
+    return made
 
 
 async def test_a_form_is_drawn_for_any_pattern(pages, conductor):
@@ -49,6 +66,33 @@ async def test_a_start_that_the_journal_refuses_keeps_the_form(pages, conductor,
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
     assert (await conductor.runs(RunQuery())).total == 1
+
+
+async def test_a_budget_is_given_to_the_run_and_used_again(pages, conductor, launchers):
+    conductor.catalog.add(Wide)
+    await pages.open('/launch/wide')
+    form, named = launchers[0]._form, launchers[0]._limits.controls
+    with pages:
+        form.controls['topic'].put('trams', by_user=True)
+        named['tokens'].put('0', by_user=True)
+    click(pages, 'Run')
+    await pages.should_see('Must be 1 or more.')
+    with pages:
+        for name, value in (('tokens', '5000'), ('cost', '0.5'), ('warn', '60')):
+            named[name].put(value, by_user=True)
+    click(pages, 'Run')
+    await pages.should_see('Here is run', retries=50)
+    (info,) = (await conductor.runs()).runs
+    assert info.budget == Budget(tokens=5000, cost=0.5, warn=0.6)
+    await pages.open(f'/launch/wide?again={info.id}')
+    raw = launchers[1]._limits.raw
+    assert (raw['tokens'], raw['cost'], raw['seconds'], raw['warn']) == ('5000', '0.5', '', '60')
+
+
+def test_no_limit_is_no_budget():
+    assert Limits(warn=50).budget is None
+    assert Limits(seconds=9).budget == Budget(seconds=9)
+    assert values_of(None) == {}
 
 
 async def test_an_input_is_used_again(pages, conductor):

@@ -39,6 +39,8 @@ class Field:
     least: float | None = None
     most: float | None = None
     """Bounds of a number, or of a text's length."""
+    above: bool = False
+    """Whether a number must be more than `least`."""
     inline: bool = False
     """A list on one line, with commas."""
     group: str = ''
@@ -51,6 +53,8 @@ class Field:
             return (
                 f'At most {self.most:,.0f} characters' if self.most is not None and self.most < 1_000 else ''
             )
+        if self.least is not None and self.above:
+            return f'More than {self.least:,}' + (f', at most {self.most:,}' if self.most is not None else '')
         if self.least is not None and self.most is not None:
             return f'{self.least:,} to {self.most:,}'
         if self.least is not None:
@@ -110,6 +114,7 @@ def _field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], requ
         labels=merged.get('labels', {}),
         examples=tuple(merged.get('examples', ())),
         least=_first(merged, 'minimum', 'exclusiveMinimum', 'minLength'),
+        above='exclusiveMinimum' in merged,
         most=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
         inline=bool(merged.get('inline')),
         group=merged.get('group') or (BUDGETS if BUDGET.search(name) else ''),

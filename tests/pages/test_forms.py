@@ -56,6 +56,7 @@ def test_what_a_field_says_of_itself():
     assert BY_NAME['text'].required and not BY_NAME['page'].required
     assert BY_NAME['part'].optional and not BY_NAME['whole'].optional
     assert BY_NAME['whole'].bounds == '0 to 10'
+    assert BY_NAME['part'].bounds == 'More than 0'
     assert BY_NAME['colour'].choices == ('red', 'blue')
     assert (BY_NAME['max_tokens'].group, BY_NAME['whole'].group) == ('Budgets', '')
 

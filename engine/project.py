@@ -60,6 +60,13 @@ async def lay_out(
     return await workspace.snapshot()
 
 
+async def paths(project: str) -> list[str]:
+    """The files of a project, as they will be laid out. Raises `WorkspaceError`."""
+    root = where(project)
+    found = await asyncio.to_thread(lambda: list(_files(root)))
+    return [path.relative_to(root).as_posix() for path in found]
+
+
 def where(project: str) -> Path:
     """The folder of a project. Raises `WorkspaceError`."""
     name = project.removeprefix(SAMPLE)

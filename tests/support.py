@@ -151,7 +151,12 @@ async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
 
 
 class HastyClock:
-    """Every wait is over at once; the time it would have taken passes."""
+    """Every wait is over at once, and the time it would have taken passes; but no time-out ever comes.
+
+    Longer than `PATIENCE` seconds nobody waits for anything else.
+    """
+
+    PATIENCE = 100
 
     def __init__(self) -> None:
         self._now = 1_700_000_000.0
@@ -161,6 +166,8 @@ class HastyClock:
         return self._now
 
     async def sleep(self, seconds: float) -> None:
+        if seconds > self.PATIENCE:
+            await asyncio.Event().wait()
         self._now += max(0.0, seconds)
         await asyncio.sleep(0)
 

@@ -1,0 +1,112 @@
+"""What a parallel review asks for in the launch form."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from engine.project import SAMPLE, samples
+
+Pick = Literal['ranking', 'tests', 'person', 'model']
+Merge = Literal['apart', 'one', 'files']
+Rule = Literal['ranked', 'fail', 'person']
+
+
+class ReviewParameters(BaseModel):
+    """Who takes part, how long it may go on, and by which rules."""
+
+    model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
+
+    task: str = Field(
+        min_length=3,
+        max_length=20_000,
+        title='Task',
+        description='What is to be implemented, in a sentence or a page',
+        examples=['Write a module that turns Roman numerals into numbers and back.'],
+        json_schema_extra={'multiline': True},
+    )
+    coders: int = Field(3, ge=2, le=6, title='Coders', description='How many implement it side by side')
+    reviewers: int = Field(2, ge=2, le=5, title='Reviewers', description='How many review and debate')
+    project: str = Field(
+        '',
+        title='Project',
+        description='A folder whose files every coder begins with, or sample: and a name; nothing for none',
+    )
+    tests: str = Field(
+        '',
+        title='Required tests',
+        description='A folder with tests that no coder can change, or sample: and a name; nothing for none',
+    )
+    command: str = Field(
+        '',
+        max_length=2_000,
+        title='Test command',
+        description='What runs the required tests, in place of pytest; exit status 0 means they pass',
+    )
+    must_pass: bool = Field(
+        True,
+        title='Approval needs tests',
+        description='Whether nothing is approved while its required tests fail; without any, its own count',
+    )
+    max_revisions: int = Field(
+        2, ge=0, le=10, title='Revisions at most', description='How often work may go back to the coders'
+    )
+    max_rounds: int = Field(
+        5, ge=1, le=10, title='Rounds of the debate', description='Without consensus one is synthesized then'
+    )
+    final_rounds: int = Field(
+        3, ge=1, le=10, title='Rounds of the final review', description='The shorter debate on a revision'
+    )
+    recent: int = Field(
+        4, ge=1, le=20, title='Messages shown', description='How many of the latest each reviewer sees'
+    )
+    pick: Pick = Field(
+        'ranking',
+        title='The best is picked by',
+        description="The reviewers' ranking, the tests, a person, or a model",
+    )
+    merge: Merge = Field(
+        'apart',
+        title='Merging',
+        description='Keep all apart, go on with the best one only, or take single files of others into it',
+    )
+    files_by: Literal['model', 'person'] = Field(
+        'model', title='Files are taken by', description='Who lists the files that are taken into the best'
+    )
+    conflicts: Rule = Field(
+        'ranked',
+        title='Conflicts of files',
+        description='One file picked from two: the first ranked wins, the run fails, or a person says',
+    )
+    survivors: int = Field(
+        1, ge=1, le=6, title='Coders needed', description='With fewer implementations the run fails'
+    )
+    coder_seconds: float = Field(
+        1_800, gt=0, le=86_400, title='Time of a coder', description='Seconds; then its work counts as failed'
+    )
+    reviewer_seconds: float = Field(
+        600, gt=0, le=86_400, title='Time of a turn', description='Seconds for one turn of a reviewer'
+    )
+    test_seconds: float = Field(
+        120, gt=0, le=3_600, title='Time of the tests', description='Seconds for one run of the tests'
+    )
+    answers: Literal['record', 'words'] = Field(
+        'record',
+        title='Reviewers answer with',
+        description='A record with fields, or text with keywords at line starts, for models that only write',
+    )
+
+    @field_validator('project', 'tests')
+    @classmethod
+    def _is_a_sample(cls, value: str) -> str:
+        if value.startswith(SAMPLE) and value not in samples():
+            raise ValueError(f'there is no {value!r}; there are: {", ".join(samples()) or "none"}')
+        return value
+
+    @field_validator('survivors')
+    @classmethod
+    def _there_are_as_many(cls, value: int, info: ValidationInfo) -> int:
+        if value > info.data.get('coders', 6):
+            raise ValueError('there are not as many coders')
+        return value

@@ -1,0 +1,150 @@
+"""Scenarios whose tests are really run, and folders that no other agent can reach."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog, Conductor, MemoryJournal, Outcome, Sandbox, Status
+from engine.library import FOLDER, Library
+from engine.models.scripted import Scripted
+from engine.scenario import Scenario
+from tests.reviewing import actors, begin, everybody, position, review_catalog
+from tests.support import FakeModel, HastyClock, calls, to_the_end
+
+LONGEST = 300
+SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.parameters]
+
+
+@pytest.fixture
+async def sandbox() -> Sandbox:
+    found = Sandbox()
+    if problem := await found.problem():
+        pytest.skip(problem)
+    return found
+
+
+async def played(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:
+    catalog = Catalog.load()
+    catalog.models['scripted'] = Scripted(pace=0, folder=folder)
+    async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox) as here:
+        parameters = {**scenario.parameters, scenario.field: scenario.task}
+        run = await here.start(scenario.pattern, parameters)
+        outcome = await asyncio.wait_for(here.result(run), LONGEST)
+        assert await here.audit(run)
+        return outcome
+
+
+@pytest.mark.parametrize('scenario', SHIPPED, ids=lambda scenario: scenario.name)
+async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario, sandbox: Sandbox) -> None:
+    outcome, expect = await played(scenario, sandbox), scenario.expect
+    assert outcome.status == Status(expect.status), outcome.error
+    assert {name: outcome.memory[name] for name in expect.memory} == expect.memory
+    assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
+
+
+async def test_bech32_ends_otherwise_when_a_line_of_it_is_broken(sandbox: Sandbox, tmp_path: Path) -> None:
+    """One bit of a constant: the vectors fail, reviewers do not agree, and nothing is approved."""
+    folder = tmp_path / 'scenarios'
+    shutil.copytree(FOLDER, folder)
+    code = folder / 'bech32' / 'coder1.py'
+    broken = code.read_text().replace('0x2BC830A3', '0x2BC830A2')
+    assert broken != code.read_text()
+    code.write_text(broken)
+    scenario = next(found for found in Library.load(folder).scenarios if found.name == 'bech32')
+    outcome = await played(scenario, sandbox, folder)
+    memory = outcome.memory
+    assert outcome.status is Status.DONE and not memory['approved']
+    assert memory['consensuses'][0]['synthesized']
+    assert memory['candidates']['coder1']['versions'][0]['evidence']['required']['failed'] > 0
+
+
+async def test_required_tests_cannot_be_changed_by_who_is_tested(sandbox: Sandbox, tmp_path: Path) -> None:
+    """Not the tests, nor pytest's settings, nor a conftest, nor a pytest of its own."""
+    tests = tmp_path / 'given'
+    tests.mkdir()
+    (tests / 'test_given.py').write_text('import work\n\ndef test_it():\n    assert work.X == 2\n')
+    cheat = {
+        'work.py': 'X = 1\n',
+        'test_given.py': 'def test_it():\n    pass\n',
+        'conftest.py': 'def pytest_collection_modifyitems(items):\n    items.clear()\n',
+        'pytest.ini': '[pytest]\naddopts = --co\n',
+        'pytest.py': 'print("1 passed")\n',
+        'sitecustomize.py': 'import os\nos._exit(0)\n',
+    }
+
+    def coder(request):
+        if request.messages[-1].role == 'tool':
+            return 'done'
+        files = cheat if request.hints.role == 'coder1' else {'work.py': 'X = 2\n'}
+        return calls(*(('write_file', {'path': path, 'text': text}) for path, text in files.items()))
+
+    script = everybody(position('APPROVE', 'coder1'), coder1=coder, coder2=coder)
+    outcome = await ended(script, sandbox, tmp_path, tests=str(tests), command='', max_revisions=0, coders=2)
+    memory = outcome.memory
+    suites = [memory['candidates'][f'coder{n}']['versions'][0]['evidence']['required'] for n in (1, 2)]
+    assert [(suite['passed'], suite['failed']) for suite in suites] == [(0, 1), (1, 0)]
+    assert not memory['approved'] and memory['refusals']
+
+
+async def test_no_coder_reaches_the_folder_of_another(sandbox: Sandbox, tmp_path: Path) -> None:
+    """Neither with the tools for files nor with commands; not to read and not to write."""
+    secret = 'the work of coder2'
+
+    def spy(request):
+        if request.messages[-1].role == 'tool':
+            return 'done'
+        other = f'{tmp_path}/runs'
+        reach = f'cat ../coder2/* ../*/work.txt; find / -name work.txt 2>/dev/null | xargs cat; ls {other}'
+        write = f'echo x > ../coder2/work.txt; find {other} -name coder2 -exec touch {{}}/here \\;'
+        return calls(
+            ('write_file', {'path': 'mine.txt', 'text': 'mine'}),
+            ('read_file', {'path': '../coder2/work.txt'}),
+            ('write_file', {'path': '../coder2/work.txt', 'text': 'x'}),
+            ('list_files', {'path': '..'}),
+            ('search', {'pattern': 'the work'}),
+            ('run_command', {'command': 'ln -s ../coder2 other; cat other/work.txt'}),
+            ('read_file', {'path': 'other/work.txt'}),
+            ('run_command', {'command': reach}),
+            ('run_command', {'command': write}),
+        )
+
+    def victim(request):
+        if request.messages[-1].role == 'tool':
+            return 'done'
+        return calls(('write_file', {'path': 'work.txt', 'text': secret}))
+
+    script = everybody(position('APPROVE', 'coder2'), coder1=spy, coder2=victim)
+    model = FakeModel(actors(script))
+    outcome = await ended(
+        model, sandbox, tmp_path, command='grep -qx "the work of coder2" work.txt', coders=2
+    )
+    seen = [
+        part.text
+        for request in model.requests
+        if request.hints.role == 'coder1'
+        for message in request.messages
+        for part in message.parts
+        if message.role == 'tool'
+    ]
+    assert len(seen) == 9 and not [text for text in seen if secret in text]
+    candidate = outcome.memory['candidates']['coder2']
+    assert [file['path'] for file in candidate['versions'][0]['files']] == ['work.txt']
+    assert candidate['versions'][0]['evidence']['required']['passed'] == 1
+    assert outcome.memory['approved']
+
+
+async def ended(script, sandbox: Sandbox, root: Path, **parameters) -> Outcome:
+    model = script if isinstance(script, FakeModel) else FakeModel(actors(script))
+    async with Conductor(
+        MemoryJournal(),
+        catalog=review_catalog(model),
+        clock=HastyClock(),
+        sandbox=sandbox,
+        workspaces=root / 'runs',
+    ) as here:
+        run = await begin(here, **parameters)
+        return await asyncio.wait_for(to_the_end(here, run), LONGEST)

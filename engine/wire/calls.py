@@ -24,6 +24,8 @@ class Slot:
     arguments: list[str] = field(default_factory=list)
     held: str = ''
     """Half a character that waits for its other half."""
+    named_again: bool = False
+    """Its name has come once more after its end: the same again, or the head of another call of this tool."""
 
     @property
     def full(self) -> bool:
@@ -57,6 +59,12 @@ class Calls:
             arguments = json.dumps(arguments, ensure_ascii=False)
         text = arguments if isinstance(arguments, str) else ''
         slot = self._slot(fragment.get('index'), str(fragment.get('id') or ''), name, text)
+        if slot.named_again and text:  # It was the head of another.
+            slot.named_again, name = False, slot.name
+            slot = Slot(place=len(self._slots), index=slot.index, id=slot.id)
+            self._slots.append(slot)
+        elif name and name == slot.name and not text and slot.full:
+            slot.named_again = True
         if name and not slot.name:
             slot.name = name
             yield CallStarted(index=slot.place, name=name, id=slot.id)

@@ -79,8 +79,14 @@ class Tape:
         return found
 
     async def keep(self, take: Take) -> None:
-        """Add an exchange."""
-        await asyncio.shield(asyncio.to_thread(self._write, orjson.dumps(asdict(take)) + b'\n'))
+        """Add an exchange; it is there when this ends, also where whoever waits is cancelled."""
+        line = orjson.dumps(asdict(take)) + b'\n'
+        writing = asyncio.ensure_future(asyncio.to_thread(self._write, line))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})
+            raise
 
     def _write(self, line: bytes) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ import pytest
 
 from engine.errors import EngineError, ModelError
 from engine.model import ModelRequest, TextPiece
+from engine.wire.answer import DRAIN
 from engine.wire.compare import nearest
 from engine.wire.line import Line
 from engine.wire.take import numbered
@@ -190,3 +191,17 @@ def test_requests_are_the_same_whatever_the_ids_of_their_calls() -> None:
     assert numbered(body('call-7-1', 'call-7-2')) == numbered(body('call-9-1', 'call-9-2'))
     assert numbered(body('x', 'y')) != numbered(body('x', 'x'))
     assert numbered(body('x', 'y')) != numbered(body('x', 'y', 'b'))
+
+
+async def test_an_exchange_is_kept_before_its_call_ends_however_slow_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write = tmp_path / 'tape.jsonl', Tape._write
+
+    def slowly(self: Tape, line: bytes) -> None:
+        time.sleep(2 * DRAIN)
+        write(self, line)
+
+    monkeypatch.setattr(Tape, '_write', slowly)
+    await said(line(path, 'record', Provider(BODY)))
+    assert len(path.read_bytes().splitlines()) == 1

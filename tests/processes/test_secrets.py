@@ -60,7 +60,7 @@ class Leaky(Pattern):
 
 CONFIGURATION = """
 [endpoints.work]
-url = "{url}/work"
+url = "{url}/second"
 dialect = "anthropic"
 key = "env:WORK_KEY"
 headers = {{x-team = "env:WORK_TEAM"}}
@@ -85,7 +85,7 @@ class Standin:
 
     async def __call__(self, wire: Wire) -> None:
         head = wire.request.decode()
-        kind = 'work' if '/work/' in head.partition('\r\n')[0] else 'openai'
+        kind = 'work' if '/second/' in head.partition('\r\n')[0] else 'openai'
         self.asked.append(kind)
         told = ' '.join(head.split('\r\n'))
         speech = AnthropicSpeech() if kind == 'work' else OpenAISpeech()

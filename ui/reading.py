@@ -17,11 +17,12 @@ HUMAN = {
     'edit': 'changed the memory',
     'approve': 'allowed the tools',
     'deny': 'did not allow the tools',
+    'extend': 'added to the budget',
 }
 """What a person did, by the event."""
 
 
-Kind = Literal['error', 'revision', 'human', 'verdict', 'restart']
+Kind = Literal['error', 'revision', 'human', 'verdict', 'restart', 'budget']
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +49,15 @@ def _deed(transition: Transition) -> tuple[Kind, str] | None:
     """What the event says by itself: a mishap, a restart, what a person did."""
     event, data = transition.event, transition.event.data
     match event.name:
-        case 'failed' | 'expired' | 'abort' if not transition.raised:
-            return 'error', str(data.get('error') or f'{event.at} {event.name}')
+        case 'failed' | 'expired' | 'abort' | 'exhaust' if not transition.raised:
+            return 'error', str(data.get('error') or data.get('reason') or f'{event.at} {event.name}')
         case 'retry':
             return 'error', f'{data.get("error")}; attempt {event.attempt} in {data.get("delay", 0):.1f} s'
-        case 'recover' if data.get('forked'):
-            return 'restart', f'forked from {data["forked"]}'
+        case 'warn':
+            return 'budget', str(data.get('reason') or 'the budget runs low')
         case 'recover':
-            return 'restart', 'taken up again: the work in flight began anew'
+            again = 'taken up again: the work in flight began anew'
+            return 'restart', f'forked from {data["forked"]}' if data.get('forked') else again
         case name if name in HUMAN:
             return 'human', f'{HUMAN[name]}: {data["reason"]}' if data.get('reason') else HUMAN[name]
     return None

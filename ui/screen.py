@@ -12,6 +12,7 @@ from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
 from ui.panes.agents import AgentPanes
 from ui.panes.around import Around
+from ui.panes.budget import Budgets
 from ui.panes.chart import ChartPane
 from ui.panes.dialogs import Dialogs, told
 from ui.panes.files import Files
@@ -54,6 +55,7 @@ class Screen:
             send=self._send,
         )
         self._header = Header(self._info, self._steer, around.named)
+        self._budgets = Budgets(self._conductor, self._info.id)
         self._trouble = ui.element('div').classes('trouble')
         self._switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
@@ -132,6 +134,7 @@ class Screen:
         self._files.show(view)
         self._inspector.show(view, step, replaced, self._since(seq))
         self._header.show(self.follower.fold.view if self.follower.fold.ledger.seq else view, mine=self._mine)
+        self._budgets.show(view, mine=self._mine)
         self._player.show(at, ended=not self._live)
         if step is not None:
             self._said.set_text(f'Step {seq}: {headline(step)}')
@@ -201,6 +204,8 @@ class Screen:
         now = time.time()
         if self.follower.fold.ledger.seq:
             self._header.tick(self.follower.fold.view, now)
+            if self._at is None:
+                self._budgets.tick(self.follower.fold.view, now)
         if self._view is not None:
             live = self._at is None and self._live
             self._agents.tick(self._view, now if live else self._view.time, live=live)

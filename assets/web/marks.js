@@ -1,5 +1,5 @@
 // Marks over the slider: what is worth finding again. A mark is a button; its place follows the number of steps.
-const GLYPHS = { error: "▲", revision: "↺", human: "●", verdict: "◆", restart: "⟳" };
+const GLYPHS = { error: "▲", revision: "↺", human: "●", verdict: "◆", restart: "⟳", budget: "◔" };
 
 export default {
   template: `<div class="marks"></div>`,

@@ -91,7 +91,7 @@ def test_play_goes_through_the_record_and_calls_nothing(page, finished):
     opened(page, finished, STEPS - 4)
     page.keyboard.press(' ')
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
-    expect(page.locator('.run-facts')).to_contain_text('13 calls')
+    expect(page.locator('.run-facts')).to_contain_text('14 calls')
 
 
 def test_the_inspector_says_why_this_way_and_what_changed(page, finished):

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from nicegui.testing import User
 
-from engine import Catalog, Conductor, JournalUnavailable, MemoryJournal
+from engine import Budget, Catalog, Conductor, JournalUnavailable, MemoryJournal
 from tests.support import FakeModel, calls
 from ui.door import Door
 from ui.pages import run as run_page
+from ui.panes import agent as agent_pane
 from ui.theme import serve_assets
 
 
@@ -104,3 +105,34 @@ async def test_a_step_of_a_run_that_has_ended(user: User, door):
     await user.open(f'/runs/{run}?at=3')
     await user.should_see('Step 3')
     await user.should_see('Live')
+
+
+async def test_a_budget_burns_down_and_is_added_to(user: User, door):
+    gate = asyncio.Event()
+    conductor = await opened(
+        door,
+        MemoryJournal(),
+        FakeModel(lambda request: gate if request.hints.role == 'analyzer' else {'findings': ['one']}),
+    )
+    run = await conductor.start('pipeline', {'task': 'anything'}, budget=Budget(tokens=100, warn=0.1))
+    await user.open(f'/runs/{run}')
+    await user.should_see('85 of 100 left, running low', retries=30)
+    press(user, 'Add budget')
+    await user.should_see('Add to the budget')
+    press(user, 'Give it more')
+    await user.should_see('Say how much to add.')
+    user.find('More tokens').type('400')
+    press(user, 'Give it more')
+    await user.should_see('485 of 500 left', retries=30)
+    await conductor.cancel(run)
+    await user.should_not_see('Add budget', retries=30)
+
+
+async def test_an_agent_that_says_nothing_for_long_is_marked(user: User, door, monkeypatch):
+    monkeypatch.setattr(agent_pane, 'QUIET', 0.1)
+    conductor = await opened(door, MemoryJournal(), FakeModel(asyncio.Event()))
+    run = await conductor.start('pipeline', {'task': 'anything'})
+    await user.open(f'/runs/{run}')
+    await user.should_see('nothing for', retries=40)
+    await conductor.pause(run)
+    await user.should_not_see('nothing for', retries=40)

@@ -171,3 +171,11 @@ def candidate(scope: Scope, coder: str) -> Candidate:
     memory = scope.state.memory
     assert isinstance(memory, ContestMemory)
     return memory.candidates[coder]
+
+
+def implement(memory: ContestMemory) -> str:
+    """A coder's task."""
+    return (
+        f'Task:\n{memory.task}\n\nImplement it in your folder, with tests of your own. What lies there '
+        'already belongs to the task; tests that were given will be run as they were given.'
+    )

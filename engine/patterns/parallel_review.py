@@ -126,7 +126,7 @@ class ParallelReview(Rules, Pattern):
         return Desk(
             coder=name,
             checks=self._checks,
-            prompt=partial(prompts.revise, name) if again else prompts.implement,
+            prompt=partial(prompts.revise, name) if again else coder.implement,
             seconds=self.parameters.coder_seconds,
             demands=prompts.demands if again else lambda memory: (),
             again=again,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.agent import Role
 from engine.contest.gather import MOST_CHANGED, MOST_WORK, failures, results
-from engine.contest.records import ContestMemory, Version
+from engine.contest.records import Version
 from engine.debate.fence import RULE, fenced, listed
 from engine.debate.prompts import WORDS
 from engine.review.memory import ReviewMemory
@@ -19,14 +19,6 @@ REVIEWER = (
 def reviewer(name: str) -> Role:
     """Who a reviewer is."""
     return Role(name=name, title=name.capitalize(), instructions=REVIEWER)
-
-
-def implement(memory: ContestMemory) -> str:
-    """A coder's task."""
-    return (
-        f'Task:\n{memory.task}\n\nImplement it in your folder, with tests of your own. What lies there '
-        'already belongs to the task; tests that were given will be run as they were given.'
-    )
 
 
 def revise(coder: str, memory: ReviewMemory) -> str:

@@ -1,0 +1,4 @@
+def is_leap(year):
+    if type(year) is not int or year < 1:
+        raise ValueError(f'{year!r} is no year')
+    return year % 4 == 0 and year % 100 != 0

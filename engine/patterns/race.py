@@ -1,0 +1,160 @@
+"""Race: several agents do the same task; the first whose tests pass wins, the others are stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from engine import project
+from engine.activity import Activity
+from engine.contest import coder
+from engine.contest.coder import Desk, implement
+from engine.contest.evidence import Checks
+from engine.contest.ranking import standings
+from engine.contest.records import Candidate, ContestMemory
+from engine.pattern import Pattern
+from engine.project import SAMPLE, samples
+from engine.records import Event
+
+
+class Race(Pattern):
+    """Several agents do the same task side by side; the first whose work passes its tests wins."""
+
+    class Parameters(BaseModel):
+        """What the launch form asks for."""
+
+        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
+
+        task: str = Field(
+            min_length=3,
+            max_length=20_000,
+            title='Task',
+            description='What each of them is to make, in a sentence or a page',
+            examples=['Write a module that says whether a year is a leap year.'],
+            json_schema_extra={'multiline': True},
+        )
+        racers: int = Field(3, ge=2, le=6, title='Racers', description='How many work at the same time')
+        project: str = Field(
+            '', title='Project', description='A folder that each begins with, or sample: and a name'
+        )
+        tests: str = Field(
+            '', title='Required tests', description='A folder with tests, or sample: and a name'
+        )
+        command: str = Field(
+            '', max_length=2_000, title='Test command', description='What runs the tests, in place of pytest'
+        )
+        otherwise: str = Field(
+            'best',
+            pattern='^(best|fail)$',
+            title='If none passes',
+            description='best: the one that fails fewest tests is the result; fail: the run fails',
+        )
+        seconds: float = Field(1_800, gt=0, le=86_400, title='Time', description='Seconds for each of them')
+        test_seconds: float = Field(
+            120, gt=0, le=3_600, title='Time of the tests', description='Seconds for one run of the tests'
+        )
+
+        @field_validator('project', 'tests')
+        @classmethod
+        def _is_a_sample(cls, value: str) -> str:
+            if value.startswith(SAMPLE) and value not in samples():
+                raise ValueError(f'there is no {value!r}; there are: {", ".join(samples()) or "none"}')
+            return value
+
+    class Memory(ContestMemory):
+        """The candidates, and who won."""
+
+        winner: str = ''
+        passed: bool = False
+        """Whether the winner's tests pass; otherwise it is only the best of those that do not."""
+        outcome: str = ''
+
+    initial = 'preparing'
+    answer = 'outcome'
+
+    def states(self) -> list[Any]:
+        """A region for each racer."""
+        return [
+            {'name': 'preparing', 'invoke': 'prepare'},
+            {'name': 'racing', 'parallel': [coder.region(self._desk(name)) for name in self.racers]},
+            {'name': 'won', 'final': True},
+            {'name': 'lost', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+        ]
+
+    def transitions(self) -> list[Any]:
+        """The first racer whose tests pass takes all out of the race."""
+        return [
+            ['done', 'preparing', 'racing'],
+            ['failed', 'preparing', 'lost'],
+            {
+                'trigger': 'always',
+                'source': 'racing',
+                'dest': 'won',
+                'conditions': 'has_winner',
+                'before': 'win',
+            },
+            {
+                'trigger': 'done',
+                'source': 'racing',
+                'dest': 'won',
+                'conditions': 'may_take_best',
+                'before': 'take_best',
+            },
+            ['done', 'racing', 'lost'],
+        ]
+
+    def remember(self) -> ContestMemory:
+        """With an empty candidate for each racer."""
+        memory = super().remember()
+        assert isinstance(memory, ContestMemory)
+        memory.candidates = {name: Candidate(coder=name) for name in self.racers}
+        return memory
+
+    @property
+    def racers(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(f'racer{number}' for number in range(1, self.parameters.racers + 1))
+
+    async def prepare(self, memory: Any, activity: Activity) -> dict[str, Any]:
+        """Give every racer the files to begin with, and the tests."""
+        snapshots = {}
+        for name in self.racers:
+            for given in filter(None, (self.parameters.project, self.parameters.tests)):
+                snapshots[name] = await project.lay_out(given, activity.workspace(name))
+        return {'snapshots': snapshots}
+
+    def has_winner(self, memory: Any, event: Event) -> bool:
+        """The tests of one of them pass."""
+        return any(standing.tests_ok for standing in standings(memory.candidates, ()))
+
+    def may_take_best(self, memory: Any, event: Event) -> bool:
+        """None passed; the best of those that there are will do."""
+        return self.parameters.otherwise == 'best' and bool(memory.in_play())
+
+    def win(self, memory: Any, event: Event) -> None:
+        """The first whose tests pass has won; the others are stopped."""
+        memory.passed = True
+        self.take_best(memory, event)
+
+    def take_best(self, memory: Any, event: Event) -> None:
+        """Who passes, or else who fails fewest tests."""
+        best = standings(memory.candidates, ())[0]
+        memory.winner = best.coder
+        line = memory.candidates[best.coder].latest.evidence.required.line
+        said = 'won' if memory.passed else 'is the best of those that did not pass'
+        memory.outcome = f'{best.coder} {said}: {line}.'
+
+    def give_up(self, memory: Any, event: Event) -> None:
+        """Say why nobody won."""
+        reasons = [
+            f'{name}: {found.problem or found.latest.evidence.required.line}'
+            for name, found in memory.candidates.items()
+            if found.problem or found.latest
+        ]
+        memory.outcome = '\n- '.join(['Nobody won.', *reasons])
+
+    def _desk(self, name: str) -> Desk:
+        parameters = self.parameters
+        checks = Checks(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
+        return Desk(coder=name, checks=checks, prompt=implement, seconds=parameters.seconds)

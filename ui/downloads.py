@@ -1,4 +1,4 @@
-"""Downloads of what a run keeps: one file or artifact as bytes, a folder as an archive; never as a page."""
+"""Downloads that a browser keeps and never opens as a page: a file, an artifact, an archive."""
 
 from __future__ import annotations
 

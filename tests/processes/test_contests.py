@@ -98,16 +98,16 @@ async def test_no_coder_reaches_the_folder_of_another(sandbox: Sandbox, tmp_path
         if request.messages[-1].role == 'tool':
             return 'done'
         other = f'{tmp_path}/runs'
-        reach = f'cat ../coder2/* ../*/work.txt; find / -name work.txt 2>/dev/null | xargs cat; ls {other}'
-        write = f'echo x > ../coder2/work.txt; find {other} -name coder2 -exec touch {{}}/here \\;'
+        reach = f'cat ../coder2/* ../*/done.txt; find / -name done.txt 2>/dev/null | xargs cat; ls {other}'
+        write = f'echo x > ../coder2/done.txt; find {other} -name coder2 -exec touch {{}}/here \\;'
         return calls(
             ('write_file', {'path': 'mine.txt', 'text': 'mine'}),
-            ('read_file', {'path': '../coder2/work.txt'}),
-            ('write_file', {'path': '../coder2/work.txt', 'text': 'x'}),
+            ('read_file', {'path': '../coder2/done.txt'}),
+            ('write_file', {'path': '../coder2/done.txt', 'text': 'x'}),
             ('list_files', {'path': '..'}),
             ('search', {'pattern': 'the work'}),
-            ('run_command', {'command': 'ln -s ../coder2 other; cat other/work.txt'}),
-            ('read_file', {'path': 'other/work.txt'}),
+            ('run_command', {'command': 'ln -s ../coder2 other; cat other/done.txt'}),
+            ('read_file', {'path': 'other/done.txt'}),
             ('run_command', {'command': reach}),
             ('run_command', {'command': write}),
         )
@@ -115,12 +115,12 @@ async def test_no_coder_reaches_the_folder_of_another(sandbox: Sandbox, tmp_path
     def victim(request):
         if request.messages[-1].role == 'tool':
             return 'done'
-        return calls(('write_file', {'path': 'work.txt', 'text': secret}))
+        return calls(('write_file', {'path': 'done.txt', 'text': secret}))
 
     script = everybody(position('APPROVE', 'coder2'), coder1=spy, coder2=victim)
     model = FakeModel(actors(script))
     outcome = await ended(
-        model, sandbox, tmp_path, command='grep -qx "the work of coder2" work.txt', coders=2
+        model, sandbox, tmp_path, command='grep -qx "the work of coder2" done.txt', coders=2
     )
     seen = [
         part.text
@@ -132,7 +132,7 @@ async def test_no_coder_reaches_the_folder_of_another(sandbox: Sandbox, tmp_path
     ]
     assert len(seen) == 9 and not [text for text in seen if secret in text]
     candidate = outcome.memory['candidates']['coder2']
-    assert [file['path'] for file in candidate['versions'][0]['files']] == ['work.txt']
+    assert [file['path'] for file in candidate['versions'][0]['files']] == ['done.txt']
     assert candidate['versions'][0]['evidence']['required']['passed'] == 1
     assert outcome.memory['approved']
 

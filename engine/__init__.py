@@ -3,6 +3,8 @@
 from engine.activity import Activity, Retry
 from engine.agent import Role, agent, message_of
 from engine.artifacts import Artifact, Given
+from engine.bounded.report import Report, is_time_bounded, markdown, report_of
+from engine.bounded.schedule import Burn, burn_of
 from engine.cast import Part
 from engine.catalog import Catalog, Fault
 from engine.clock import Clock, RealClock, SimulatedClock
@@ -148,6 +150,13 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'DelegatedTask',
     'SupervisorPlan',
     'TaskResult',
+    # read runs of the time-bounded loop
+    'is_time_bounded',
+    'Report',
+    'report_of',
+    'markdown',
+    'Burn',
+    'burn_of',
     # read runs
     'fold',
     'Fold',

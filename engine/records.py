@@ -225,6 +225,8 @@ class View:
     paused: bool
     error: str
     waiting: str
+    ran: float = 0.0
+    """Seconds that it has run, without pauses: what `Event.ran` counts."""
     spending: Mapping[str, Spending] = field(default_factory=dict)
     """Per agent's path (or that of another state whose work calls models): what it used, model by model."""
     seconds: float = 0.0

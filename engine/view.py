@@ -193,6 +193,7 @@ class Fold:
             paused=ledger.paused,
             error=ledger.reason,
             waiting=ledger.waiting,
+            ran=ledger.ran,
             spending=ledger.spending,
             seconds=ledger.meter.running,
             inherited=ledger.meter.inherited,

@@ -18,6 +18,7 @@ from engine.bounded.answers import (
 from engine.bounded.answers import TestReading as Reading
 from engine.bounded.gates import GATES
 from engine.bounded.roles import CODER, FOLDER, PLANNER, SUPERVISOR, TESTER
+from engine.records import EXHAUSTED
 
 RETRY: Final = Retry(attempts=4, delay=1.0, longest=15.0, patience=30.0)
 """A call that fails is tried again three times, ever later; then something stands in for its answer."""
@@ -252,6 +253,7 @@ def _ending() -> list[dict[str, Any]]:
         _edge('always', W, DOWN, 'abort', 'must_abort'),
         _edge('always', W, DOWN, 'expire', 'is_time_over'),
         _edge('expired', W, DOWN, 'expire'),
+        _edge(EXHAUSTED, W, DOWN, 'run_out'),
         _edge('finish_now', W, DOWN, 'finish_early'),
         _edge('add_time', W, None, 'add_time'),
         _edge('skip_verification', W, None, 'skip_verification', None, 'is_skipping_verification'),

@@ -167,6 +167,11 @@ class Ending:
         self.begin_round(memory, event)
         self.expire(memory, event)
 
+    def run_out(self, memory: Memory, event: Event) -> None:
+        """The run's budget of tokens, money or time is spent."""
+        memory.ending, memory.reason = RunStatus.FAILED, problem_of(event)
+        self.end(memory, event)
+
     def finish_early(self, memory: Memory, event: Event) -> None:
         """A person ends it now."""
         memory.ending, memory.resumable = RunStatus.TIME_EXPIRED, False

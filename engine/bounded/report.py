@@ -71,6 +71,11 @@ class Report(_Part):
     """How to go on."""
 
 
+def is_time_bounded(memory: Mapping[str, Any]) -> bool:
+    """Whether a view's memory is that of the time-bounded loop, whatever its pattern is called."""
+    return {'primary_goal', 'clock', 'plans', 'steps', 'event_log', 'escalations'} <= memory.keys()
+
+
 def report_of(memory: Mapping[str, Any]) -> Report:
     """The report of a run, at any step.
 

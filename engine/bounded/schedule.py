@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -200,3 +201,16 @@ def burn_down(clock: Clock, ran: float, *, done: int, steps: int) -> tuple[Burn,
             forecast = max(used, each * steps)
         found.append(Burn(phase=phase, allotted=allotted, used=used, forecast=forecast))
     return tuple(found)
+
+
+def burn_of(memory: Mapping[str, Any], ran: float) -> tuple[Burn, ...]:
+    """The burn-down of a run at a moment.
+
+    Args:
+        memory: that of a view (plain JSON values).
+        ran: seconds of running: the view's, and those since its time while it runs.
+    """
+    plans = [plan for plan in memory['plans'].values() if plan['depth'] == 0]
+    states = [memory['steps'][name]['status'] for name in plans[-1]['steps']] if plans else []
+    done = sum(state in ('completed', 'failed') for state in states)
+    return burn_down(Clock.model_validate(memory['clock']), ran, done=done, steps=len(states))

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
-from engine import RunInfo, Shape, Transition, View
+from engine import RunInfo, Shape, Transition, View, is_time_bounded, markdown, report_of
+from ui.commands.exits import Refused
 from ui.commands.options import AsJson, Database, RunName
 from ui.commands.session import find, reading, settings_of, storage_of
 from ui.commands.showers import json_line
 from ui.commands.story import Story
+from ui.plain import plain
 from ui.settings import Settings, Storage
 
 EPILOG = """Examples:
@@ -20,6 +22,7 @@ EPILOG = """Examples:
 ```
 hemicycle show last
 hemicycle show 3f9 --at 12
+hemicycle show last --report > report.md
 hemicycle show 3f9 --json | jq .view.memory
 ```"""
 
@@ -35,13 +38,16 @@ class Found:
     """All up to the step; where a step was named, that one alone."""
 
 
-def show(
+def show(  # noqa: PLR0913  (options)
     context: typer.Context,
     run: RunName = 'last',
     at: Annotated[
         int | None,
         typer.Option(min=1, metavar='STEP', help='The run as it was at this step.', show_default=False),
     ] = None,
+    report: Annotated[
+        bool, typer.Option('--report', help='The report of a time-bounded run, as Markdown.')
+    ] = False,
     as_json: AsJson = False,
     database: Database = '',
 ) -> None:
@@ -51,6 +57,15 @@ def show(
     conversations so far. Nothing is run again, and it works while a server runs.
     """
     found = asyncio.run(_find(storage_of(context), settings_of(database), run, at))
+    if report:
+        if not is_time_bounded(found.view.memory):
+            raise Refused(f'run {found.info.id} has no report: its pattern is {found.info.pattern}')
+        made = report_of(found.view.memory)
+        if as_json:
+            json_line(report=made.model_dump(mode='json'))
+        else:
+            typer.echo(plain(markdown(made)), nl=False)
+        return
     if as_json:
         json_line(
             run=asdict(found.info),

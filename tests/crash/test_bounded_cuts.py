@@ -1,0 +1,60 @@
+"""A time-bounded run whose process is gone after step n, for every n: another one brings it to the same end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from engine import Catalog, Conductor, MemoryJournal
+from engine.model import ModelRequest
+from tests.clocks import IdleClock
+from tests.crew import BAD, QUICK, QuickSandbox, good, leaf, write
+from tests.support import FakeModel, first_steps, to_the_end
+
+FIX = {
+    'passed': False,
+    'summary': 'It triples.',
+    'fix_plan': [{'file': 'double.py', 'instruction': 'Use 2.'}],
+}
+
+
+def reply(request: ModelRequest) -> Any:
+    """With a fix cycle, a step that needs a plan of its own, and a plan that is sent back."""
+    where, visit = leaf(request), request.hints.visit
+    if where == 'reviewing' and visit == 1:
+        return {**good(request), 'score': 60}
+    if where == 'coding' and visit == 1:
+        return write(request, BAD)
+    if where == 'coding' and visit == 3:
+        return {'summary': 'Too large.', 'asks_for_plan': True}
+    return FIX if where == 'exploring' and visit == 1 else good(request)
+
+
+async def test_after_every_step_the_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    made = Catalog.load()
+    made.models['scripted'] = FakeModel(reply)  # type: ignore[assignment]
+    options: dict[str, Any] = {
+        'catalog': made,
+        'workspaces': tmp_path,
+        'sandbox': QuickSandbox(),
+        'owner': 'me',
+    }
+    journal = MemoryJournal()
+    async with Conductor(journal, clock=IdleClock(), **options) as here:
+        run = await here.start('time-bounded', QUICK)
+        expected = await to_the_end(here, run)
+        steps = await here.transitions(run)
+    memory = expected.memory
+    assert memory['status'] == 'completed' and memory['metrics']['fix_cycles'] == 1
+    assert len(memory['plans']) == 2 and memory['metrics']['replan_count'] == 2
+    ends = [step.seq for step, after in pairwise(steps) if not after.raised]
+    assert len(ends) > 40
+    for count in [0, *ends]:
+        kept = await first_steps(journal, run, count)
+        clock = IdleClock(steps[count - 1].time) if count else IdleClock()
+        async with Conductor(kept, clock=clock, **options) as heir:
+            assert await heir.recover() == [run], heir.stranded
+            outcome = await to_the_end(heir, run)
+            assert (outcome.status, outcome.memory) == (expected.status, memory), count
+            assert await heir.audit(run)

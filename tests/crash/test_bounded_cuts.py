@@ -1,4 +1,4 @@
-"""A time-bounded run whose process is gone after step n, for every n: another one brings it to the same end."""
+"""A time-bounded run whose process is gone after step n, for every n: another one reaches the same end."""
 
 from __future__ import annotations
 

@@ -167,7 +167,8 @@ def test_the_plainest_plan_is_a_sound_one() -> None:
     ('path', 'is_test'),
     [
         ('test_a.py', True), ('src/a_test.go', True), ('tests/a.py', True), ('a.spec.ts', True),
-        ('a.test.js', True),         ('a.py', False), ('contest/a.py', False), ('latest_.py', False), ('testing.py', False),
+        ('a.test.js', True), ('a.py', False), ('contest/a.py', False), ('latest_.py', False),
+        ('testing.py', False),
     ],
 )  # fmt: skip
 def test_files_with_tests_are_known_by_their_names(path: str, is_test: bool) -> None:

@@ -315,3 +315,21 @@ def test_a_diagram_that_cannot_be_drawn_says_why(
 ) -> None:
     result = hemicycle('diagram', *arguments)
     assert result.exit_code == 2 and problem in result.stderr
+
+
+def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemicycle: Hemicycle) -> None:
+    goal = 'primary_goal=Write an export of the customer list as CSV'
+    assert hemicycle('run', 'time-bounded', '--set', goal, '--quiet').exit_code == 1
+    shown = hemicycle('show', 'last', '--report')
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout.startswith('# Write an export') and '**Aborted.**' in shown.stdout
+    assert 'FINAL WARNING' in shown.stdout
+    made = json.loads(hemicycle('show', 'last', '--report', '--json').stdout)['report']
+    assert made['outcome'] == 'aborted' and made['metrics']['total_steps'] == 2
+    early = hemicycle('show', 'last', '--report', '--at', '4').stdout
+    assert 'No plan was adopted' in early
+
+
+def test_a_run_of_another_pattern_has_no_such_report(done: Hemicycle) -> None:
+    result = done('show', 'last', '--report')
+    assert result.exit_code == 2 and 'has no report' in result.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -44,9 +44,8 @@ class Race(Pattern):
         command: str = Field(
             '', max_length=2_000, title='Test command', description='What runs the tests, in place of pytest'
         )
-        otherwise: str = Field(
+        otherwise: Literal['best', 'fail'] = Field(
             'best',
-            pattern='^(best|fail)$',
             title='If none passes',
             description='best: the one that fails fewest tests is the result; fail: the run fails',
         )

@@ -1,0 +1,39 @@
+"""The process is gone after step n of a parallel review, for every n: the next one reaches the same end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from engine import MemoryJournal, Status
+from tests.reviewing import begin, conducting, everybody, position, writing
+from tests.support import first_steps, to_the_end
+
+pytestmark = pytest.mark.anyio
+
+LOOPS = everybody(
+    position('REVISE_ALL', changes=['more']),
+    position('APPROVE', 'coder2', ranking=['coder2', 'coder1']),
+    coder1=writing('bad'),
+)
+
+
+async def test_whatever_phase_it_is_cut_in_the_review_ends_alike(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+    async with conducting(LOOPS, journal=journal, root=tmp_path) as here:
+        run = await begin(here, coders=2, merge='one')
+        expected = await to_the_end(here, run)
+        steps = await here.transitions(run)
+    assert expected.memory['approved'] and len(steps) > 50
+    cuts = [step.seq for step, after in pairwise(steps) if not after.raised]
+    phases = {path.partition('.')[0] for step in steps if step.seq in cuts for path in step.active}
+    assert phases >= {'implementing', 'reviewing', 'debating', 'revising', 'gathering', 'final_review'}
+    for cut in cuts:
+        kept = await first_steps(journal, run, cut)
+        async with conducting(LOOPS, journal=kept, root=tmp_path) as heir:
+            assert await heir.recover() == [run], heir.stranded
+            outcome = await to_the_end(heir, run)
+            assert (outcome.status, outcome.memory) == (Status.DONE, expected.memory), cut
+            assert await heir.audit(run)

@@ -45,6 +45,8 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewe
     page.reload()
     asked(page)
     crewed.restart()
+    page.goto(url)
+    asked(page)
     page.goto(crewed.url)
     waiting = page.get_by_role('link', name=re.compile('approval'))
     expect(waiting).to_have_attribute('href', url.removeprefix(crewed.url))

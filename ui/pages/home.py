@@ -22,7 +22,7 @@ SIZE = 10
 def register(door: Door) -> None:
     """Serve the page."""
 
-    @ui.page('/')
+    @ui.page('/', response_timeout=30.0)
     async def home(request: Request) -> None:
         with frame('Home', here='/'):
             with ui.element('div').classes('hero'):

@@ -1,4 +1,4 @@
-"""Vote: several agents answer, and their answers are counted or judged; ties are broken by a stated rule."""
+"""Vote: several agents answer; answers are counted or judged, and ties broken by a stated rule."""
 
 from __future__ import annotations
 

@@ -97,6 +97,7 @@ def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
     panes = held(page, 3)
     boxes = [panes.nth(index).bounding_box() for index in range(3)]
     assert len({round(box['x']) for box in boxes}) == 1
+    assert all(box['x'] + box['width'] < 390 for box in boxes)
     assert page.evaluate(WIDER) <= 0
     axe(page)
 

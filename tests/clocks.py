@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
 
 from engine.clock import settle
 
@@ -17,10 +18,14 @@ class IdleClock:
     Tests that really run, files that are really written and subprocesses take none of it. What is under way
     is read from the tasks of the loop: an activity (named `<run>:<state>`) that does not wait for this clock,
     or a mailbox at work.
+
+    Args:
+        now: when it begins.
+        longest: waits of more seconds than this are not waited for.
     """
 
-    def __init__(self, now: float = NOW) -> None:
-        self._now = now
+    def __init__(self, now: float = NOW, *, longest: float = math.inf) -> None:
+        self._now, self._longest = now, longest
         self._order = itertools.count()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._asleep: set[asyncio.Task[None] | None] = set()
@@ -48,6 +53,9 @@ class IdleClock:
             await settle(5)
             if self._busy():
                 await asyncio.sleep(0.001)
+                continue
+            if self._sleepers[0][0] - self._now > self._longest:
+                await asyncio.sleep(0.001)  # So long a wait is for a person, whom the test plays.
                 continue
             due, _, future = heapq.heappop(self._sleepers)
             if not future.done():

@@ -253,3 +253,20 @@ async def test_pauses_are_not_counted() -> None:
         outcome = await here.result(run)
     assert outcome.memory['status'] == 'completed'
     assert sum(span['ended'] - span['started'] for span in outcome.memory['clock']['spans']) < 600
+
+
+async def test_a_run_that_nobody_gave_time_can_still_be_forked_and_given_some() -> None:
+    clock = IdleClock(longest=3600)
+    hangs = Slow(good, clock, lambda r: 3000 if (leaf(r), r.hints.visit) == ('coding', 2) else 1)
+    async with conductor(good, clock=clock, model=hangs) as here:
+        parameters = {'minutes': 2, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 7200}
+        run = await here.start('time-bounded', QUICK | parameters)
+        view = await reaches(here, run, 'stopped')
+        await here.send(run, 'finish_now')
+        assert (await here.result(run)).memory['status'] == 'time_expired'
+        fork = await here.fork(run, view.seq)
+        assert (await here.view(fork)).waiting == 'more time'
+        await here.send(fork, 'add_time', data={'seconds': 900})
+        outcome = await here.result(fork)
+    assert outcome.memory['status'] == 'completed', outcome.memory['reason']
+    assert outcome.memory['steps']['1']['attempts'] == 1 and len(outcome.memory['plans']) == 1

@@ -1,0 +1,36 @@
+"""The sample whose time runs out, with real tests: given more time it goes on where it was, to its goal."""
+
+from __future__ import annotations
+
+import asyncio
+
+from engine import Catalog, Conductor, Status
+from engine.library import scenarios
+from engine.models.scripted import Scripted
+from tests.clocks import IdleClock
+
+
+async def test_the_sample_that_runs_out_of_time_reaches_its_goal_with_more() -> None:
+    (sample,) = [found for found in scenarios('time-bounded') if found.name == 'word-statistics']
+    made = Catalog.load()
+    made.models['scripted'] = Scripted(pace=0)
+    async with Conductor(catalog=made, clock=IdleClock(longest=3600)) as here:
+        run = await here.start('time-bounded', sample.parameters)
+        while (view := await here.view(run)).status is not Status.WAITING:
+            assert not view.status.ended, view.error
+            await asyncio.sleep(0.005)
+        assert view.memory['changed_files'] == [
+            'frequent.py',
+            'report.py',
+            'test_frequent.py',
+            'test_report.py',
+        ]
+        await here.send(run, 'add_time', data={'seconds': 120})
+        outcome = await here.result(run)
+    memory = outcome.memory
+    assert (memory['status'], memory['verified']) == ('completed', True)
+    assert len(memory['plans']) == 1 and memory['steps']['3']['attempts'] == 1
+    assert (
+        memory['steps']['1']['ended'] <= memory['clock']['grants'][0]['ran'] <= memory['steps']['3']['ended']
+    )
+    assert {'main.py', 'test_main.py'} < set(memory['changed_files'])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, InvalidInput, ModelError, RunId, SimulatedClock, Status, View
+from engine import Budget, Conductor, InvalidInput, ModelError, RunId, SimulatedClock, Status, View
 from engine.model import ModelRequest
 from tests.clocks import IdleClock
 from tests.crew import BAD, QUICK, conductor, good, leaf, play, team, write
@@ -270,3 +270,14 @@ async def test_a_run_that_nobody_gave_time_can_still_be_forked_and_given_some() 
         outcome = await here.result(fork)
     assert outcome.memory['status'] == 'completed', outcome.memory['reason']
     assert outcome.memory['steps']['1']['attempts'] == 1 and len(outcome.memory['plans']) == 1
+
+
+async def test_a_budget_of_tokens_that_is_spent_ends_it_with_a_report() -> None:
+    async with conductor(good) as here:
+        run = await here.start('time-bounded', QUICK, budget=Budget(tokens=60, grace=5))
+        outcome = await here.result(run)
+        steps = await here.transitions(run)
+        assert await here.audit(run) == len(steps)
+    assert 'exhausted' in [step.event.name for step in steps]
+    assert (outcome.memory['status'], outcome.status) == ('failed', Status.FAILED)
+    assert 'tokens' in outcome.memory['reason'] and outcome.memory['reason'] in outcome.memory['report']

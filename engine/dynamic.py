@@ -44,7 +44,7 @@ def _keep_answer(result: str, scope: Any, event: Event) -> None:
     """The artifact that the work was for becomes the answer."""
     made = scope.state.agents[scope.path].artifacts.get(result)
     if made is not None:
-        scope.state.memory.answer = as_text(made.value)
+        scope.state.memory.answer = scope.pattern.told(made.value)
 
 
 class DynamicAgent(Pattern):
@@ -162,6 +162,10 @@ class DynamicAgent(Pattern):
             The id of the folder's snapshot, or '' where it has none; and texts for the prompt and the phases.
         """
         return '', {}
+
+    def told(self, value: Any) -> str:
+        """The artifact that the work was for, as the answer that people read."""
+        return as_text(value)
 
     def unusable(self) -> Mapping[str, str]:
         """Tools that this run's parameters leave nothing to do for, and why."""

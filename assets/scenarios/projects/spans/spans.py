@@ -1,0 +1,35 @@
+"""Booked times as half-open spans (start, end), in minutes since midnight."""
+
+Span = tuple[int, int]
+
+
+def check(span: Span) -> Span:
+    """Give the span back. Raises ValueError where it ends before it begins."""
+    start, end = span
+    if end < start:
+        raise ValueError(f'{span} ends before it begins')
+    return span
+
+
+def merge(spans: list[Span]) -> list[Span]:
+    """The same times with as few spans as possible, in order. Spans that touch become one."""
+    merged: list[Span] = []
+    for start, end in sorted(check(span) for span in spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def free(spans: list[Span], day: Span = (480, 1080)) -> list[Span]:
+    """What is free between the spans on a day, from its beginning to its end."""
+    found: list[Span] = []
+    at = day[0]
+    for start, end in merge(spans):
+        if start > at:
+            found.append((at, min(start, day[1])))
+        at = max(at, end)
+    if at < day[1]:
+        found.append((at, day[1]))
+    return [span for span in found if span[0] < span[1]]

@@ -1,0 +1,1 @@
+"""Puts the project itself on the path of the tests."""

@@ -1,0 +1,1 @@
+"""Reads lines of a weather station, converts their units, and reports on a day."""

@@ -1,0 +1,9 @@
+"""A day in a sentence."""
+
+from weather.read import reading
+
+
+def report(lines: list[str]) -> str:
+    """The lowest and the highest temperature of a day."""
+    degrees = [reading(line)['degrees'] for line in lines]
+    return f'From {min(degrees):.0f} to {max(degrees):.0f} °C'

@@ -1,0 +1,62 @@
+"""Triager: finds out why a test fails, and which component is to blame; it mends nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.agent import Role
+from engine.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent, project_field
+from engine.criteria import Criteria
+
+
+class Triage(BaseModel):
+    """Why a test fails."""
+
+    model_config = ConfigDict(frozen=True, extra='forbid')
+
+    test: str = Field(min_length=1, description='The test that fails')
+    component: str = Field(min_length=1, description='What is to blame: a module or a part of the project')
+    file: str = Field(min_length=1, description='Where the cause is')
+    line: int = Field(ge=1, description='And in which line')
+    cause: str = Field(min_length=1, description='What is wrong there')
+    evidence: tuple[str, ...] = Field(min_length=1, description='What was run or read, and what it showed')
+    severity: Literal['critical', 'high', 'medium', 'low']
+    suggestion: str = Field(default='', description='What whoever mends it should do')
+
+
+class Triager(CodingAgent):
+    """Diagnose and triage issues without fixing them."""
+
+    class Parameters(Coding):
+        """What the launch form asks for."""
+
+        request: str = Field(
+            min_length=3,
+            max_length=20_000,
+            title='Symptom',
+            description='Which test fails, or what was seen',
+            examples=['The daily weather report fails: which component is to blame?'],
+            json_schema_extra={'multiline': True},
+        )
+        project: str = project_field('sample:weather')
+
+    role = Role(
+        name='triager',
+        title='Triager',
+        instructions='You find out which component is to blame for a failure. You change no file.',
+        tools=READING,
+    )
+    until = Criteria(artifacts=('triage',), checks=(TESTS_WERE_RUN,), words='triage', turns=30)
+    output = Triage
+    template = 'triager'
+    result = 'triage'
+
+    def told(self, value: Any) -> str:
+        """The finding in Markdown."""
+        found = Triage.model_validate(value)
+        evidence = '\n'.join(f'- {item}' for item in found.evidence)
+        parts = [f'**{found.component}** (`{found.file}:{found.line}`, {found.severity}): {found.cause}']
+        parts += [f'`{found.test}` fails. What shows it:\n\n{evidence}']
+        return '\n\n'.join([*parts, *([found.suggestion] if found.suggestion else [])])

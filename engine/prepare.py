@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from engine.activity import Services
 from engine.attempt import choices
 from engine.chart import Chart
-from engine.check import check
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.options import checked
 from engine.path import is_active
 from engine.pattern import Pattern, problems
 from engine.plain import plain
+from engine.reads import built
 from engine.records import CONTROL, EXHAUSTED, Budget, Event, RunId, RunInfo, StatePath, Usage, View
 from engine.shape import START, walk
 from engine.state import RunState
@@ -29,30 +29,42 @@ MOST_CHARTS = 100
 
 
 class Charts:
-    """Charts by pattern, and by parameters where these shape the chart."""
+    """Charts by pattern and, where these shape the chart, by the parameters that it is made of."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._charts: dict[object, Chart] = {}
+        """The one that was used last is the last."""
+        self._read: dict[type[Pattern], set[frozenset[str]]] = {}
+        """The fields that charts of a pattern were made of; which, may depend on the values of others."""
 
     def of(self, workflow: Pattern) -> Chart:
         """The chart of a pattern with its parameters. Raises `PatternError`."""
-        fixed = not callable(workflow.states) and not callable(workflow.transitions)
-        key: object = type(workflow) if fixed else (type(workflow), workflow.parameters.model_dump_json())
-        if key not in self._charts:
-            if not fixed:
-                check(workflow)
+        made, chart = type(workflow), None
+        for names in self._read.get(made, ()):
+            key = _key(workflow, names)
+            chart = self._charts.pop(key, None)
+            if chart:
+                break
+        if not chart:
+            chart, names = built(workflow)
             self._check_tools(workflow)
+            self._read.setdefault(made, set()).add(names)
+            key = _key(workflow, names)
             while len(self._charts) >= MOST_CHARTS:
                 del self._charts[next(iter(self._charts))]
-            self._charts[key] = Chart(workflow)
-        return self._charts[key]
+        self._charts[key] = chart
+        return chart
 
     def _check_tools(self, workflow: Pattern) -> None:
         for path, _, state in walk(workflow.chart_states()):
             for name in state['agent'].tools if 'agent' in state else ():
                 if name not in self._services.tools and not self._services.mcp.has(name):
                     raise PatternError(workflow.name, f'there is no tool {name!r}', where=f'state {path!r}')
+
+
+def _key(workflow: Pattern, names: frozenset[str]) -> object:
+    return type(workflow), names, workflow.parameters.model_dump_json(include=set(names))
 
 
 def begun(workflow: Pattern) -> RunState:

@@ -42,6 +42,7 @@ class Section(_Table):
     """Values as in `headers`."""
     body: dict[str, Any] = {}
     structure: Structure | None = None
+    strict_tools: bool | None = None
     at_once: int | None = Field(None, ge=1)
     most_tokens: int | None = Field(None, ge=1)
     limit_field: str | None = None

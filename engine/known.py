@@ -28,6 +28,7 @@ KNOWN = {
             'openai',
             'https://api.openai.com/v1',
             'OPENAI_API_KEY',
+            strict_tools=True,
             limit_field='max_completion_tokens',
         ),
         _known(

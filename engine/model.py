@@ -20,6 +20,8 @@ class ToolSpec:
     name: str
     description: str
     schema: Mapping[str, Any]
+    nullable: bool = False
+    """Whether it takes null for what may be left out, as strict providers have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

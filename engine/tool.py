@@ -120,7 +120,10 @@ class Tool:
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
         return ToolSpec(
-            name=self.name, description=self.description, schema=self.arguments.model_json_schema()
+            name=self.name,
+            description=self.description,
+            schema=self.arguments.model_json_schema(),
+            nullable=True,
         )
 
     async def run(self, arguments: str, context: ToolContext) -> str:
@@ -137,12 +140,21 @@ class Tool:
             ToolError: bad arguments, or the tool said no; its sentence is meant for the model.
         """
         try:
-            values = self.arguments.model_validate(parsed(arguments))
+            values = self.arguments.model_validate(self._given(parsed(arguments)))
         except ValidationError as error:
             listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
             raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
         given = {name: getattr(values, name) for name in type(values).model_fields}
         return await self.limited(self.call(context, **given), context)
+
+    def _given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Without nulls for what may be left out: a strict provider has no other way to leave it out."""
+        fields = self.arguments.model_fields
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None or name not in fields or fields[name].is_required()
+        }
 
     async def limited(self, call: Awaitable[str | Given], context: ToolContext) -> Given:
         """What a call gives, within the limits of time and length. Raises `ToolError`."""

@@ -29,6 +29,8 @@ class Endpoint:
     body: Mapping[str, Any] = field(default_factory=dict)
     """What is added to each request, over what we write ourselves."""
     structure: Structure = 'schema'
+    strict_tools: bool = False
+    """Whether it takes strict schemas for tools, and so makes no call that does not fit."""
     at_once: int = 8
     """How many calls may be under way."""
     most_tokens: int | None = None

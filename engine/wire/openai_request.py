@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.message import Message, Opaque, Reasoning, ToolCall, ToolResult
-from engine.model import ModelRequest
+from engine.model import ModelRequest, ToolSpec
 from engine.wire.endpoint import Endpoint
-from engine.wire.structure import ANSWER, Plan, arguments_text, plan_of
+from engine.wire.structure import ANSWER, Plan, arguments_text, plan_of, strict_arguments
 
 ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
@@ -25,17 +25,7 @@ def body(model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any
     if endpoint.usage_option:
         made['stream_options'] = {'include_usage': True}
     if plan.tools:
-        made['tools'] = [
-            {
-                'type': 'function',
-                'function': {
-                    'name': tool.name,
-                    'description': tool.description,
-                    'parameters': dict(tool.schema),
-                },
-            }
-            for tool in plan.tools
-        ]
+        made['tools'] = [_tool(tool, endpoint) for tool in plan.tools]
         made['tool_choice'] = _choice(plan)
     if plan.schema is not None:
         made['response_format'] = {
@@ -51,6 +41,16 @@ def body(model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any
     }
     made |= {name: value for name, value in options.items() if value is not None}
     return made | dict(endpoint.body)
+
+
+def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
+    exact = strict_arguments(tool.schema) if endpoint.strict_tools and tool.nullable else None
+    function = {
+        'name': tool.name,
+        'description': tool.description,
+        'parameters': exact or dict(tool.schema),
+    }
+    return {'type': 'function', 'function': function | ({'strict': True} if exact else {})}
 
 
 def _choice(plan: Plan) -> Any:

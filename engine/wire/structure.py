@@ -108,6 +108,24 @@ def strict(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     return made if isinstance(made, dict) else None
 
 
+def strict_arguments(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A tool's schema as `strict` makes it; what may be left out may be null instead."""
+    required = schema.get('required', ())
+    properties = {
+        name: field if name in required else {'anyOf': [_bare(field), {'type': 'null'}], **_told_of(field)}
+        for name, field in schema.get('properties', {}).items()
+    }
+    return strict({**schema, 'properties': properties})
+
+
+def _bare(field: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in field.items() if name != 'description'}
+
+
+def _told_of(field: Mapping[str, Any]) -> dict[str, Any]:
+    return {'description': field['description']} if 'description' in field else {}
+
+
 def arguments_of(text: str) -> dict[str, Any]:
     """A call's arguments as the object that providers want back, even where the model wrote no such thing."""
     try:

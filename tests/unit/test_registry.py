@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine import Catalog, EngineError, Registry, Sandbox, ToolContext, tool
+from engine import Catalog, EngineError, Registry, Sandbox, ToolContext, ToolError, tool
 
 
 @tool(category='content', produces=('analysis',), hint='For long ones.')
@@ -90,3 +90,18 @@ def test_no_two_tools_share_a_name() -> None:
 
 def test_all_tools_together_fit() -> None:
     assert Registry(Catalog.load().tools.values()).warnings() == []
+
+
+@tool()
+async def greet(context: ToolContext, name: str, mark: str = '!') -> str:
+    """Greet."""
+    return f'Hello {name}{mark}'
+
+
+async def test_null_stands_for_what_is_left_out_where_a_strict_provider_has_no_other_way() -> None:
+    context = ToolContext(key='x')
+    assert await greet.run('{"name": "Ann", "mark": null}', context) == 'Hello Ann!'
+    with pytest.raises(ToolError, match='do not fit: name: Input should be a valid string'):
+        await greet.run('{"name": null}', context)
+    with pytest.raises(ToolError, match='other: Extra inputs'):
+        await greet.run('{"name": "Ann", "other": null}', context)

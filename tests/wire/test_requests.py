@@ -157,6 +157,42 @@ def test_short_ids_are_nine_letters_and_digits_and_the_same_each_time() -> None:
     assert [messages[3]['tool_call_id'], messages[4]['tool_call_id']] == ids
 
 
+def test_tools_are_strict_where_the_endpoint_takes_that() -> None:
+    schema = {
+        'type': 'object',
+        'properties': {
+            'path': {'type': 'string', 'minLength': 1, 'description': 'Which'},
+            'most': {'type': 'integer', 'default': 5, 'description': 'How many'},
+        },
+        'required': ['path'],
+        'additionalProperties': False,
+    }
+    own = ToolSpec(name='read', description='Read', schema=schema, nullable=True)
+    remote = ToolSpec(name='other', description='Read', schema=schema)
+    loose = ToolSpec(
+        name='loose',
+        description='Read',
+        schema={'type': 'object', 'properties': {'data': {'type': 'object'}}},
+        nullable=True,
+    )
+    sent = openai_request.body(
+        'm', request(tools=(own, remote, loose)), endpoint('openai', strict_tools=True)
+    )['tools']
+    assert [item['function'].get('strict', False) for item in sent] == [True, False, False]
+    assert sent[0]['function']['parameters'] == {
+        'type': 'object',
+        'properties': {
+            'path': {'type': 'string', 'description': 'Which'},
+            'most': {'anyOf': [{'type': 'integer'}, {'type': 'null'}], 'description': 'How many'},
+        },
+        'required': ['path', 'most'],
+        'additionalProperties': False,
+    }
+    assert sent[1]['function']['parameters'] == schema
+    plain = openai_request.body('m', request(tools=(own,)), endpoint('openai'))['tools']
+    assert 'strict' not in plain[0]['function']
+
+
 def test_a_strict_schema() -> None:
     made = strict(Verdict.model_json_schema())
     assert made == {

@@ -1,4 +1,4 @@
-"""Endpoints on the settings page: where models come from, and a test that says what is wrong with each."""
+"""Endpoints on the settings page: where models come from, and a test that says what is wrong."""
 
 from __future__ import annotations
 

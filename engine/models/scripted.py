@@ -148,7 +148,7 @@ def _news(request: ModelRequest) -> str:
     for message in reversed(request.messages):
         if message.role == 'assistant':
             break
-        told += [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
+        told += [part.text for part in reversed(message.parts) if isinstance(part, Text | ToolResult)]
     return '\n'.join(reversed(told))
 
 

@@ -1,4 +1,4 @@
-"""Budgets as bars that burn down: how much is left, for how long that is enough, and a way to add to it."""
+"""Budgets as bars that burn down: how much is left, for how long it is enough, and how to add."""
 
 from __future__ import annotations
 

@@ -1,6 +1,16 @@
 // An agent's conversation: settled blocks, and the text that is being streamed. Gets only what is new.
-import { render } from "/hemicycle/markdown.js";
+import { render, Stream } from "/hemicycle/markdown.js";
 import { describe } from "/hemicycle/tool.js";
+
+const waiting = new Set(); // conversations that have grown since the last frame
+
+function grow() { // all that is measured is measured at once: each layout in between would cost one of the page
+  const grown = [...waiting];
+  waiting.clear();
+  const held = grown.map((talk) => talk.hold());
+  for (const talk of grown) talk.write();
+  grown.forEach((talk, i) => talk.pin(held[i]));
+}
 
 export default {
   template: `<div class="talk" :aria-label="label" role="log" aria-live="off"></div>`,
@@ -16,12 +26,19 @@ export default {
       while (box && !(box.scrollHeight > box.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(box).overflowY))) box = box.parentElement;
       return box;
     },
-    keepAtEnd(change) {
+    hold() {
       const box = this.scroller();
-      const atEnd = !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60;
-      change();
+      return { box, atEnd: !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60 };
+    },
+    pin({ box, atEnd }) {
+      if (!this.follow || !atEnd) return;
       const after = box || this.scroller(); // what was not full may be so now
-      if (after && this.follow && atEnd) after.scrollTop = after.scrollHeight;
+      if (after) after.scrollTop = after.scrollHeight;
+    },
+    keepAtEnd(change) {
+      const held = this.hold();
+      change();
+      this.pin(held);
     },
     splice(keep, blocks) { // keep the first `keep` blocks, and put these after them
       this.keepAtEnd(() => {
@@ -63,19 +80,21 @@ export default {
         const element = this.make({ kind: kind === "reasoning" ? "reasoning" : "text", text: "", open: true });
         element.classList.add("streaming");
         this.$el.append(element);
-        part = this.partial[kind] = { element, text: "" };
+        part = this.partial[kind] = { stream: new Stream(element.querySelector(".body")), element, fresh: "" };
       }
-      part.text += text;
-      if (this.frame) return;
-      this.frame = requestAnimationFrame(() => {
-        this.frame = null;
-        this.keepAtEnd(() => {
-          for (const one of Object.values(this.partial)) {
-            const json = one.text.trimStart().startsWith("{"); // an answer that is to fit a schema, before it is read
-            render(one.element.querySelector(".body"), json ? `\`\`\`json\n${one.text}` : one.text);
-          }
-        });
-      });
+      part.fresh += text;
+      if (!waiting.size) requestAnimationFrame(grow);
+      waiting.add(this);
+    },
+    write() {
+      for (const part of Object.values(this.partial)) {
+        if (!part.begun && part.fresh.trim()) { // an answer that is to fit a schema, before it is read
+          part.fresh = part.fresh.trimStart().startsWith("{") ? `\`\`\`json\n${part.fresh}` : part.fresh;
+          part.begun = true;
+        }
+        if (part.begun && part.fresh) part.stream.add(part.fresh);
+        if (part.begun) part.fresh = "";
+      }
     },
     clear() { // the streamed text is taken back, or has settled
       for (const part of Object.values(this.partial)) part.element.remove();

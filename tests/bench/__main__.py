@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from tests.bench import decided, durable, histories, idle, live, start
+from tests.bench import decided, durable, histories, idle, live, panes, start
 from tests.bench.table import Row, machine, markdown, note, text
 from ui.tuning import tune
 
@@ -26,6 +26,7 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'many': durable.many_runs,
     'histories': histories.measure,
     'live': live.measure,
+    'panes': panes.measure,
     'idle': idle.measure,
     'start': start.measure,
 }

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import urllib.request
 from bisect import bisect_left
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from playwright.async_api import async_playwright
-
+from tests.bench.chromium import chromium
 from tests.bench.live_server import AGENTS
 from tests.bench.processes import free_port, server
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 
-NAMES = ('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome')
-ARGUMENTS = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-]
 DOM, BLOCKED = 100.0, 50.0
 """The bars, in milliseconds."""
 
@@ -53,17 +42,11 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """Watch the run for a while, after it has had time to settle."""
     port = free_port()
     url = f'http://127.0.0.1:{port}'
-    with server(['-m', 'tests.bench.live_server', str(folder), str(port)], f'{url}/runs', folder):
+    arguments = ['-m', 'tests.bench.live_server', str(folder), str(port), str(len(AGENTS))]
+    with server(arguments, f'{url}/runs', folder):
         seen, bench, before = await _watched(url, seconds=3 if fast else 20)
     steps = delays(bench['steps'], seen['steps'])
-    pieces = [
-        delay
-        for name in AGENTS
-        for delay in delays(
-            [(number, at) for role, number, at in bench['said'] if role == name],
-            [(number, at) for role, number, at in seen['pieces'] if role == name],
-        )
-    ]
+    pieces = piece_delays(AGENTS, bench['said'], seen['pieces'])
     late, busy = ([lag * 1e3 for lag in lags] for lags in zip(*bench['lags'], strict=True))
     share = (bench['cpu'] - before['cpu']) / (bench['now'] - before['now'])
     yield Row(
@@ -91,6 +74,20 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     yield Row(name="server's CPU meanwhile", value=share * 100, unit='%')
 
 
+def piece_delays(
+    agents: Sequence[str], said: Sequence[tuple[str, int, float]], seen: Sequence[tuple[str, int, float]]
+) -> list[float]:
+    """Milliseconds from each piece's going out (agent, number, time) to its first sight in the page."""
+    return [
+        delay
+        for name in agents
+        for delay in delays(
+            [(number, at) for role, number, at in said if role == name],
+            [(number, at) for role, number, at in seen if role == name],
+        )
+    ]
+
+
 def delays(happened: Iterable[tuple[int, float]], seen: Iterable[tuple[int, float]]) -> list[float]:
     """Milliseconds from each number's happening to the first sight of it or of a later one."""
     shown = list(seen)
@@ -105,22 +102,20 @@ def delays(happened: Iterable[tuple[int, float]], seen: Iterable[tuple[int, floa
 
 
 async def _watched(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    path = os.environ.get('HEMICYCLE_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        page = await browser.new_page(viewport={'width': 1440, 'height': 900})
-        await page.goto(f'{url}/runs/{_asked(url)["run"]}')
+    async with chromium() as probe:
+        page = probe.page
+        await page.goto(f'{url}/runs/{asked(url)["run"]}')
         await page.wait_for_selector('.block.streaming')
         await page.wait_for_timeout(2_000)
         await page.evaluate(WATCH)
-        before = _asked(url)
+        before = asked(url)
         await page.wait_for_timeout(seconds * 1_000)
-        seen, bench = await page.evaluate('window.seen'), _asked(url)
-        await browser.close()
+        seen, bench = await page.evaluate('window.seen'), asked(url)
     return seen, bench, before
 
 
-def _asked(url: str) -> dict[str, Any]:
+def asked(url: str) -> dict[str, Any]:
+    """What the server has written down since it was asked last."""
     with urllib.request.urlopen(f'{url}/bench', timeout=10) as answer:
         found: dict[str, Any] = json.loads(answer.read())
     return found

@@ -1,4 +1,4 @@
-"""A dashboard with one run of four agents that never stop talking; says when, at `/bench`."""
+"""A dashboard with one run of agents that never stop talking; says when, at `/bench`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from engine import Catalog, Conductor, Pattern, RunInfo, Snapshot, Transition, Usage, agent
 from engine.model import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
 from engine.tools.calculator import calculator
@@ -19,6 +21,7 @@ from storage import Settings, SqlJournal, open_journal
 from tests.bench.work import WORDS
 
 AGENTS = ('ann', 'bob', 'cid', 'dee')
+SIX = (*AGENTS, 'eve', 'fay')
 PACE = 50
 """Pieces a second, of each agent."""
 REPLY = 60
@@ -26,19 +29,27 @@ REPLY = 60
 BLINK = 0.005
 
 
+def word(number: int) -> str:
+    """A piece that can be told from all others."""
+    return f'{WORDS[number % len(WORDS)]} p{number} '
+
+
 class Talk(Pattern):
-    """Four agents side by side."""
+    """Agents side by side."""
+
+    class Parameters(BaseModel):
+        agents: int = len(AGENTS)
 
     name = 'talk'
     initial = 'talking'
-    states = [
-        {
-            'name': 'talking',
-            'parallel': [agent(name, tools=('calculator',), turns=100_000, prompt='ask') for name in AGENTS],
-        },
-        {'name': 'over', 'final': True},
-    ]
     transitions = [['done', 'talking', 'over']]
+
+    def states(self) -> list[Any]:
+        """A region for each."""
+        tools = ('calculator',)
+        names = SIX[: self.parameters.agents]
+        talking = [agent(name, tools=tools, turns=100_000, prompt='ask') for name in names]
+        return [{'name': 'talking', 'parallel': talking}, {'name': 'over', 'final': True}]
 
     def ask(self, memory: Any) -> str:
         return 'Talk.'
@@ -52,7 +63,7 @@ class Talker:
 
     def __init__(self) -> None:
         self.said: list[tuple[str, int, float]] = []
-        self._counts = {name: itertools.count(1) for name in AGENTS}
+        self._counts = {name: itertools.count(1) for name in SIX}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """One reply, and the call of a tool at its end."""
@@ -61,9 +72,7 @@ class Talker:
             await asyncio.sleep(1 / PACE)
             number = next(self._counts[role])
             self.said.append((role, number, time.time()))
-            yield TextPiece(
-                text=f'{WORDS[number % len(WORDS)]} p{number} {chr(10) * 2 if piece % 20 == 19 else ""}'
-            )
+            yield TextPiece(text=word(number) + ('\n\n' if piece % 20 == 19 else ''))
         yield CallStarted(index=0, name='calculator')
         yield ArgumentPiece(index=0, text='{"expression": "6*7"}')
         yield Completed(usage=Usage(input=100, output=REPLY))
@@ -103,7 +112,7 @@ class Lags:
             self.found.append((late, min(late, time.thread_time() - cpu)))
 
 
-def main(folder: Path, port: int) -> None:
+def main(folder: Path, port: int, agents: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
@@ -118,7 +127,7 @@ def main(folder: Path, port: int) -> None:
             patterns={'talk': Talk}, models={'scripted': talker}, tools={'calculator': calculator}
         )
         conductor = Conductor(journal, catalog=catalog)  # type: ignore[arg-type]
-        known['journal'], known['run'] = journal, await conductor.start('talk')
+        known['journal'], known['run'] = journal, await conductor.start('talk', {'agents': agents})
         known['watch'] = asyncio.create_task(lags.watch())
         return conductor
 
@@ -144,4 +153,4 @@ def main(folder: Path, port: int) -> None:
 
 
 if __name__ == '__main__':
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -49,6 +49,13 @@ def environment(folder: Path) -> Mapping[str, str]:
     return inherited | {'HEMICYCLE_HOME': str(folder / 'home')}
 
 
+def processor(pid: int) -> float:
+    """Seconds of processor time that a process has used so far, in all its threads."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    user, system = int(fields[11]), int(fields[12])
+    return (user + system) / os.sysconf('SC_CLK_TCK')
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.socket() as probe:

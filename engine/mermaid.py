@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from engine.outline import EdgeShape, Shape, StateShape
+from engine.path import StatePath
 from engine.shape import START
 
 WORDS = """state note end as direction class classdef style default click href hide scale choice fork join"""
@@ -21,7 +23,7 @@ def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
 
     Args:
         shape: the chart.
-        folded: which agents are one state: all, none, or those at these paths.
+        folded: which states are one: all agents, none, or the states at these paths.
 
     Nested states are written inside the states that hold them, the regions of a parallel state with `--`
     between them. An agent deeper inside a region is always one state: Mermaid (11) reads edges to what holds
@@ -45,11 +47,13 @@ class _Writer:
         parallel = [state.path for state in shape.states if state.kind == 'parallel']
         inside = tuple(f'{path}.' for path in parallel)
         deep: set[str] = {state.path for state in shape.states if state.parent.startswith(inside or '.')}
-        if isinstance(folded, bool):
-            folded = [state.path for state in shape.states] if folded else []
-        closed = deep.union(folded)
-        agents = [f'{state.path}.' for state in shape.states if state.role and state.path in closed]
-        seen = [state for state in shape.states if not any(state.path.startswith(path) for path in agents)]
+        named = set() if isinstance(folded, bool) else set(folded)
+        closed = {
+            f'{state.path}.'
+            for state in shape.states
+            if state.path in named or (state.role and (folded is True or state.path in deep))
+        }
+        seen = [state for state in shape.states if not state.path.startswith(tuple(closed) or '.')]
         self._inside: dict[str, list[StateShape]] = {}
         for state in seen:
             self._inside.setdefault(state.parent, []).append(state)
@@ -57,10 +61,22 @@ class _Writer:
         self._parallel = {state.path for state in seen if state.kind == 'parallel'}
         self._ids = _ids(state.path for state in seen)
         self._edges: dict[str, list[EdgeShape]] = {}
-        for edge in shape.edges:
-            if edge.source in self._ids and (edge.dest in self._ids or not edge.dest):
+        for edge in dict.fromkeys(map(self._between_seen, shape.edges)):
+            if edge is not None:
                 self._edges.setdefault(self._home(edge), []).append(edge)
         self._initial = {'': (shape.initial,)} | {state.path: state.initial for state in seen}
+
+    def _between_seen(self, edge: EdgeShape) -> EdgeShape | None:
+        """The edge between the states that stand for its ends; None where it is inside one, or the start."""
+        source, dest = self._standing_for(edge.source), self._standing_for(edge.dest)
+        if not source or (source != edge.source and dest in ('', source)):
+            return None
+        return replace(edge, source=StatePath(source), dest=dest)
+
+    def _standing_for(self, path: str) -> str:
+        while path and path not in self._ids:
+            path = path.rpartition('.')[0]
+        return path
 
     def _home(self, edge: EdgeShape) -> str:
         """The state in whose block an edge is written: Mermaid wants both its ends there."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 import graphviz
@@ -23,6 +24,7 @@ from engine import (
     edge_label,
     mermaid,
 )
+from ui.folding import agents_of
 from ui.reading import innermost
 
 INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
@@ -50,6 +52,8 @@ NODE = {
     'margin': '0.13,0.05',
 }
 EDGE = {'fontname': 'Helvetica', 'fontsize': '10', 'arrowsize': '0.65'}
+LABEL_WIDTH = 24
+"""Characters of a line of an edge's label, of two: long ones make a drawing wide, and all of it small."""
 
 
 def available() -> bool:
@@ -58,7 +62,7 @@ def available() -> bool:
 
 
 Folded = bool | frozenset[str]
-"""Which agents are one node, with their inner states not drawn: all, none, or those at these paths."""
+"""Which states are one node, with those inside not drawn: all agents, none, or the states at these paths."""
 
 
 async def svg(shape: Shape, *, folded: Folded) -> str:
@@ -70,11 +74,6 @@ def dot(shape: Shape, *, folded: Folded) -> str:
     """The chart in Graphviz's language; ids are `s:<state>` and `e:<source>><dest>`."""
     drawing = _Drawing(shape, agents_of(shape) if folded is True else folded or frozenset())
     return drawing.draw()
-
-
-def agents_of(shape: Shape) -> frozenset[str]:
-    """The paths of the states that hold agents."""
-    return frozenset(str(state.path) for state in shape.states if state.role)
 
 
 async def drawn_as(shape: Shape, how: str, *, folded: Folded) -> str:
@@ -99,7 +98,7 @@ class _Drawing:
     shape: Shape
     folded: frozenset[str]
     hidden: dict[str, str] = field(default_factory=dict)
-    """States that are not drawn, and the agent that stands for them."""
+    """States that are not drawn, and the one that stands for them."""
 
     def draw(self) -> str:
         self.inside: dict[str, list[StateShape]] = {}
@@ -207,7 +206,9 @@ class _Drawing:
         """Edges that are drawn, each once, with what their labels say."""
         found: dict[tuple[str, str], tuple[list[str], bool]] = {}
         for edge in self.shape.edges:
-            source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest or edge.source))
+            if not edge.dest:
+                continue  # it leads nowhere: it would be a loop at each state that hears a person
+            source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest))
             if edge.source in self.hidden and source == dest:
                 continue
             failing = edge.trigger in ('failed', 'expired')
@@ -234,7 +235,7 @@ class _Drawing:
         graph.edge(
             self._anchor(source, out=True),
             self._anchor(dest, out=False),
-            label=f' {label}' if label else '',
+            label='\n'.join(f' {line}' for line in wrap(label, LABEL_WIDTH, max_lines=2, placeholder=' …')),
             _attributes={'class': 'edge failing' if failing else 'edge'},
             **options,
         )

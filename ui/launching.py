@@ -14,6 +14,7 @@ from ui.diagram import INSTALL, available, svg
 from ui.door import Door
 from ui.elements import Diagram
 from ui.exporting import export_menu
+from ui.folding import readable
 from ui.forms import Form
 from ui.menus import Pick, picker
 from ui.models import Models
@@ -65,7 +66,7 @@ class Launcher:
                 with ui.element('div').classes('panel-head'):
                     Text('h2', 'What will run', id='chart')
                     ui.element('span').classes('grow')
-                    export_menu(lambda: self._shape, lambda: True)
+                    export_menu(lambda: self._shape, lambda: readable(self._shape) if self._shape else True)
                 self._chart = ui.element('div').classes('launch-diagram')
         page.on('keydown', self.start, js_handler=RUN_KEYS)
         self._settle = ui.timer(SETTLE, self._settled, active=False, immediate=False)
@@ -183,7 +184,7 @@ class Launcher:
             return
         self._shape = shape
         self._models.cast(role for state in shape.states for role in state.roles or (state.role,) if role)
-        drawn = await svg(shape, folded=True)
+        drawn = await svg(shape, folded=readable(shape))
         if self._diagram is None:
             with self._chart:
                 if drawn:

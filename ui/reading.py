@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from posixpath import commonpath
 from typing import Any, Literal
 
 from engine import Change, EdgeShape, Guard, Shape, Transition
@@ -36,7 +38,7 @@ class Mark:
 
 def speaker(role: str) -> str:
     """A role's name as a title."""
-    return role.replace('_', ' ').replace('-', ' ').capitalize()
+    return re.sub(r'(?<=[a-z])(?=\d)', ' ', role.replace('_', ' ').replace('-', ' ')).capitalize()
 
 
 def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
@@ -92,6 +94,14 @@ def innermost(paths: Iterable[str]) -> list[str]:
 def place(path: str) -> str:
     """A state's path for people."""
     return path.replace('.', ' › ').replace('_', ' ')  # noqa: RUF001  (the sign that stands between steps of a path)
+
+
+def whereabouts(paths: Sequence[str]) -> str:
+    """Where a run is, in a line: the one active state, or what is around several and how many they are."""
+    if len(paths) < 2:
+        return ''.join(map(place, paths))
+    around = commonpath(['/' + path.replace('.', '/') for path in paths]).strip('/')
+    return ' · '.join([*([place(around.replace('/', '.'))] if around else []), f'{len(paths)} side by side'])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,7 @@ class Screen:
         self._trouble = ui.element('div').classes('trouble')
         self._switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
-            self._chart = ChartPane(around, self.follower, self.seek)
+            self._chart = ChartPane(around, self.follower, self.seek, self._be_charted)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
                 tabs = Tabs('Agents, transcript or files', on_change=lambda: self._opened(tabs.shown))
@@ -216,6 +216,9 @@ class Screen:
     def _be_wide(self, wide: bool) -> None:
         self._grid.classes(add='wide' if wide else '', remove='' if wide else 'wide')
         self._agents.be_wide(wide)
+
+    def _be_charted(self, large: bool) -> None:
+        self._grid.classes(add='charted' if large else '', remove='' if large else 'charted')
 
     def _warn(self, problem: str) -> None:
         # A run that this process lost goes on where it was claimed; one that only waits goes on here.

@@ -20,7 +20,11 @@ export default {
       this.root.removeAttribute("height");
       this.light();
     },
-    find(path) { // a folded agent stands for the states inside it
+    edge(name) { // where an end is folded away, the edge begins or ends at what stands for it
+      const drawn = (id) => this.root.querySelector(`[id="e:${id}"]`);
+      return drawn(name) || drawn(name.split(">").map((path) => this.find(path)?.id.slice(2) ?? path).join(">"));
+    },
+    find(path) { // a folded state stands for the states inside it
       for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
         const found = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);
         if (found) return found;
@@ -37,7 +41,7 @@ export default {
       this.mark(lit.seen, "seen"); this.mark(lit.inside, "inside"); this.mark(lit.active, "active");
       this.mark(lit.waiting, "waiting"); this.mark(lit.broken, "broken"); this.mark(lit.halted, "halted");
       for (const [kind, edges] of [["walked", lit.walked], ["taken", lit.taken]])
-        for (const edge of edges || []) this.root.querySelector(`[id="e:${edge}"]`)?.classList.add(kind);
+        for (const edge of edges || []) this.edge(edge)?.classList.add(kind);
     },
     box() { return this.root.getAttribute("viewBox").split(/\s+/).map(Number); },
     zoom(event) {

@@ -111,8 +111,8 @@ def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, ax
     expect(agents).to_have_count(1)
     page.reload()
     expect(agents).to_have_count(1)
-    page.get_by_role('button', name='Inner states of the agents').click()
-    page.get_by_role('dialog', name='Inner states').get_by_role('button', name='All', exact=True).click()
+    page.get_by_role('button', name='What is drawn inside states').click()
+    page.get_by_role('dialog', name='What is drawn').get_by_role('button', name='All', exact=True).click()
     expect(agents).to_have_count(6)
     axe(page)
     page.keyboard.press('Escape')
@@ -124,3 +124,16 @@ def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, ax
     page.keyboard.press('Shift+ArrowDown')
     page.keyboard.press('0')
     expect(box).to_have_attribute('viewBox', re.compile(before.replace('.00', r'(\\.00)?')))
+
+
+def test_the_diagram_can_have_all_of_the_page(page, crewed, axe):
+    launch(page, crewed, 2)
+    larger = page.get_by_role('button', name='Give the diagram all of the page')
+    width = page.locator('.diagram-panel').bounding_box()['width']
+    larger.click()
+    expect(page.locator('.panel.middle')).to_be_hidden()
+    assert page.locator('.diagram-panel').bounding_box()['width'] > 2 * width
+    expect(larger).to_have_attribute('aria-pressed', 'true')
+    axe(page)
+    larger.click()
+    expect(page.locator('.panel.middle')).to_be_visible()

@@ -108,3 +108,9 @@ def test_a_chart_can_be_drawn_with_some_parameters_given_and_others_left_out() -
         with pytest.raises(InvalidInput) as refused:
             CONDUCTOR.draw('supervisor', wrong)
         assert refused.value.problems.keys() == wrong.keys()
+
+
+def test_a_folded_state_stands_for_what_is_inside_it():
+    text = mermaid(Conductor().draw('time-bounded'), folded={'working'})
+    assert 'working --> shutting_down' in text
+    assert 'working__' not in text

@@ -47,6 +47,16 @@ class Around:
             return speaker(played)
         if len(alike) == 1:
             return speaker(state.role)
-        names = {other.name for other in alike}
-        where = state.name.replace('_', ' ') if len(names) == len(alike) else place(path)
-        return f'{speaker(state.role)} · {where}'
+        # As short as tells them apart: its own name, the phase that it works in, or where exactly it is.
+        for short in (_own, _phase):
+            if len({short(other.path) for other in alike}) == len(alike):
+                return f'{speaker(state.role)} · {short(path)}'
+        return f'{speaker(state.role)} · {place(path)}'
+
+
+def _own(path: str) -> str:
+    return path.rpartition('.')[2].replace('_', ' ')
+
+
+def _phase(path: str) -> str:
+    return path.partition('.')[0].replace('_', ' ')

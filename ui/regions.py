@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine import Shape, View
@@ -41,13 +41,29 @@ def parallels(shape: Shape) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def side_by_side(known: Mapping[str, Mapping[str, Sequence[str]]], view: View) -> list[str]:
-    """The agents that share the screen, one per region of the innermost active parallel state."""
+def side_by_side(
+    known: Mapping[str, Mapping[str, Sequence[str]]], view: View, ends: Container[str] = ()
+) -> list[str]:
+    """The agents that share the screen, one per region of the innermost active parallel state.
+
+    Args:
+        known: the parallel states, as `parallels` gives them.
+        view: the run at the step that is shown.
+        ends: the final states. A region that has ended and asked none of its agents has no pane.
+    """
     inside = [path for path in known if path in view.entered]
     if not inside:
         return []
     regions = known[max(inside, key=lambda path: path.count('.'))]
-    return [_speaker(agents, view) for agents in regions.values()]
+    return [
+        _speaker(agents, view)
+        for region, agents in regions.items()
+        if any(agent in view.agents for agent in agents) or not _over(region, view, ends)
+    ]
+
+
+def _over(region: str, view: View, ends: Container[str]) -> bool:
+    return any(path in ends for path in view.active if path.startswith(f'{region}.'))
 
 
 def _speaker(agents: Sequence[str], view: View) -> str:

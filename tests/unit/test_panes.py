@@ -167,6 +167,13 @@ def test_each_region_shows_the_agent_that_is_at_work():
     assert side_by_side(known, view_of('over')) == []
 
 
+def test_a_region_that_ended_and_asked_nobody_has_no_pane():
+    known = {'both': {'both.one': ['both.one.work'], 'both.two': ['both.two.work']}}
+    view = view_of('both', 'both.one', 'both.one.work', 'both.two', 'both.two.left')
+    assert side_by_side(known, view, {'both.two.left'}) == ['both.one.work']
+    assert side_by_side(known, view, set()) == ['both.one.work', 'both.two.work']
+
+
 @pytest.mark.parametrize(
     ('panes', 'wide', 'columns'), [(2, True, 2), (3, False, 2), (4, True, 2), (6, True, 3)]
 )

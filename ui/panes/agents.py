@@ -29,6 +29,7 @@ class AgentPanes:
     def __init__(self, around: Around, widen: Callable[[bool], None]) -> None:
         self._around, self._widen = around, widen
         self._parallels = parallels(around.shape)
+        self._ends = {state.path for state in around.shape.states if state.kind == 'final'}
         self._shown: tuple[View, bool, bool] | None = None
         self._beside: list[str] = []
         self._alone = ''
@@ -53,7 +54,7 @@ class AgentPanes:
     def show(self, view: View, *, live: bool, mine: bool) -> None:
         """Arrange and fill the panes for `view`."""
         self._shown = (view, live, mine)
-        beside = [] if view.status.ended else side_by_side(self._parallels, view)
+        beside = [] if view.status.ended else side_by_side(self._parallels, view, self._ends)
         if beside != self._beside:
             if len(beside) > 2 or len(self._beside) > 2:
                 self._widen(len(beside) > 2)

@@ -82,10 +82,10 @@ class Mailbox:
         try:
             await self._handle(letter)
         except Exception as error:
-            if letter.answer is None and isinstance(error, EngineError):
-                log.warning('event %s was not handled: %s', letter.event.name, error)
-            elif letter.answer is None:
+            if not isinstance(error, EngineError):
                 log.exception('event %s was not handled', letter.event.name)
+            elif letter.answer is None:
+                log.warning('event %s was not handled: %s', letter.event.name, error)
             letter.refuse(error)
         except BaseException as error:
             letter.refuse(self._closed(letter.event) if self._closed else error)

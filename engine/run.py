@@ -191,16 +191,20 @@ class Run:
 
     async def _carry_out(self, steps: list[Transition]) -> None:
         """Journal, then act. Raises `JournalError` where the run is not ours any more."""
+        try:
+            await self._journal_and_act(steps)
+        except Exception as error:
+            # What is in memory may be ahead of the journal now: whoever goes on reads the journal again.
+            await self._lose(error)
+            raise
+
+    async def _journal_and_act(self, steps: list[Transition]) -> None:
         steps = [self._taken(step) for step in steps]
         steps += self._of_budget(steps)
         self._treasurer.wind()
         if not steps:
             return
-        try:
-            self.info = await self._recorder.write(self.info, self.ledger, steps, self.state.dump)
-        except Exception as error:
-            await self._lose(error)
-            raise
+        self.info = await self._recorder.write(self.info, self.ledger, steps, self.state.dump)
         for step in steps:
             self._host.feed.publish(step)
         stopped = self._work.follow(steps)

@@ -25,6 +25,8 @@ from engine import (
     UnknownStep,
     agent,
 )
+from engine.meter import Meter
+from engine.work import Work
 from tests.support import FakeModel, Lone, catalog, in_turn, pipeline_reply, settled, until
 
 
@@ -152,7 +154,7 @@ async def test_what_cannot_go_on_is_stranded_and_holds_up_nobody() -> None:
     journal._transitions[broken] = [
         step.__class__(run=broken, seq=1, time=0.0, event=None) for step in journal._transitions[broken][:1]
     ]  # type: ignore[arg-type]
-    async with conductor(journal, owner='b') as heir:
+    async with conductor(journal, hanging(), owner='b') as heir:
         assert await heir.recover() == [fine]
         assert (
             'no pattern' in heir.stranded[gone]
@@ -210,6 +212,36 @@ async def test_a_journal_that_fails_for_good_stops_the_run_before_it_acts(error:
     async with conductor(_plain(journal)) as heir:
         assert await heir.recover() == [run]
         assert (await heir.result(run)).status is Status.DONE
+
+
+@pytest.mark.parametrize('place', [(Meter, 'take'), (Work, 'control')], ids=['before', 'after'])
+async def test_a_bug_around_the_journal_stops_the_run_which_goes_on_from_what_is_journaled(
+    place: tuple[type, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal, model = MemoryJournal(), FakeModel(in_turn('one', asyncio.Event(), 'two'))
+
+    def broken(*given: Any) -> None:
+        raise RuntimeError('bug in counting')
+
+    async with conductor(journal, model) as here:
+        run = await here.start('two')
+        await settled(here, run, 'second.thinking')
+        items = asyncio.ensure_future(_all(here, run))
+        await until(lambda: here.feed._readers)
+        monkeypatch.setattr(*place, broken)
+        with pytest.raises(RuntimeError, match='bug in counting'):
+            await here.pause(run)
+        monkeypatch.undo()
+        assert run not in here._live and 'bug in counting' in caplog.text
+        assert model.running == 0
+        paused = (await here.info(run)).status is Status.PAUSED
+        assert paused is (place[0] is Work)
+        assert await here.recover() == [run]
+        if paused:
+            await here.resume(run)
+        assert (await here.result(run)).status is Status.DONE
+        assert any(isinstance(item, Trouble) and 'bug in counting' in item.problem for item in await items)
+        assert await here.audit(run) == (await here.info(run)).seq
 
 
 def _plain(journal: MemoryJournal) -> MemoryJournal:

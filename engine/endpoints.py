@@ -203,13 +203,16 @@ def _endpoint(name: str, section: Section, environment: Mapping[str, str], secre
         exclude_defaults=True,
     )
     where = _key_of(name, section)
-    query = secrets.all(section.query)
+    headers, query = secrets.all(section.headers), secrets.all(section.query)
     made = replace(
         base,
         **ways,
-        headers=secrets.all(section.headers),
+        headers=headers,
         query=query,
-        secrets=tuple(value for name, value in query.items() if value != section.query[name]),
+        secrets=(
+            *(value for name, value in query.items() if value != section.query[name]),
+            *(value.rpartition(' ')[2] for name, value in headers.items() if value != section.headers[name]),
+        ),
         models=tuple(section.models),
         key=secrets.find(where) if where else '',
     )

@@ -15,7 +15,7 @@ from engine.wire.anthropic import Anthropic
 from engine.wire.deadline import Deadline
 from engine.wire.dialect import Decoder, Dialect, parsed, unreadable
 from engine.wire.endpoint import Endpoint
-from engine.wire.faults import refused
+from engine.wire.faults import refused, words
 from engine.wire.openai import OpenAI
 from engine.wire.structure import Unwrapped
 
@@ -160,7 +160,7 @@ async def _checked(response: httpx.Response, deadline: Deadline) -> None:
     if 300 <= status < 400:
         target = response.headers.get('location', 'elsewhere')
         raise ModelError(f'it redirects to {target}', kind='bad response', status=status)
-    error = unreadable(body.decode('utf-8', 'replace').strip())
+    error = unreadable(words(body.decode('utf-8', 'replace')))
     problem = f'it answered with {kind or "nothing"} in place of a stream; is the address right? {error}'
     raise ModelError(problem, kind='bad response', status=status)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Literal
 
 Structure = Literal['schema', 'schema alone', 'tool', 'text']
@@ -44,13 +45,27 @@ class Endpoint:
     """Those to offer; where empty, the provider's own list."""
 
     def hide(self, text: str) -> str:
-        """`text` without the endpoint's secrets: some providers repeat the key they refuse."""
+        """`text` without the endpoint's secrets: some providers repeat the key they refuse.
+
+        Nor with the beginning of a key: where a long text was cut, there may be no more of it.
+        """
         words = [value.rpartition(' ')[2] for value in self.headers.values()]  # `Bearer` is no secret
-        for secret in (self.key, *self.headers.values(), *words, *self.secrets):
+        for secret in (self.key, *self.secrets):
             if len(secret) >= SHORTEST_SECRET:
-                text = text.replace(secret, '[hidden]')
+                text = _without(text, secret)
+        for value in (*self.headers.values(), *words):
+            if len(value) >= SHORTEST_SECRET:
+                text = text.replace(value, '[hidden]')
         return text
 
 
-SHORTEST_SECRET = 6
-"""Characters; anything shorter occurs in texts by itself."""
+def _without(text: str, secret: str) -> str:
+    head, *rest = text.split(secret[:TELLING])
+    for part in rest:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(part, secret[TELLING:], strict=False))
+        head += f'[hidden]{part[len(list(same)) :]}'
+    return head
+
+
+SHORTEST_SECRET, TELLING = 6, 8
+"""Characters: a secret that is shorter occurs in texts by itself; so do fewer of its first ones."""

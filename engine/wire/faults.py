@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from html import unescape
 from typing import Any
 
 import orjson
@@ -77,6 +78,10 @@ SENTENCES: tuple[tuple[re.Pattern[str], Kind], ...] = (
 
 WAIT = re.compile(r'(?:try again|retry) (?:in|after) (?:(\d+)m(?!s))?(\d+(?:\.\d+)?)(ms|s| seconds)')
 
+UNREAD = re.compile(r'<!--.*?(?:-->|\Z)|<(style|script|svg|noscript)\b.*?(?:</\1\s*>|\Z)', re.I | re.S)
+"""What nobody reads of a web page, even where the page was cut off in the middle of it."""
+TAG = re.compile(r'<[a-z/!?][^>]*>', re.I)
+
 
 def refused(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """The error that a response other than a success tells of."""
@@ -88,9 +93,13 @@ def refused(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     if isinstance(told, list) and told and isinstance(told[0], dict):
         payload = told[0]
     if not payload:
-        text = ' '.join(re.sub(r'<[^>]*>', ' ', body.decode('utf-8', 'replace')).split())[:MOST_SAID]
-        payload = {'message': text}
+        payload = {'message': words(body.decode('utf-8', 'replace'))[:MOST_SAID]}
     return told_of(payload, status=status, headers=headers)
+
+
+def words(page: str) -> str:
+    """What there is to read of an answer that may be a web page, in one line."""
+    return ' '.join(unescape(TAG.sub(' ', UNREAD.sub(' ', page))).split())
 
 
 def told_of(

@@ -59,23 +59,28 @@ async def test_malformed_json(speech: Speech, body: bytes) -> None:
 async def test_a_page_in_place_of_a_stream(speech: Speech, kind: str) -> None:
     async def script(wire: Wire) -> None:
         await wire.head(content_type=kind)
-        await wire.chunk(b'<html><body>Please log in</body></html>')
+        await wire.chunk(b'<html><style>body { color: red }</style><body>Please log in</body></html>')
         await wire.end()
 
     found = await served(speech, script)
     assert found.error is not None
     assert (found.error.kind, found.error.retryable, found.error.status) == ('bad response', False, 200)
     assert 'is the address right' in str(found.error) and 'Please log in' in str(found.error)
+    assert 'color' not in str(found.error)
 
 
 async def test_an_error_page(speech: Speech) -> None:
     async def script(wire: Wire) -> None:
         await wire.head('502 Bad Gateway', content_type='text/html')
-        await wire.chunk(b'<html><title>Bad gateway</title><h1>nginx</h1></html>')
+        head = (
+            b'<!-- a comment --><title>Bad gateway</title><style type="text/css">a > b {color: red}</style>'
+        )
+        script = b'<script>if (1 < 2) { say("no") }</script>'
+        await wire.chunk(b'<html><head>' + head + script + b'</head><h1>nginx &amp; co</h1></html>')
         await wire.end()
 
     found = await served(speech, script)
-    assert str(found.error) == 'here: Bad gateway nginx (HTTP 502)'
+    assert str(found.error) == 'here: Bad gateway nginx & co (HTTP 502)'
 
 
 async def test_an_error_in_a_success(speech: Speech) -> None:
@@ -83,6 +88,20 @@ async def test_an_error_in_a_success(speech: Speech) -> None:
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('overloaded', True)
     assert str(found.error) == 'here: Overloaded, sorry'
+
+
+async def test_nor_does_the_beginning_of_a_key_where_a_long_error_is_cut(speech: Speech) -> None:
+    key = 'k-1234567890-and-so-on'
+
+    async def script(wire: Wire) -> None:
+        body = speech.refusal(f'{"x" * 985}{key}', 'authentication_error')
+        await wire.head('401 No', content_type='application/json')
+        await wire.chunk(body)
+        await wire.end()
+
+    async with serving(script) as server, client() as http:
+        found = await read(http, endpoint(speech.dialect, server.url, key=key))
+    assert 'xxx[hidden]' in str(found.error) and key[:10] not in str(found.error)
 
 
 async def test_a_key_never_gets_into_an_error(speech: Speech) -> None:

@@ -57,7 +57,7 @@ class Offered:
 
     @property
     def here(self) -> bool:
-        """Whether it is on this machine, so that its answers cost nothing."""
+        """Whether it is on this machine; it may still pass calls on to somebody who wants money for them."""
         return httpx.URL(self.url).host in ('localhost', '127.0.0.1', '::1')
 
 

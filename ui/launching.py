@@ -20,6 +20,7 @@ from ui.menus import Pick, picker
 from ui.models import Models
 from ui.options import Limits, Options, values_of
 from ui.parts import Text
+from ui.replaying import Replay, recordings
 from ui.samples import Starter, earlier, samples
 from ui.theme import button, notice
 from ui.words import ago
@@ -28,6 +29,7 @@ SETTLE = 0.4
 """Seconds without a change after which the diagram is drawn again and the draft is kept."""
 DRAFT_LIMIT = 60_000
 """Characters of a draft that is kept."""
+REPLAYED = 'Replayed: answers come from the recording. No provider is called, no key, nothing to pay.'
 RUN_KEYS = """(event) => {
     if (!(event.ctrlKey || event.metaKey) || event.key !== "Enter" || event.repeat) return;
     event.preventDefault();
@@ -47,8 +49,10 @@ class Launcher:
         with ui.element('div').classes('launch') as page:
             with ui.element('div').classes('card launch-form'):
                 self._picks = ui.element('div').classes('picks')
+                self._replay = Replay(self._touch_models)
                 self._form = Form(made.Parameters, on_change=self._touch)
-                self._models = Models(door().catalog.offer, on_change=self._touch_models)
+                with ui.element('div') as self._casting:
+                    self._models = Models(door().catalog.offer, on_change=self._touch_models)
                 self._limits = Form(Limits, on_change=self._touch)
                 self._options = Form(Options, on_change=self._touch)
                 self._trouble = ui.element('div').classes('ghost')
@@ -73,13 +77,19 @@ class Launcher:
         self._diagram: Diagram | None = None
 
     def _say_models(self) -> None:
-        live, words = self._models.told()
-        self._icon.props(f'name={"bolt" if live else "theaters"}')
+        live, words = (False, REPLAYED) if self._replay.run else self._models.told()
+        self._casting.set_visibility(self._replay.run is None)
+        self._icon.props(f'name={"bolt" if live else "replay" if self._replay.run else "theaters"}')
         self._told.classes(add='live' if live else '', remove='' if live else 'live')
         self._said.show(words)
 
-    async def load(self, again: RunInfo | None) -> None:
-        """Offer samples and earlier inputs, put the draft back, draw the diagram."""
+    async def load(self, again: RunInfo | None, *, replay: bool = False) -> None:
+        """Offer samples and earlier inputs, put the draft back, draw the diagram.
+
+        Args:
+            again: an earlier run, whose input is used.
+            replay: whether its recording is to answer, too.
+        """
         drafts = app.storage.user.get('drafts', {})
         draft = drafts.get(self._made.name)
         if again is not None:
@@ -89,6 +99,7 @@ class Launcher:
         await self._draw()  # the roles are known from now on
         if again is not None:
             self._again(again, title=again.title, tags=again.tags)
+            self._replay.take(again if replay else None)
         elif draft:
             self._options.fill(draft.get('options', {}))
             self._limits.fill(draft.get('budget', {}))
@@ -117,14 +128,21 @@ class Launcher:
             )
             for info in await earlier(self._door(), self._made.name)
         ]
+        kept = [
+            Pick(title=info.title, note=ago(info.created, now), chosen=partial(self._play, info))
+            for info in await recordings(self._door(), self._made.name)
+        ]
         with self._picks:
             if ready:
                 picker('Use a sample', 'auto_awesome', ready)
             if before:
                 picker('Use an earlier input', 'history', before)
+            if kept:
+                picker('Replay a recording', 'replay', kept)
         self._picks.set_visibility(bool(ready or before))
 
     def _take(self, parameters: Mapping[str, Any]) -> None:
+        self._replay.take(None)
         self._form.set(parameters)
         self._form.check()
 
@@ -138,7 +156,13 @@ class Launcher:
         self._models.check()
         self._touch_models()
 
+    def _play(self, info: RunInfo) -> None:
+        """Have the recording of a run answer, to what it was asked."""
+        self._again(info)
+        self._replay.take(info)
+
     def _reset(self) -> None:
+        self._replay.take(None)
         self._form.set({})
         self._options.set({})
         self._limits.set({})
@@ -199,7 +223,7 @@ class Launcher:
         if self._starter.busy:
             return
         parameters, limits, options = self._form.check(), self._limits.check(), self._options.check()
-        models = self._models.check()
+        models = self._replay.run is not None or self._models.check()
         if parameters is None or limits is None or options is None or not models:
             for part in (self._options, self._limits, self._models, self._form):
                 part.go_to_problem()  # the first of them on the page has the last word
@@ -211,9 +235,9 @@ class Launcher:
             await self._starter.start(
                 self._made.name,
                 parameters.model_dump(mode='json'),
-                models=self._models.chosen,
+                models={} if self._replay.run else self._models.chosen,
                 budget=chosen.budget,
-                **options.model_dump(),
+                **(options.model_dump() | self._replay.options),
             )
         except InvalidInput as error:
             self._refuse(error.problems)
@@ -230,6 +254,9 @@ class Launcher:
         """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
         parts = {'models': self._models, 'budget': self._limits}
         found: dict[str, dict[str, str]] = {'': {}, 'models': {}, 'budget': {}}
+        if problem := problems.get('replay', ''):
+            with self._trouble, notice('fail', 'error'):
+                Text('p', f'The run did not start: {problem}.')
         for name, problem in problems.items():
             part, _, field = name.partition('.')
             found[part if part in parts else ''][field if part in parts else name] = problem

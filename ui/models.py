@@ -181,11 +181,7 @@ class Models:
         offered = {found.endpoint: found.here for found in self._offer.offered()}
         endpoints = {name.partition('/')[0] for name in names if self._is_live(name)}
         paid = sorted(name for name in endpoints if not offered.get(name, name in HOMES))
-        return (
-            f'Calls to {", ".join(paid)} cost money.'
-            if paid
-            else 'They run on this machine and cost nothing.'
-        )
+        return f'Calls to {", ".join(paid)} cost money.' if paid else 'Calls stay on this machine.'
 
     def _is_live(self, name: str) -> bool:
         return name in self._offer and not self._offer[name].simulated
@@ -228,7 +224,7 @@ class Models:
         return [*groups, *map(self._group, self._offer.offered())]
 
     def _group(self, offered: Offered) -> dict[str, Any]:
-        note = 'on this machine, nothing to pay' if offered.here else 'calls cost money'
+        note = 'on this machine' if offered.here else 'calls cost money'
         if not offered.models and not self._busy:
             note = 'lists no models just now; any can be typed'
         return {

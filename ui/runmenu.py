@@ -11,6 +11,7 @@ from ui.dialogs import ask, edit
 from ui.door import Door
 from ui.menus import menu
 from ui.parts import Text, attach, link
+from ui.replaying import recorded
 from ui.runrow import RunRow
 
 
@@ -33,7 +34,10 @@ class RunMenu:
             opened.on('hide', lambda: self._closed(opened))
             if info.pattern in self._door().catalog.patterns:
                 with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
-                    _face('replay', 'Use its input again')
+                    _face('history', 'Use its input again')
+                if recorded(info):
+                    with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
+                        _face('replay', 'Run again from its recording')
             _item('edit', 'Edit title, tags and note', lambda: self._edit(info))
             if not info.status.ended:
                 _item('stop_circle', 'Cancel the run', lambda: self._cancel(info), 'danger')

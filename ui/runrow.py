@@ -68,6 +68,8 @@ class RunRow:
 def _told(info: RunInfo) -> tuple[str, ...]:
     """What else is worth a word, as `class:text`."""
     told = ['chip sim:simulated'] if info.simulated else []
+    if info.options.get('replay'):
+        told = ['chip sim:replayed']
     told += [f'chip tag:{tag}' for tag in info.tags]
     if info.waiting:
         told.append(f'run-waits:{info.waiting}')

@@ -6,7 +6,7 @@ import pytest
 from nicegui import ui
 from pydantic import BaseModel, Field
 
-from engine import Budget, JournalUnavailable, Pattern, RunQuery
+from engine import Budget, JournalUnavailable, Pattern, RunQuery, Status
 from tests.pages.clicks import click
 from ui.launching import Launcher
 from ui.options import Limits, values_of
@@ -100,6 +100,53 @@ async def test_an_input_is_used_again(pages, conductor):
     await pages.open(f'/launch/pipeline?again={run}')
     await pages.should_see('What is a hemicycle?')
     await conductor.result(run)
+
+
+async def recorded(conductor, **more):
+    run = await conductor.start('pipeline', {'task': 'What is a hemicycle?', **more}, record=True, seed=7)
+    assert (await conductor.result(run)).status is Status.DONE
+    return run
+
+
+async def newest(conductor):
+    return (await conductor.runs(RunQuery(limit=1))).runs[0]
+
+
+async def test_a_run_is_started_again_from_its_recording(pages, conductor, launchers):
+    first = await recorded(conductor, max_iterations=1)
+    await pages.open(f'/launch/pipeline?replay={first}')
+    await pages.should_see('The recording answers in place of all models.')
+    await pages.should_see('Replayed: answers come from the recording.')
+    await pages.should_not_see('Model for all roles')
+    click(pages, 'Run')
+    await pages.should_see('Here is run', retries=50)
+    made = await newest(conductor)
+    assert (await conductor.result(made.id)).answer == (await conductor.result(first)).answer
+    assert (made.options, made.seed) == ({'approvals': 'marked', 'replay': first}, 7)
+    origins = {origin for spent in (await conductor.view(made.id)).spending.values() for origin in spent.origins}
+    assert origins == {'replayed'}
+
+
+async def test_a_recording_is_picked_in_the_form_and_let_go_of_again(pages, conductor, launchers):
+    await recorded(conductor)
+    await pages.open('/launch/pipeline')
+    await pages.should_see('Replay a recording')
+    with pages:
+        launchers[0]._play(await newest(conductor))
+    await pages.should_see('The recording answers in place of all models.')
+    click(pages, 'Call models instead')
+    await pages.should_not_see('The recording answers in place of all models.')
+    await pages.should_see('Simulated: the scripted model answers.')
+    await pages.should_see('Model for all roles')
+
+
+async def test_a_recording_that_is_gone_is_said(pages, conductor, launchers):
+    first = await recorded(conductor)
+    conductor.recordings.path(first).unlink()
+    await pages.open(f'/launch/pipeline?replay={first}')
+    click(pages, 'Run')
+    await pages.should_see('The run did not start: ')
+    await pages.should_see('has no recording')
 
 
 @pytest.mark.parametrize('name', ['nothing', 'x' * 3_000, '%3Cb%3E'])

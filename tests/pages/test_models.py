@@ -58,7 +58,7 @@ async def models(user, offer):
             {'role:analyzer': 'here/tiny'},
             {'analyzer': 'here/tiny'},
             True,
-            'Live: analyzer by here/tiny. They run on this machine and cost nothing. '
+            'Live: analyzer by here/tiny. Calls stay on this machine. '
             'Simulated: researcher, reviewer.',
         ),
         (
@@ -72,7 +72,7 @@ async def models(user, offer):
             {'': 'ollama/x', 'role:reviewer': 'scripted'},
             {'': 'ollama/x', 'reviewer': 'scripted'},
             True,
-            'Live: researcher, analyzer by ollama/x. They run on this machine and cost nothing. '
+            'Live: researcher, analyzer by ollama/x. Calls stay on this machine. '
             'Simulated: reviewer.',
         ),
     ],

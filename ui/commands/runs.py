@@ -17,6 +17,7 @@ from ui.commands.showers import json_line
 from ui.commands.wording import STYLES, console, when
 from ui.plain import short
 from ui.settings import Settings, Storage
+from ui.spending import money, number
 
 WHICH = 'Which runs'
 EPILOG = """Examples:
@@ -74,7 +75,7 @@ def _print(page: RunPage) -> None:
     table = Table(box=None, pad_edge=False, header_style='bold')
     for name in ('run', 'status', 'pattern', 'started'):
         table.add_column(name, no_wrap=True)
-    for name in ('steps', 'tokens'):
+    for name in ('steps', 'tokens', 'cost'):
         table.add_column(name, justify='right', no_wrap=True)
     table.add_column('title', no_wrap=True, overflow='ellipsis')
     for info in page.runs:
@@ -96,6 +97,7 @@ def _row(info: RunInfo) -> tuple[Text | str, ...]:
         Text(info.pattern),
         when(info.created),
         str(info.seq),
-        f'{info.usage.total:,}',
+        number(info.usage, info.usage.total),
+        money(info.usage),
         title,
     )

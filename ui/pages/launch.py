@@ -23,8 +23,8 @@ def register(door: Door) -> None:
         if made is None:
             missing.unknown_pattern(door, pattern)
             return
-        again = None
-        if run := request.query_params.get('again', ''):
+        again, replay = None, request.query_params.get('replay', '')
+        if run := replay or request.query_params.get('again', ''):
             try:
                 again = await door().info(RunId(run))
             except EngineError:
@@ -36,4 +36,4 @@ def register(door: Door) -> None:
                 Text('h1', f'Launch {made.title}')
                 Text('p', first_sentence(made.summary), 'muted')
             launcher = Launcher(door, made)
-            await launcher.load(again)
+            await launcher.load(again, replay=bool(replay))

@@ -16,6 +16,7 @@ from ui.elements import Conversation
 from ui.history import latest
 from ui.panes.approval import Approval
 from ui.panes.around import Around
+from ui.origins import origin_chip
 from ui.parts import Text
 from ui.reading import place, short, span
 from ui.spending import in_short
@@ -25,11 +26,6 @@ from ui.words import count
 QUIET = 15.0
 """Seconds without a sign of an agent that works, after which its pane says so."""
 STAGES = {'approving': 'waiting', 'using_tools': 'running'}
-ORIGINS: dict[str, tuple[str, str, str]] = {
-    'simulated': ('theater_comedy', 'Simulated', 'Played by the scripted model: no provider was called'),
-    'live': ('sensors', 'Live', 'Answered by a provider'),
-    'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
-}
 
 
 class AgentPane:
@@ -184,12 +180,9 @@ class AgentPane:
             return
         self._origins = origins
         self._kind.clear()
-        for origin in origins:
-            icon, word, hint = ORIGINS[origin]
-            with self._kind, ui.element('span').classes(f'chip {origin}'):
-                ui.icon(icon).props('size="15px"')
-                ui.label(word)
-                ui.tooltip(hint)
+        with self._kind:
+            for origin in origins:
+                origin_chip(origin)
 
     def _say_trouble(self, view: View, now: float | None) -> None:
         """What goes wrong with its calls: which attempt, why, how soon; or for whom a fallback stands in."""

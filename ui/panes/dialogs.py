@@ -10,6 +10,7 @@ from nicegui import ui
 from engine import Conductor, EngineError, RunInfo
 from ui.dialogs import edit, framed
 from ui.parts import Text
+from ui.replaying import recorded
 from ui.theme import button
 
 T = TypeVar('T')
@@ -75,12 +76,16 @@ class Dialogs:
             with ui.element('div').classes('dialog-actions'):
                 _act(dialog, 'Close', '')
                 _act(dialog, 'Check the record', 'audit')
+                if self._info.pattern in self._conductor.catalog.patterns and recorded(self._info):
+                    _act(dialog, 'Run again from its recording', 'replay')
                 _act(dialog, 'Edit title, tags and note', 'edit')
         answer = await _answer(dialog)
         if answer == 'audit':
             steps = await told(self._conductor.audit(self._info.id))
             if steps is not None:
                 ui.notify(f'All {steps} steps are decided today as they were recorded.', type='positive')
+        elif answer == 'replay':
+            ui.navigate.to(f'/launch/{self._info.pattern}?replay={self._info.id}')
         elif answer == 'edit':
             await self._edit()
 

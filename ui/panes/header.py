@@ -8,6 +8,7 @@ from nicegui import ui
 
 from engine import RunInfo, Status, View
 from ui.panes.spending import SpendingTable
+from ui.origins import origin_chip
 from ui.parts import attach
 from ui.reading import span
 from ui.spending import headline_of
@@ -24,7 +25,9 @@ class Header:
 
         `named` gives the name of an agent by its path.
         """
+        self._info = info
         self._shown: tuple[object, ...] = ()
+        self._said_origins: set[str] = set()
         with ui.element('div').classes('run-head'):
             with ui.element('div').classes('run-name'):
                 self.title = ui.element('h1')
@@ -33,11 +36,7 @@ class Header:
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span')
                     ui.label(info.pattern).classes('chip')
-                    if info.simulated:
-                        with ui.element('span').classes('chip simulated'):
-                            ui.icon('theater_comedy').props('size="15px"')
-                            ui.label('Simulated')
-                            ui.tooltip('Every agent is played by the scripted model: no provider was called')
+                    self._origins = ui.element('span').classes('ghost')
                     if info.parent:
                         with (
                             ui.element('a')
@@ -58,6 +57,7 @@ class Header:
 
     def show(self, view: View, *, mine: bool) -> None:
         """Show the run as it is now; `mine` says whether this server can steer it."""
+        self._say_origins(view)
         shown = (view.status, mine, view.usage)
         if shown == self._shown:
             return
@@ -72,6 +72,19 @@ class Header:
         self._cancel.set_visibility(running)
         self._tokens.set_text(headline_of(view.usage))
         self._spending.show(view)
+
+    def _say_origins(self, view: View) -> None:
+        """Where the agents' replies are from; before the first of them, where they are going to be from."""
+        found = {origin for spent in view.spending.values() for origin in spent.origins}
+        coming = 'replayed' if self._info.options.get('replay') else 'live'
+        found = found or {'simulated' if self._info.simulated and coming == 'live' else coming}
+        if found == self._said_origins:
+            return
+        self._said_origins = found
+        self._origins.clear()
+        with self._origins:
+            for origin in sorted(found):
+                origin_chip(origin)
 
     def _draw_spending(self, named: Callable[[str], str]) -> None:
         with button('', kind='quiet small spent') as opener:

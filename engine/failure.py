@@ -8,10 +8,12 @@ from operator import add
 from typing import Any
 
 from engine.activity import Retry
-from engine.errors import ModelError
+from engine.errors import PASSING, ModelError
 from engine.plain import said
 from engine.records import Event
 from engine.usage import by_model, counted
+
+SHOWN = 'it is not tried again, since the beginning of the answer had been shown'
 
 
 def ending(visit: Event, error: BaseException, retry: Retry | None, seed: str) -> Event:
@@ -28,6 +30,8 @@ def ending(visit: Event, error: BaseException, retry: Retry | None, seed: str) -
         data |= {name: told for name in ('status', 'code', 'request_id') if (told := getattr(error, name))}
         if error.spent:
             data |= {'usage': counted(reduce(add, error.spent.values())), 'spent': by_model(error.spent)}
+        if error.shown and error.kind in PASSING:
+            data['error'] += f'; {SHOWN}'
     if retry is None or not retry.again(visit.attempt, error):
         return replace(visit, data=data)
     delay = retry.after(visit.attempt, seed=seed, asked=getattr(error, 'retry_after', None))

@@ -40,6 +40,8 @@ class Screen:
         self._step: Transition | None = None
         self._wanted: list[int | None] = []
         self._seeking = False
+        self._watched = False
+        """Whether the page says that another process runs it."""
         self._whole = False
         """Whether the panes have been drawn with all of the history known."""
 
@@ -76,7 +78,8 @@ class Screen:
         stranded = self._conductor.stranded.get(self._info.id)
         if stranded:
             self._say('link_off', f'This run cannot go on: {stranded}. What it did can be looked at.')
-        elif not self._mine and not self._info.status.ended:
+        elif not self._mine and not (await self._conductor.info(self._info.id)).status.ended:
+            self._watched = True
             self._say('visibility', 'Another process runs it: here it can be watched, and not steered.')
         await self._read(self._info.seq if at is None else at, at)
         ui.timer(1 / LOOKS_A_SECOND, self._look)
@@ -149,6 +152,9 @@ class Screen:
             return
         if news.trouble is not None:
             self._warn(news.trouble)
+        if self._watched and not self._live:
+            self._watched = False
+            self._say('', '')
         if self._view is None:
             return
         if self._at is not None:

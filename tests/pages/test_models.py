@@ -58,8 +58,7 @@ async def models(user, offer):
             {'role:analyzer': 'here/tiny'},
             {'analyzer': 'here/tiny'},
             True,
-            'Live: analyzer by here/tiny. Calls stay on this machine. '
-            'Simulated: researcher, reviewer.',
+            'Live: analyzer by here/tiny. Calls stay on this machine. Simulated: researcher, reviewer.',
         ),
         (
             {'': 'far/large', 'fallback': 'here/tiny', 'role:reviewer': 'far/small , far/large'},
@@ -72,8 +71,7 @@ async def models(user, offer):
             {'': 'ollama/x', 'role:reviewer': 'scripted'},
             {'': 'ollama/x', 'reviewer': 'scripted'},
             True,
-            'Live: researcher, analyzer by ollama/x. Calls stay on this machine. '
-            'Simulated: reviewer.',
+            'Live: researcher, analyzer by ollama/x. Calls stay on this machine. Simulated: reviewer.',
         ),
     ],
 )

@@ -96,6 +96,9 @@ async def test_a_run_of_another_process_can_be_watched_only(user: User, door):
     await user.should_see('Paused')
     await user.should_see('Another process runs it')
     await user.should_not_see('Resume')
+    await other.cancel(run)
+    await user.should_not_see('Another process runs it', retries=50)
+    await user.should_see('Cancelled')
 
 
 async def test_a_step_of_a_run_that_has_ended(user: User, door):

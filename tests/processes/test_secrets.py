@@ -8,13 +8,19 @@ import os
 import re
 import sys
 import zipfile
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import BinaryIO
 
+import httpx
 import pytest
 
 from engine import Conductor, RunId, RunQuery
 from engine.wire.take import takes, unpacked
 from storage import open_journal
+from tests.browser.serving import free_port
 from tests.tree import ROOT
 from tests.wire.server import Wire, serving
 from tests.wire.speech import AnthropicSpeech, OpenAISpeech, anthropic
@@ -80,6 +86,7 @@ class Standin:
     def __init__(self, home: Path) -> None:
         self._home = home
         self.asked: list[str] = []
+        self.holds, self.came, self.let_go = False, asyncio.Event(), asyncio.Event()
         self.seen: list[str] = []
         """Files in which a key was while the run went on."""
 
@@ -87,6 +94,9 @@ class Standin:
         head = wire.request.decode()
         kind = 'work' if '/second/' in head.partition('\r\n')[0] else 'openai'
         self.asked.append(kind)
+        self.came.set()
+        if self.holds:
+            await self.let_go.wait()
         told = ' '.join(head.split('\r\n'))
         speech = AnthropicSpeech() if kind == 'work' else OpenAISpeech()
         nth = self.asked.count(kind)
@@ -129,19 +139,63 @@ def found_in(home: Path) -> list[str]:
     return [path.name for path in files if HIDDEN.search(path.read_bytes().decode('latin-1'))]
 
 
-async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, str]:
-    inherited = {name: os.environ[name] for name in ('PATH', 'HOME', 'LANG') if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, '-m', 'ui', *arguments,
+async def process_of(home: Path, url: str, *arguments: str, out: int | BinaryIO) -> Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        '-m',
+        'ui',
+        *arguments,
         cwd=ROOT,
-        env={
-            **inherited, **SECRETS, 'HEMICYCLE_HOME': str(home), 'HEMICYCLE_OPENAI_URL': f'{url}/openai',
-            'HEMICYCLE_ENDPOINTS': str(home / 'endpoints.toml'), 'COLUMNS': '200',
-        },
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        env=environment(home, url),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=out,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+
+
+async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, str]:
+    process = await process_of(home, url, *arguments, out=asyncio.subprocess.PIPE)
     out, _ = await asyncio.wait_for(process.communicate(), 240)
     return process.returncode, out.decode()
+
+
+@asynccontextmanager
+async def serving_pages(home: Path, url: str) -> AsyncIterator[str]:
+    """The address of a dashboard, which says what it says into a file of the home."""
+    port = free_port()
+    with (home / 'server.out').open('wb') as out:
+        given = ('serve', '--port', str(port), '--patterns', str(home / 'patterns'))
+        process = await process_of(home, url, *given, out=out)
+        try:
+            yield f'http://127.0.0.1:{port}'
+        finally:
+            process.terminate()
+            await asyncio.wait_for(process.wait(), 60)
+
+
+async def page(http: httpx.AsyncClient, address: str, having: str = '') -> str:
+    """A page of the dashboard, as soon as it answers and has this text in it."""
+    for _ in range(600):
+        try:
+            text = (await http.get(address, timeout=30)).text
+            if having in text:
+                return text
+        except httpx.TransportError:
+            pass
+        await asyncio.sleep(0.1)
+    raise AssertionError(f'the server does not say {having!r}')
+
+
+def environment(home: Path, url: str) -> dict[str, str]:
+    inherited = {name: os.environ[name] for name in ('PATH', 'HOME', 'LANG') if name in os.environ}
+    return {
+        **inherited,
+        **SECRETS,
+        'HEMICYCLE_HOME': str(home),
+        'HEMICYCLE_OPENAI_URL': f'{url}/openai',
+        'HEMICYCLE_ENDPOINTS': str(home / 'endpoints.toml'),
+        'COLUMNS': '200',
+    }
 
 
 async def kept(home: Path) -> str:
@@ -194,3 +248,31 @@ async def test_no_key_is_kept_or_said(tmp_path: Path) -> None:
     for text in (everything, said, failed, *(out for _, out in others), again[1]):
         assert not HIDDEN.search(text), HIDDEN.search(text)
     assert standin.seen == [] and found_in(tmp_path) == []
+
+
+async def test_a_server_says_no_key_in_its_log_nor_on_its_pages(tmp_path: Path) -> None:
+    (tmp_path / 'patterns').mkdir()
+    (tmp_path / 'patterns' / 'leaky.py').write_text(PATTERN)
+    standin = Standin(tmp_path)
+    async with serving(standin) as server:
+        text = CONFIGURATION.format(url=server.url, python=sys.executable, root=ROOT)
+        (tmp_path / 'endpoints.toml').write_text(text)
+        standin.holds = True
+        given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--json', '--model', 'openai/m')
+        cut_off = await process_of(tmp_path, server.url, *given, out=asyncio.subprocess.PIPE)
+        assert cut_off.stdout
+        run = json.loads(await asyncio.wait_for(cut_off.stdout.readline(), 120))['run']
+        await asyncio.wait_for(standin.came.wait(), 120)
+        cut_off.kill()
+        await cut_off.communicate()
+        standin.holds = False
+        standin.let_go.set()
+        # The server goes on with it, is refused with the key in the refusal, and says that in its log.
+        async with serving_pages(tmp_path, server.url) as address, httpx.AsyncClient() as http:
+            said = await page(http, f'{address}/runs/{run}', having='You sent')
+            others = [await page(http, f'{address}/{name}') for name in ('', 'runs', 'settings', 'tools')]
+    log = (tmp_path / 'server.out').read_text()
+    assert 'is failed' in log and '[hidden]' in log and '[hidden]' in said
+    for text in (said, *others):
+        assert not HIDDEN.search(text), HIDDEN.search(text)
+    assert found_in(tmp_path) == []

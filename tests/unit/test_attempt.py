@@ -117,6 +117,7 @@ async def test_nothing_is_tried_again_when_a_part_of_it_has_been_shown() -> None
     assert (outcome.status, len(cut.requests), len(other.requests)) == ('failed', 1, 0)
     (failed,) = named(steps, 'failed')
     assert (failed['kind'], failed['usage']['input']) == ('truncated', 7)
+    assert failed['error'] == 'cut; it is not tried again, since the beginning of the answer had been shown'
 
 
 @pytest.mark.parametrize('kind', ['quota', 'auth', 'bad request'])

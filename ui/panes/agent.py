@@ -14,9 +14,9 @@ from ui.calls import Calls
 from ui.dialogs import ask
 from ui.elements import Conversation
 from ui.history import latest
+from ui.origins import origin_chip
 from ui.panes.approval import Approval
 from ui.panes.around import Around
-from ui.origins import origin_chip
 from ui.parts import Text
 from ui.reading import place, short, span
 from ui.spending import in_short

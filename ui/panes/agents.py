@@ -166,6 +166,7 @@ class AgentPanes:
         self._result.set_visibility(shown)
         if shown:
             failed = view.status is not Status.DONE
+            self._result.classes(add='failed' if failed else '', remove='' if failed else 'failed')
             text = f'**{WORDS[view.status]}.** {view.error}\n\n' if failed else ''
             body = answer if isinstance(answer, str) else readable(str(answer or ''))
             self._answer.show([{'kind': 'text', 'text': text + (body or '')}])

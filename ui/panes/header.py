@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine import RunInfo, Status, View
-from ui.panes.spending import SpendingTable
+from engine import Origin, RunInfo, Status, View
 from ui.origins import origin_chip
+from ui.panes.spending import SpendingTable
 from ui.parts import attach
 from ui.reading import span
 from ui.spending import headline_of
@@ -27,7 +27,7 @@ class Header:
         """
         self._info = info
         self._shown: tuple[object, ...] = ()
-        self._said_origins: set[str] = set()
+        self._said_origins: set[Origin] = set()
         with ui.element('div').classes('run-head'):
             with ui.element('div').classes('run-name'):
                 self.title = ui.element('h1')
@@ -75,9 +75,10 @@ class Header:
 
     def _say_origins(self, view: View) -> None:
         """Where the agents' replies are from; before the first of them, where they are going to be from."""
-        found = {origin for spent in view.spending.values() for origin in spent.origins}
-        coming = 'replayed' if self._info.options.get('replay') else 'live'
-        found = found or {'simulated' if self._info.simulated and coming == 'live' else coming}
+        coming: Origin = 'simulated' if self._info.simulated else 'live'
+        if self._info.options.get('replay'):
+            coming = 'replayed'
+        found = {origin for spent in view.spending.values() for origin in spent.origins} or {coming}
         if found == self._said_origins:
             return
         self._said_origins = found

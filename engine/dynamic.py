@@ -98,6 +98,7 @@ class DynamicAgent(Pattern):
         """Both ways beside each other, where they were compared."""
         error: str = ''
 
+    family = 'One agent and its tools'
     initial = 'preparing'
     answer = 'answer'
 

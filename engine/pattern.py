@@ -30,6 +30,8 @@ class Pattern:
         inputs: for a trigger that a person sends, the record that its data must fit; a form can be drawn from
             it. What is sent is then the record with its defaults.
         plan: the field of memory that holds a list of `Step`s, drawn as a checklist, or ''.
+        title, summary: made from the class's name and docstring where they are not given.
+        family: the heading under which the pattern is listed, or ''.
 
     Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
     actions, `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output.
@@ -42,6 +44,7 @@ class Pattern:
     name: ClassVar[str] = ''
     title: ClassVar[str] = ''
     summary: ClassVar[str] = ''
+    family: ClassVar[str] = ''
     initial: ClassVar[str] = ''
     answer: ClassVar[str] = ''
     inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
@@ -59,7 +62,8 @@ class Pattern:
         if 'name' not in cls.__dict__:
             cls.name = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '-', cls.__name__).lower()
         if 'title' not in cls.__dict__:
-            cls.title = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', ' ', cls.__name__)
+            first, *others = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', ' ', cls.__name__).split()
+            cls.title = ' '.join([first, *(word if word.isupper() else word.lower() for word in others)])
         if 'summary' not in cls.__dict__:
             cls.summary = inspect.getdoc(cls) or ''
         for part, base in (('Memory', BaseMemory), ('Parameters', BaseModel)):

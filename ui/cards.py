@@ -1,53 +1,58 @@
-"""The patterns as cards: a small diagram, what the pattern is for, and the two ways to start it."""
+"""The patterns as cards: a sketch of its way, what the pattern is for, and the two ways to start it."""
 
 from __future__ import annotations
 
-import asyncio
-import html
-import re
+from itertools import groupby
 
 from nicegui import ui
 
-from engine import EngineError, Pattern
-from ui.diagram import INSTALL, available, svg
+from engine import EngineError, Pattern, Shape
 from ui.door import Door
 from ui.parts import Text, attach, link
 from ui.samples import Starter, samples
-from ui.theme import button, notice
+from ui.sketch import draw_sketch
+from ui.theme import button
 from ui.words import first_sentence
 
-PATIENCE = 1.5
-"""Seconds that the page waits for its diagrams."""
+FAMILIES = ('In turn', 'Side by side', 'One agent and its tools')
+"""The order of what patterns say of themselves; what is in none of them comes after."""
+OTHERS = 'More'
 
 
-async def pattern_cards(door: Door) -> None:
-    """A card for each pattern."""
-    patterns = list(door().catalog.patterns.values())
-    if not available():
-        with notice('info', 'info'):
-            Text('p', INSTALL)
-    starter = Starter(door)
-    with ui.element('ul').classes('cards'):
-        places = [_card(made, starter) for made in patterns]
-    await asyncio.gather(*(_draw(door, made, place) for made, place in zip(patterns, places, strict=True)))
+def pattern_cards(door: Door) -> None:
+    """A card for each pattern: by family, the simple ones first."""
+    drawn = [(made, door().draw(made.name)) for made in door().catalog.patterns.values()]
+    drawn.sort(key=lambda item: (_rank(item[0]), item[0].family, len(item[1].states), item[0].title))
+    starter, kind = Starter(door), 'primary'  # one of them is what to begin with
+    for family, patterns in groupby(drawn, key=lambda item: item[0].family or OTHERS):
+        Text('h3', family, 'family')
+        with ui.element('ul').classes('cards'):
+            for made, shape in patterns:
+                _card(made, shape, starter, kind)
+                kind = ''
 
 
-def _card(made: type[Pattern], starter: Starter) -> ui.element:
-    """Draw the card, and return the place of its diagram."""
+def _rank(made: type[Pattern]) -> int:
+    return FAMILIES.index(made.family) if made.family in FAMILIES else len(FAMILIES)
+
+
+def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> None:
     ready = samples(made)
     with ui.element('li').classes('card pattern') as card:
-        place = ui.element('div').classes('thumb diagram')
+        draw_sketch(made, shape)
         with ui.element('div').classes('pattern-words'):
-            Text('h3', made.title)
+            Text('h4', made.title)
             Text('p', first_sentence(made.summary), 'muted')
         with ui.element('div').classes('pattern-actions'):
-            run = button('Run a sample', icon='play_arrow', kind='primary')
+            run = button('Run a sample', icon='play_arrow', kind=kind)
             attach(run, aria_label=f'Run a sample of {made.title}')
             if ready:
                 run.tooltip(ready[0].title)
             else:
                 run.props('disabled').tooltip('It has no sample: launch it with your own input')
-            with link(f'/launch/{made.name}', 'btn', aria_label=f'Launch {made.title} with your own input'):
+            with link(
+                f'/launch/{made.name}', 'btn quiet', aria_label=f'Launch {made.title} with your own input'
+            ):
                 Text('span', 'Launch …')
 
     async def run_sample() -> None:
@@ -62,22 +67,3 @@ def _card(made: type[Pattern], starter: Starter) -> ui.element:
                 ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
 
     run.on('click', run_sample)
-    return place
-
-
-async def _draw(door: Door, made: type[Pattern], place: ui.element) -> None:
-    try:
-        drawn = await asyncio.wait_for(svg(door().draw(made.name), folded=True), PATIENCE)
-    except (EngineError, TimeoutError):
-        drawn = ''
-    with place:
-        if drawn:
-            ui.html(_thumbnail(drawn, f'{made.title}: its states'), sanitize=False)
-        else:
-            ui.icon('account_tree').props('size="40px"').classes('muted')
-
-
-def _thumbnail(drawn: str, name: str) -> str:
-    """The drawing without ids and tooltips: there are many of it on one page."""
-    bare = re.sub(r' id="[^"]*"|<title>.*?</title>', '', drawn, flags=re.DOTALL)
-    return bare.replace('<svg ', f'<svg role="img" aria-label="{html.escape(name)}" ', 1)

@@ -37,6 +37,7 @@ class ParallelReview(Rules, Pattern):
         """What the launch form asks for."""
 
     Memory = ReviewMemory
+    family = 'Side by side'
     initial = 'preparing'
     answer = 'outcome'
     inputs = INPUTS

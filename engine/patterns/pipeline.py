@@ -54,6 +54,7 @@ class Pipeline(Pattern):
         )
 
     Memory = TaskState
+    family = 'In turn'
     initial = 'pending'
     answer = 'analysis'
     states = chart(ResearchAgent(), AnalyzerAgent(), ReviewerAgent())

@@ -69,6 +69,7 @@ class Race(Pattern):
         """Whether the winner's tests pass; otherwise it is only the best of those that do not."""
         outcome: str = ''
 
+    family = 'Side by side'
     initial = 'preparing'
     answer = 'outcome'
 

@@ -71,6 +71,7 @@ class Supervisor(Pattern):
             return lines
 
     Memory = CollaborationState
+    family = 'In turn'
     initial = 'planning'
     answer = 'final_output'
     plan = 'steps'

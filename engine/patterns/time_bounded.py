@@ -122,6 +122,8 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
         )
 
     Memory = OrchestrationState
+    title = 'Time-bounded'
+    family = 'In turn'
     initial = 'working'
     answer = 'report'
     plan = 'checklist'

@@ -69,6 +69,7 @@ class Vote(Pattern):
         settled_by: str = ''
         """`count`, `judge` or `first`."""
 
+    family = 'Side by side'
     initial = 'voting'
     answer = 'answer'
 

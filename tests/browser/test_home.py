@@ -39,6 +39,23 @@ def test_from_an_empty_home_to_a_sample_that_is_listed(page, new_server):
     page.wait_for_url(f'**{path}')
 
 
+def test_patterns_are_in_families_and_one_is_what_to_begin_with(page, server):
+    page.goto(server.url)
+    families = page.locator('h3.family')
+    expect(families).to_have_text(['In turn', 'Side by side', 'One agent and its tools'])
+    expect(page.locator('.card.pattern h4').first).to_have_text('Pipeline')
+    expect(page.locator('.card.pattern .btn.primary')).to_have_count(1)
+    expect(page.get_by_role('img', name='Pipeline: pending, then researching')).to_be_visible()
+    tops = (
+        page.locator('.cards')
+        .nth(1)
+        .locator('h4')
+        .evaluate_all('all => all.map((one) => Math.round(one.getBoundingClientRect().top))')
+    )
+    assert len(tops) == 3
+    assert len(set(tops)) == 1  # however high the sketches above them are
+
+
 def test_a_double_click_starts_one_run(page, new_server):
     new_server.start()
     page.goto(new_server.url)

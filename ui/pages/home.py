@@ -34,8 +34,12 @@ def register(door: Door) -> None:
             waiting = Waiting(door)
             await waiting.load()
             with ui.element('section').classes('section').props('aria-labelledby="patterns"'):
-                Text('h2', 'Patterns', id='patterns')
-                await pattern_cards(door)
+                with ui.element('div').classes('section-head'):
+                    Text('h2', 'Patterns', id='patterns')
+                    ui.element('div').classes('grow')
+                    with link('#runs', 'small'):
+                        Text('span', 'Recent runs ↓')
+                pattern_cards(door)
             with ui.element('section').classes('section').props('aria-labelledby="runs"'):
                 with ui.element('div').classes('section-head'):
                     Text('h2', 'Recent runs', id='runs')

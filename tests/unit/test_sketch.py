@@ -1,0 +1,51 @@
+"""The sketch of a pattern on its card: its main way, what is inside, and where it may go back."""
+
+import pytest
+
+from engine import Conductor
+from ui.sketch import MOST_INSIDE, Part, sketch
+
+CONDUCTOR = Conductor()
+
+
+def names(pattern: str) -> list[str]:
+    return [part.name for part in sketch(CONDUCTOR.draw(pattern))]
+
+
+def test_a_pipeline_is_its_stages_and_the_way_back():
+    parts = {part.name: part for part in sketch(CONDUCTOR.draw('pipeline'))}
+    assert list(parts) == ['pending', 'researching', 'analyzing', 'reviewing', 'complete']
+    assert parts['reviewing'] == Part(name='reviewing', kind='agent', back='analyzing')
+    assert parts['complete'].kind == 'final'
+
+
+def test_those_who_work_side_by_side_are_shown_once():
+    parts = {part.name: part for part in sketch(CONDUCTOR.draw('parallel-review'))}
+    assert parts['implementing'].inside == ('coder1', 'coder2', 'coder3')
+    assert parts['revising'].inside == ()
+
+
+def test_states_that_only_decide_are_left_out_of_a_long_way():
+    shown = sketch(CONDUCTOR.draw('parallel-review'))
+    assert 'choosing' not in [part.name for part in shown]
+    assert next(part for part in shown if part.name == 'final review').back == 'revising'
+
+
+def test_a_short_way_shows_what_is_inside():
+    working, *_ = sketch(CONDUCTOR.draw('time-bounded'))
+    assert {'planning', 'executing', 'verifying'} <= set(working.inside)
+
+
+def test_an_agent_is_shown_with_its_first_tools():
+    tools = [f'tool{number}' for number in range(MOST_INSIDE + 2)]
+    working = sketch(CONDUCTOR.draw('blog'), tools)[1]
+    assert working.inside == tuple(tools[:MOST_INSIDE])
+    assert working.more == 2
+
+
+@pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
+def test_every_pattern_has_a_way_to_a_good_end(pattern):
+    shown = sketch(CONDUCTOR.draw(pattern))
+    assert len(shown) <= 9
+    assert shown[-1].kind == 'final'
+    assert not {'failed', 'lost', 'aborted'} & set(names(pattern))

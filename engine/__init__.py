@@ -46,8 +46,8 @@ from engine.limits import Limits
 from engine.mcp.remote import RemoteTool
 from engine.mcp.server import ServerHealth
 from engine.memory import Memory
-from engine.mermaid import edge_label, mermaid
 from engine.message import Message
+from engine.notation import edge_label, mermaid
 from engine.offer import HOMES, Health, Offer, Offered
 from engine.pattern import Pattern
 from engine.phases import Phase

@@ -46,10 +46,10 @@ def check(pattern: Pattern) -> None:
             raise PatternError(pattern.name, 'there are two states of this name', where=f'state {path!r}')
     if pattern.initial not in known:
         raise PatternError(pattern.name, f'it names no state: {pattern.initial!r}', where='initial')
-    if pattern.answer and pattern.answer not in pattern.Memory.model_fields:
-        raise PatternError(pattern.name, f'Memory has no field {pattern.answer!r}', where='answer')
-    if pattern.plan and pattern.plan not in pattern.Memory.model_fields:
-        raise PatternError(pattern.name, f'Memory has no field {pattern.plan!r}', where='plan')
+    for part in ('answer', 'plan', 'debate', 'candidates'):
+        field = getattr(pattern, part)
+        if field and field not in pattern.Memory.model_fields:
+            raise PatternError(pattern.name, f'Memory has no field {field!r}', where=part)
     for path, _, state in states:
         _check_state(pattern, path, state)
         inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}

@@ -54,6 +54,10 @@ class Shape:
     """The field of memory that holds the run's result."""
     plan: str = ''
     """The field of memory that holds the run's plan, a list of `Step`s."""
+    debate: str = ''
+    """The field of memory that holds what was said in debates, a list of `Said`s."""
+    candidates: str = ''
+    """The field of memory that holds `Candidate`s by name: what several have made of one task."""
 
     def state(self, path: str) -> StateShape | None:
         """The state at `path`, if there is one."""

@@ -32,6 +32,10 @@ class Pattern:
         plan: the field of memory that holds a list of `Step`s, drawn as a checklist, or ''.
         title, summary: made from the class's name and docstring where they are not given.
         family: the heading under which the pattern is listed, or ''.
+        debate: the field of memory that holds a list of `Said`s, drawn as a debate board, or ''. Of the other
+            fields of `DebateMemory`, the board shows those that are there.
+        candidates: the field of memory that holds `Candidate`s by name, drawn side by side, or ''. So for
+            the fields `standings`, `choices`, `winner` and `file_conflicts`, where they are there.
 
     Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
     actions, `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output.
@@ -49,6 +53,8 @@ class Pattern:
     answer: ClassVar[str] = ''
     inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
     plan: ClassVar[str] = ''
+    debate: ClassVar[str] = ''
+    candidates: ClassVar[str] = ''
 
     class Parameters(BaseModel):
         """Asked for in the launch form."""

@@ -54,6 +54,8 @@ def draw(pattern: Pattern) -> Shape:
         edges=tuple(edges),
         answer=pattern.answer,
         plan=pattern.plan,
+        debate=pattern.debate,
+        candidates=pattern.candidates,
     )
 
 

@@ -42,7 +42,7 @@ async def ask(title: str, text: str, *, yes: str, no: str) -> bool:
             stay = button(no).on('click', lambda: dialog.submit(False))
             attach(stay, autofocus='')
             button(yes, kind='danger').on('click', lambda: dialog.submit(True))
-    return bool(await _answer(dialog))
+    return bool(await settled(dialog))
 
 
 async def edit(info: RunInfo) -> Said | None:
@@ -60,10 +60,10 @@ async def edit(info: RunInfo) -> Said | None:
         with ui.element('div').classes('dialog-actions'):
             button('Keep as it was').on('click', lambda: dialog.submit(None))
             button('Save', kind='primary').on('click', save)
-    return cast(Said | None, await _answer(dialog))
+    return cast(Said | None, await settled(dialog))
 
 
-async def _answer(dialog: ui.dialog) -> object:
+async def settled(dialog: ui.dialog) -> object:
     """What was answered; None where the dialog, or the whole page, was closed."""
     answer: object = await dialog
     if not dialog.is_deleted:

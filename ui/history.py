@@ -64,6 +64,8 @@ class History:
     took: dict[str, dict[str, Took]] = field(default_factory=dict)
     stays: dict[str, list[Stay]] = field(default_factory=dict)
     """Of each state that was left; `seq` is the step that left it."""
+    appended: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    """Per list of memory, by its pointer: the step and the time of each entry that was added at its end."""
     _since: dict[str, float] = field(default_factory=dict)
 
     def take(self, step: Transition) -> None:
@@ -78,6 +80,9 @@ class History:
                 case 'retry':
                     self.retries.setdefault(home, []).append(_retry(step))
             self._snapshots(step)
+        for change in step.changes:
+            if change.op == 'add' and change.path.endswith('/-'):
+                self.appended.setdefault(change.path[:-2], []).append((step.seq, step.time))
         for path in step.left:
             since = self._since.pop(path, step.time)
             stay = Stay(seq=step.seq, since=since, until=step.time)

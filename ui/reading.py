@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from posixpath import commonpath
 from typing import Any, Literal
 
@@ -178,6 +179,11 @@ def span(seconds: float) -> str:
         return f'{whole} s'
     hours, rest = divmod(whole, 3600)
     return f'{hours}:{rest // 60:02}:{rest % 60:02}' if hours else f'{rest // 60}:{rest % 60:02}'
+
+
+def clock(then: float) -> str:
+    """The time of day of a moment: 14:32:05."""
+    return datetime.fromtimestamp(then).astimezone().strftime('%H:%M:%S')
 
 
 def short(value: Any, limit: int = 160) -> str:

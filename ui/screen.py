@@ -14,6 +14,7 @@ from ui.panes.agents import AgentPanes
 from ui.panes.around import Around
 from ui.panes.budget import Budgets
 from ui.panes.chart import ChartPane
+from ui.panes.council import Council
 from ui.panes.dialogs import Dialogs, told
 from ui.panes.files import Files
 from ui.panes.header import Header
@@ -68,6 +69,7 @@ class Screen:
                 self._width = Width(tabs.aside, self._be_wide)
                 with tabs.panel('Agents'):
                     self._agents = AgentPanes(around, self._width.want)
+                self._council = Council(around, tabs, self.seek, self._width.want)
                 with tabs.panel('Transcript'):
                     self._transcript = Transcript(self._conductor, self._info.id, self._shape)
                 with tabs.panel('Files'):
@@ -133,6 +135,7 @@ class Screen:
         self._view, self._step = view, step
         self._chart.show(view, step)
         self._agents.show(view, live=at is None, mine=self._mine)
+        self._convene(view)
         await self._transcript.show(seq)
         self._files.show(view)
         self._inspector.show(view, step, replaced, self._since(seq))
@@ -176,6 +179,7 @@ class Screen:
         if self.follower.caught_up and not self._whole:
             self._whole = True
             self._agents.refresh()
+            self._convene(view)
             self._files.show(view)
 
     def _switch(self) -> None:
@@ -216,8 +220,13 @@ class Screen:
             live = self._at is None and self._live
             self._agents.tick(self._view, now if live else self._view.time, live=live)
 
+    def _convene(self, view: View) -> None:
+        live = self._at is None
+        self._council.show(view, live=live, mine=self._mine, crowded=self._agents.crowded)
+
     def _opened(self, tab: str) -> None:
         self._files.open(tab == 'Files')
+        self._council.open(tab)
 
     def _be_wide(self, wide: bool) -> None:
         self._grid.classes(add='wide' if wide else '', remove='' if wide else 'wide')

@@ -15,6 +15,15 @@ from engine.records import Event
 PERSON = 'person'
 
 
+MORE: dict[str, Any] = {'group': 'More of your position'}
+VERDICTS: dict[str, Any] = {
+    'APPROVE': 'approve',
+    'REVISE_BEST': 'revise the best',
+    'REVISE_ALL': 'revise all',
+    'UNDECIDED': 'undecided',
+}
+
+
 class Seat(BaseModel):
     """Which seat a person takes or hands back."""
 
@@ -36,16 +45,31 @@ class Word(BaseModel):
         description='What you say to the others',
         json_schema_extra={'multiline': True},
     )
-    verdict: Verdict | None = Field(None, title='Verdict', description='Read from the text, if left out')
+    verdict: Verdict | None = Field(
+        None,
+        title='Verdict',
+        description='Read from the text, if left out',
+        json_schema_extra={'labels': VERDICTS},
+    )
     best: str = Field('', title='Best', description='The implementation that you hold for the best')
     agrees: bool = Field(
         False, title='Agree', description='Whether you agree with the others and want to close'
     )
-    ranking: tuple[str, ...] = Field((), title='Ranking', description='The best first')
-    concedes: tuple[str, ...] = Field((), title='Conceded', description='Points of others that you accept')
-    insists: tuple[str, ...] = Field((), title='Insisted on', description='Points you do not give up')
-    changes: tuple[str, ...] = Field((), title='Changes', description='What must be changed')
-    rests_on: tuple[str, ...] = Field((), title='Rests on', description='Facts that your verdict rests on')
+    ranking: tuple[str, ...] = Field(
+        (), title='Ranking', description='The best first', json_schema_extra=MORE
+    )
+    concedes: tuple[str, ...] = Field(
+        (), title='Conceded', description='Points of others that you accept', json_schema_extra=MORE
+    )
+    insists: tuple[str, ...] = Field(
+        (), title='Insisted on', description='Points you do not give up', json_schema_extra=MORE
+    )
+    changes: tuple[str, ...] = Field(
+        (), title='Changes', description='What must be changed', json_schema_extra=MORE
+    )
+    rests_on: tuple[str, ...] = Field(
+        (), title='Rests on', description='Facts that your verdict rests on', json_schema_extra=MORE
+    )
 
 
 SHARED = {'best', 'agrees', 'ranking', 'concedes', 'insists', 'changes', 'rests_on'}

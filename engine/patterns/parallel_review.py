@@ -40,6 +40,8 @@ class ParallelReview(Rules, Pattern):
     family = 'Side by side'
     initial = 'preparing'
     answer = 'outcome'
+    debate = 'transcript'
+    candidates = 'candidates'
     inputs = INPUTS
 
     def states(self) -> list[Any]:

@@ -72,6 +72,7 @@ class Race(Pattern):
     family = 'Side by side'
     initial = 'preparing'
     answer = 'outcome'
+    candidates = 'candidates'
 
     def states(self) -> list[Any]:
         """A region for each racer."""

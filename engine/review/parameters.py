@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
@@ -11,6 +11,27 @@ from engine.project import SAMPLE, samples
 Pick = Literal['ranking', 'tests', 'person', 'model']
 Merge = Literal['apart', 'one', 'files']
 Rule = Literal['ranked', 'fail', 'person']
+TESTS: dict[str, Any] = {'group': 'Project and tests'}
+DEBATE: dict[str, Any] = {'group': 'Debate and revisions'}
+PICKING: dict[str, Any] = {'group': 'Merging'}
+PICKS: dict[str, Any] = {
+    'ranking': "the reviewers' ranking",
+    'tests': 'the tests',
+    'person': 'a person, who is shown them side by side',
+    'model': 'a model',
+}
+MERGES: dict[str, Any] = {
+    'apart': 'keep all apart',
+    'one': 'go on with the best one only',
+    'files': 'take files of others into the best one',
+}
+RULES: dict[str, Any] = {
+    'ranked': 'the first ranked wins',
+    'fail': 'the run fails',
+    'person': 'a person says whose file it is',
+}
+TIMES: dict[str, Any] = {'group': 'Time-outs and failures'}
+"""Folds of the form."""
 
 
 class ReviewParameters(BaseModel):
@@ -32,6 +53,7 @@ class ReviewParameters(BaseModel):
         '',
         title='Project',
         description='A folder whose files every coder begins with, or sample: and a name; nothing for none',
+        json_schema_extra=TESTS,
     )
     tests: str = Field(
         '',
@@ -43,58 +65,107 @@ class ReviewParameters(BaseModel):
         max_length=2_000,
         title='Test command',
         description='What runs the required tests, in place of pytest; exit status 0 means they pass',
+        json_schema_extra=TESTS,
     )
     must_pass: bool = Field(
         True,
         title='Approval needs tests',
         description='Whether nothing is approved while its required tests fail; without any, its own count',
+        json_schema_extra=TESTS,
     )
     max_revisions: int = Field(
-        2, ge=0, le=10, title='Revisions at most', description='How often work may go back to the coders'
+        2,
+        ge=0,
+        le=10,
+        title='Revisions at most',
+        description='How often work may go back to the coders',
+        json_schema_extra=DEBATE,
     )
     max_rounds: int = Field(
-        5, ge=1, le=10, title='Rounds of the debate', description='Without consensus one is synthesized then'
+        5,
+        ge=1,
+        le=10,
+        title='Rounds of the debate',
+        description='Without consensus one is synthesized then',
+        json_schema_extra=DEBATE,
     )
     final_rounds: int = Field(
-        3, ge=1, le=10, title='Rounds of the final review', description='The shorter debate on a revision'
+        3,
+        ge=1,
+        le=10,
+        title='Rounds of the final review',
+        description='The shorter debate on a revision',
+        json_schema_extra=DEBATE,
     )
     recent: int = Field(
-        4, ge=1, le=20, title='Messages shown', description='How many of the latest each reviewer sees'
+        4,
+        ge=1,
+        le=20,
+        title='Messages shown',
+        description='How many of the latest each reviewer sees',
+        json_schema_extra=DEBATE,
     )
     pick: Pick = Field(
         'ranking',
         title='The best is picked by',
-        description="The reviewers' ranking, the tests, a person, or a model",
+        description='Where several are in play; a person is waited for',
+        json_schema_extra={'labels': PICKS},
     )
     merge: Merge = Field(
         'apart',
         title='Merging',
-        description='Keep all apart, go on with the best one only, or take single files of others into it',
+        description='What becomes of the others when one is picked',
+        json_schema_extra=PICKING | {'labels': MERGES},
     )
     files_by: Literal['model', 'person'] = Field(
-        'model', title='Files are taken by', description='Who lists the files that are taken into the best'
+        'model',
+        title='Files are taken by',
+        description='Who lists the files that are taken into the best',
+        json_schema_extra=PICKING,
     )
     conflicts: Rule = Field(
         'ranked',
         title='Conflicts of files',
-        description='One file picked from two: the first ranked wins, the run fails, or a person says',
+        description='One path picked from two whose files differ',
+        json_schema_extra=PICKING | {'labels': RULES},
     )
     survivors: int = Field(
-        1, ge=1, le=6, title='Coders needed', description='With fewer implementations the run fails'
+        1,
+        ge=1,
+        le=6,
+        title='Coders needed',
+        description='With fewer implementations the run fails',
+        json_schema_extra=TIMES,
     )
     coder_seconds: float = Field(
-        1_800, gt=0, le=86_400, title='Time of a coder', description='Seconds; then its work counts as failed'
+        1_800,
+        gt=0,
+        le=86_400,
+        title='Time of a coder',
+        description='Seconds; then its work counts as failed',
+        json_schema_extra=TIMES,
     )
     reviewer_seconds: float = Field(
-        600, gt=0, le=86_400, title='Time of a turn', description='Seconds for one turn of a reviewer'
+        600,
+        gt=0,
+        le=86_400,
+        title='Time of a turn',
+        description='Seconds for one turn of a reviewer',
+        json_schema_extra=TIMES,
     )
     test_seconds: float = Field(
-        120, gt=0, le=3_600, title='Time of the tests', description='Seconds for one run of the tests'
+        120,
+        gt=0,
+        le=3_600,
+        title='Time of the tests',
+        description='Seconds for one run of the tests',
+        json_schema_extra=TIMES,
     )
     answers: Literal['record', 'words'] = Field(
         'record',
         title='Reviewers answer with',
         description='A record with fields, or text with keywords at line starts, for models that only write',
+        json_schema_extra=DEBATE,
     )
 
     @field_validator('project', 'tests')

@@ -17,6 +17,7 @@ from ui.history import latest
 from ui.origins import origin_chip
 from ui.panes.approval import Approval
 from ui.panes.around import Around
+from ui.panes.seat import SeatButton, seat_of
 from ui.parts import Text
 from ui.reading import place, short, span
 from ui.spending import in_short
@@ -47,6 +48,7 @@ class AgentPane:
                     self._path = ui.label().classes('chip mono')
                     self._last = ui.label().classes('agent-last muted small')
                 self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
+                self._seat = SeatButton(around, seat_of(state.path, around))
                 self._enlarge = button('', icon='open_in_full', kind='quiet small', label='Enlarge this pane')
                 self._enlarge.on('click', lambda: enlarge(state.path))
                 self._stop = button('', icon='stop', kind='quiet small danger', label='Stop this agent')
@@ -99,6 +101,7 @@ class AgentPane:
         self._say_origins(view)
         stoppable = leaf.endswith(('.thinking', '.using_tools'))  # what waits is answered with a no
         self._stop.set_visibility(stoppable and live and mine)
+        self._seat.show(view, live=live, mine=mine)
         asks = live and mine and leaf.endswith('.approving')
         self._approval.show(self.name, leaf if asks else '', _calls_of(talk) if asks else ())
 

@@ -56,9 +56,9 @@ class AgentPanes:
         self._shown = (view, live, mine)
         beside = [] if view.status.ended else side_by_side(self._parallels, view, self._ends)
         if beside != self._beside:
-            if len(beside) > 2 or len(self._beside) > 2:
-                self._widen(len(beside) > 2)
-            self._beside = beside
+            crowded, self._beside = self.crowded, beside
+            if self.crowded or crowded:
+                self._widen(self.crowded)
             self._alone = self._alone if self._alone in beside else ''
         hidden = {
             agent for join in self._joins if join.show(view) and not join.opened for agent in join.agents
@@ -96,6 +96,11 @@ class AgentPanes:
         """There is more room now, or less."""
         self._wide = wide
         self._arrange()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many panes stand side by side that they need the width of the window."""
+        return len(self._beside) > 2
 
     def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Add streamed pieces to their panes."""

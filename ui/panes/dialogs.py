@@ -8,7 +8,7 @@ from typing import TypeVar
 from nicegui import ui
 
 from engine import Conductor, EngineError, RunInfo
-from ui.dialogs import edit, framed
+from ui.dialogs import edit, framed, settled
 from ui.parts import Text
 from ui.replaying import recorded
 from ui.theme import button
@@ -43,7 +43,7 @@ class Dialogs:
             with ui.element('div').classes('dialog-actions'):
                 _act(dialog, 'Keep it running', False)
                 _act(dialog, 'Cancel the run', True, 'danger')
-        if await _answer(dialog):
+        if await settled(dialog):
             await told(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
     async def fork(self, at: int) -> None:
@@ -56,7 +56,7 @@ class Dialogs:
             with ui.element('div').classes('dialog-actions'):
                 _act(dialog, 'Not now', False)
                 _act(dialog, 'Start the fork', True, 'primary')
-        if await _answer(dialog):
+        if await settled(dialog):
             fork = self._conductor.fork(self._info.id, at, title=str(title.value), paused=bool(paused.value))
             run = await told(fork)
             if run:
@@ -79,7 +79,7 @@ class Dialogs:
                 if self._info.pattern in self._conductor.catalog.patterns and recorded(self._info):
                     _act(dialog, 'Run again from its recording', 'replay')
                 _act(dialog, 'Edit title, tags and note', 'edit')
-        answer = await _answer(dialog)
+        answer = await settled(dialog)
         if answer == 'audit':
             steps = await told(self._conductor.audit(self._info.id))
             if steps is not None:
@@ -108,13 +108,6 @@ async def told(work: Awaitable[T]) -> T | None:
     except EngineError as error:
         ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')
         return None
-
-
-async def _answer(dialog: ui.dialog) -> object:
-    answer = await dialog
-    if not dialog.is_deleted:  # the page may have been left with the dialog open
-        dialog.delete()
-    return answer
 
 
 def _act(dialog: ui.dialog, text: str, answer: object, kind: str = '') -> None:

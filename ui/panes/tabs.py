@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
+from ui.parts import Text
+
 
 class Tabs:
     """A row of tabs over panels; the arrow keys move between tabs."""
@@ -15,6 +17,9 @@ class Tabs:
         self.shown = ''
         """The tab that is open."""
         self._on_change = on_change
+        self._chosen = False
+        """Whether a person has opened a tab, so that none opens by itself any more."""
+        self._notes: dict[str, Text] = {}
         self._tabs: dict[str, tuple[ui.element, ui.element]] = {}
         with ui.element('div').classes('tabs'):
             self._row = ui.element('div').classes('tab-list').props(f'role="tablist" aria-label="{name}"')
@@ -29,9 +34,11 @@ class Tabs:
         """A panel with its tab; the first one is open."""
         with self._row:
             tab = ui.element('button').classes('tab').props('type="button" role="tab"')
-            tab.on('click', lambda: self.open(title))
+            tab.on('click', lambda: self._choose(title))
             with tab:
                 ui.label(title)
+                self._notes[title] = Text('span', '', 'chip wait tab-note')
+            self._notes[title].set_visibility(False)
         with (
             ui.element('div')
             .classes('panel-body')
@@ -46,6 +53,21 @@ class Tabs:
         self._mark(title)
         if self._on_change:
             self._on_change()
+
+    def suggest(self, title: str) -> None:
+        """Open a tab, unless a person has opened one."""
+        if not self._chosen and title != self.shown and title in self._tabs:
+            self.open(title)
+
+    def note(self, title: str, text: str) -> None:
+        """Say something beside the name of a tab; '' takes it away."""
+        if title in self._notes:
+            self._notes[title].show(text)
+            self._notes[title].set_visibility(bool(text))
+
+    def _choose(self, title: str) -> None:
+        self._chosen = True
+        self.open(title)
 
     def _mark(self, shown: str) -> None:
         self.shown = shown

@@ -191,3 +191,9 @@ def short(value: Any, limit: int = 160) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = ' '.join(text.split())
     return text if len(text) <= limit else f'{text[: limit - 1]}…'
+
+
+def gist(text: str, limit: int = 140) -> str:
+    """The beginning of a text in one line, without the signs of Markdown and of its tables."""
+    bare = re.sub(r'[*`]+|^#+ ', '', text, flags=re.MULTILINE)
+    return short(re.sub(r'^[ |:-]*$|(?<!\S)\|(?!\S)', ' ', bare, flags=re.MULTILINE), limit)

@@ -4,7 +4,7 @@ import pytest
 
 from engine import Change, Edge, EdgeShape, Event, Guard, RunId, Shape, StatePath, StateShape, Transition
 from ui.blocks import agent_blocks, entry, readable
-from ui.reading import befores, mark_of, short, span, ways
+from ui.reading import befores, gist, mark_of, short, span, ways
 
 PATH = StatePath
 
@@ -130,3 +130,16 @@ def test_short_is_one_line():
     assert short('a\n b') == 'a b'
     assert short({'a': [1]}) == '{"a": [1]}'
     assert short('x' * 200, 10) == 'x' * 9 + '…'
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('# Delivery\n\n**Buy** the `bike`.', 'Delivery Buy the bike.'),
+        ('| | Bike | Van |\n|---|---|---|\n| Price | 7 | 24 |', 'Bike Van Price 7 24'),
+        ('a|b, 3 - 2, and well-known--- words', 'a|b, 3 - 2, and well-known--- words'),
+        ('x' * 200, 'x' * 139 + '…'),
+    ],
+)
+def test_the_gist_of_a_text_has_no_signs_of_its_markup(text, said):
+    assert gist(text) == said

@@ -19,7 +19,7 @@ from ui.panes.approval import Approval
 from ui.panes.around import Around
 from ui.panes.seat import SeatButton, seat_of
 from ui.parts import Text
-from ui.reading import place, short, span
+from ui.reading import gist, place, span
 from ui.spending import in_short
 from ui.theme import button
 from ui.words import count
@@ -96,7 +96,7 @@ class AgentPane:
         self._path.set_text(place(leaf.removeprefix(f'{path}.') if self.pinned else leaf))
         self._path.set_visibility(bool(leaf))
         said = [block['text'] for block in blocks if block['kind'] == 'text']
-        self._last.set_text('' if self.unfolded or not said else short(said[-1].replace('*', ''), 140))
+        self._last.set_text('' if self.unfolded or not said else gist(said[-1]))
         self._say_numbers(view, talk, files, blocks)
         self._say_origins(view)
         stoppable = leaf.endswith(('.thinking', '.using_tools'))  # what waits is answered with a no

@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Shape, View
 from ui.elements import Conversation
 from ui.parts import Text
-from ui.reading import short, speaker
+from ui.reading import gist, speaker
 
 MARKS = {
     'pending': 'radio_button_unchecked',
@@ -84,7 +84,7 @@ class Checklist:
                 lambda event: (self._opened.add if event.args else self._opened.discard)(path),
                 js_handler='(event) => emit(event.target.open)',
             )
-            Text('summary', short(result.replace('*', ''), 120))
+            Text('summary', gist(result, 120))
             with ui.element('div').classes('plan-text'):
                 Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
 

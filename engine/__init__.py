@@ -3,8 +3,11 @@
 from engine.activity import Activity, Retry
 from engine.agent import Role, agent, message_of
 from engine.artifacts import Artifact, Given
+from engine.bounded.escalation import ACTIONS, TRIGGERS, Level
+from engine.bounded.gates import TITLES
 from engine.bounded.report import Report, is_time_bounded, markdown, report_of
-from engine.bounded.schedule import Burn, burn_of
+from engine.bounded.schedule import Burn, burn_down
+from engine.bounded.schedule import Clock as PhaseClock
 from engine.cast import Part
 from engine.catalog import Catalog, Fault
 from engine.clock import Clock, RealClock, SimulatedClock
@@ -66,6 +69,7 @@ from engine.records import (
     Guard,
     Origin,
     Outcome,
+    Oversight,
     RunId,
     RunInfo,
     RunPage,
@@ -156,8 +160,6 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Report',
     'report_of',
     'markdown',
-    'Burn',
-    'burn_of',
     # read runs
     'fold',
     'Fold',
@@ -175,6 +177,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Message',
     'Origin',
     'Outcome',
+    'Oversight',
     'RunId',
     'RunInfo',
     'RunPage',
@@ -192,6 +195,14 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'CONTROL',
     'ENDINGS',
     'EXHAUSTED',
+    # work within a time: its phases, the ladder of interventions, the gates
+    'PhaseClock',
+    'Burn',
+    'burn_down',
+    'Level',
+    'ACTIONS',
+    'TRIGGERS',
+    'TITLES',
     # keep runs
     'Journal',
     'MemoryJournal',

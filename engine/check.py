@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from engine.activity import Retry
@@ -46,16 +47,24 @@ def check(pattern: Pattern) -> None:
             raise PatternError(pattern.name, 'there are two states of this name', where=f'state {path!r}')
     if pattern.initial not in known:
         raise PatternError(pattern.name, f'it names no state: {pattern.initial!r}', where='initial')
-    for part in ('answer', 'plan', 'debate', 'candidates'):
-        field = getattr(pattern, part)
+    for where, field in _shown(pattern):
         if field and field not in pattern.Memory.model_fields:
-            raise PatternError(pattern.name, f'Memory has no field {field!r}', where=part)
+            raise PatternError(pattern.name, f'Memory has no field {field!r}', where=where)
     for path, _, state in states:
         _check_state(pattern, path, state)
         inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}
         _check_edges(pattern, state.get('transitions', ()), path, inside)
     _check_edges(pattern, pattern.chart_transitions(), '', known)
     _check_endings(pattern, states)
+
+
+def _shown(pattern: Pattern) -> Iterator[tuple[str, str]]:
+    """What the class says that screens show, and the fields of memory that it names."""
+    for where in ('answer', 'plan', 'debate', 'candidates', 'messages', 'report', 'clock'):
+        yield where, getattr(pattern, where)
+    if pattern.oversight is not None:
+        for name, field in asdict(pattern.oversight).items():
+            yield f'oversight.{name}', field
 
 
 def _check_form(pattern: Pattern, states: Any, inside: str = '') -> None:

@@ -42,6 +42,23 @@ class EdgeShape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Oversight:
+    """Where memory keeps what a supervisor said of the work: the names of its fields.
+
+    Screens read the records as plain JSON and leave out what is not there.
+    """
+
+    verdicts: str = ''
+    """A list of verifications: gate, score, threshold, conditions (name, whether it holds), level, issues."""
+    interventions: str = ''
+    """A list of what was sent to agents: level, agent, message, gate, score."""
+    level: str = ''
+    """Where it stands on the ladder of `engine.bounded.escalation`."""
+    issues: str = ''
+    """Verifications in a row that did not pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """A whole chart, kept with each run so that it can be drawn when its pattern is gone."""
 
@@ -58,6 +75,13 @@ class Shape:
     """The field of memory that holds what was said in debates, a list of `Said`s."""
     candidates: str = ''
     """The field of memory that holds `Candidate`s by name: what several have made of one task."""
+    messages: str = ''
+    """What was said between agents: records with sender, recipient, type (or kind), content."""
+    report: str = ''
+    """The field that holds a report of the whole run for people, as Markdown."""
+    clock: str = ''
+    """The field that holds the time of each phase, an `engine.bounded.schedule.Clock`."""
+    oversight: Oversight | None = None
 
     def state(self, path: str) -> StateShape | None:
         """The state at `path`, if there is one."""

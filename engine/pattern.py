@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from engine.check import check
 from engine.errors import InvalidInput, PatternError
 from engine.memory import Memory as BaseMemory
+from engine.outline import Oversight
 
 Listed = Sequence[Any]
 
@@ -36,6 +37,10 @@ class Pattern:
             fields of `DebateMemory`, the board shows those that are there.
         candidates: the field of memory that holds `Candidate`s by name, drawn side by side, or ''. So for
             the fields `standings`, `choices`, `winner` and `file_conflicts`, where they are there.
+        messages: the field with what was said between agents, in the order of time; it only grows.
+        report: the field with a report for people, as Markdown: it has a page of its own.
+        clock: the field with the time of each phase, drawn as a burn-down.
+        oversight: the fields with what a supervisor said of the work.
 
     Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
     actions, `(self, memory, event)`. Both are pure of the outside: no clock, no chance, no input or output.
@@ -55,6 +60,10 @@ class Pattern:
     plan: ClassVar[str] = ''
     debate: ClassVar[str] = ''
     candidates: ClassVar[str] = ''
+    messages: ClassVar[str] = ''
+    report: ClassVar[str] = ''
+    clock: ClassVar[str] = ''
+    oversight: ClassVar[Oversight | None] = None
 
     class Parameters(BaseModel):
         """Asked for in the launch form."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal, NewType
 
 from engine.budget import Budget, Gauge
-from engine.outline import EdgeShape, Shape, StateShape
+from engine.outline import EdgeShape, Oversight, Shape, StateShape
 from engine.path import RUN, StatePath
 from engine.spent import SOURCES, Origin, Spending, Usage
 
@@ -262,7 +262,7 @@ class Outcome:
 
 __all__ = [
     'CONTROL', 'ENDINGS', 'EXHAUSTED', 'RUN', 'SOURCES', 'Budget', 'Change', 'Delta', 'Edge',
-    'EdgeShape', 'Event', 'Gauge', 'Guard', 'Origin', 'Outcome', 'RunId', 'RunInfo', 'RunPage',
+    'EdgeShape', 'Event', 'Gauge', 'Guard', 'Origin', 'Outcome', 'Oversight', 'RunId', 'RunInfo', 'RunPage',
     'RunQuery', 'Shape', 'Snapshot', 'Spending', 'StatePath', 'StateShape', 'Status', 'Transition',
     'Trouble', 'Usage', 'View',
 ]  # fmt: skip

@@ -56,6 +56,10 @@ def draw(pattern: Pattern) -> Shape:
         plan=pattern.plan,
         debate=pattern.debate,
         candidates=pattern.candidates,
+        messages=pattern.messages,
+        report=pattern.report,
+        clock=pattern.clock,
+        oversight=pattern.oversight,
     )
 
 

@@ -242,7 +242,7 @@ class Ending:
             gate='goal', score=verdict.score, approved=verdict.approved,
             conditions=conditions('goal', self._goal_facts(memory), verdict), level=Level.NONE,
             issues=(*verdict.issues, *verdict.missing), summary=verdict.summary, evidence=verdict.evidence,
-            degraded=bool(problem),
+            degraded=bool(problem), threshold=self.parameters.goal_threshold,
         )  # fmt: skip
         memory.answer(Party.SUPERVISOR, MessageType.VERIFY_RESPONSE, verdict.summary, event, problem=problem)
         memory.judge(result, Party.CODER, 'the goal', event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -43,6 +43,8 @@ class VerificationResult(BaseModel):
     summary: str = ''
     evidence: str = ''
     degraded: bool = False
+    threshold: int | None = None
+    """The least score of the gate; None where it asks for none."""
 
     @property
     def passed(self) -> bool:
@@ -201,6 +203,14 @@ def checklist(plans: Mapping[str, ExecutionPlan], steps: Mapping[str, PlanStep])
         )
 
     return (item(name) for plan in plans.values() if plan.depth == 0 for name in plan.steps)
+
+
+def progress(
+    plans: Mapping[str, ExecutionPlan], steps: Mapping[str, PlanStep], stack: Sequence[str]
+) -> tuple[int, int]:
+    """How many steps of the outermost plan under way are over, and how many it has."""
+    names = plans[stack[0]].steps if stack else ()
+    return sum(steps[name].status in (State.COMPLETED, State.FAILED) for name in names), len(names)
 
 
 def tree(memory: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:

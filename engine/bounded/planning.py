@@ -153,6 +153,7 @@ class Planning:
         result = VerificationResult(
             gate='plan', score=verdict.score, approved=verdict.approved, conditions=held, level=Level.NONE,
             issues=verdict.issues, summary=verdict.summary, degraded=bool(problem),
+            threshold=self.parameters.plan_threshold,
         )  # fmt: skip
         memory.answer(Party.SUPERVISOR, MessageType.VERIFY_RESPONSE, verdict.summary, event, problem=problem)
         memory.judge(result, Party.PLANNER, 'the plan', event)

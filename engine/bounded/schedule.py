@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -95,6 +94,10 @@ class Clock(Memory):
     fixes_end: float = 0.0
     """When no further fix cycle of the step begins; 0 as long as there was none."""
     call_ends: float = 0.0
+    steps: int = 0
+    """Of the plan under way, without those of plans within it."""
+    done: int = 0
+    """Of these, completed or failed."""
     stopped: float = -1.0
     """When it stopped to wait for more time; below 0 while it runs."""
     idle: float = 0.0
@@ -118,6 +121,7 @@ class Clock(Memory):
     def begin_round(self, ran: float) -> None:
         """Share out what is left."""
         self.round_started, self.round_budget = ran, max(0.0, self.left(ran))
+        self.steps = self.done = 0
 
     def begin_phase(self, phase: str, ran: float, round_: int) -> None:
         """Go on to another phase; its share begins now, and ends with the whole at the latest."""
@@ -201,16 +205,3 @@ def burn_down(clock: Clock, ran: float, *, done: int, steps: int) -> tuple[Burn,
             forecast = max(used, each * steps)
         found.append(Burn(phase=phase, allotted=allotted, used=used, forecast=forecast))
     return tuple(found)
-
-
-def burn_of(memory: Mapping[str, Any], ran: float) -> tuple[Burn, ...]:
-    """The burn-down of a run at a moment.
-
-    Args:
-        memory: that of a view (plain JSON values).
-        ran: seconds of running: the view's, and those since its time while it runs.
-    """
-    plans = [plan for plan in memory['plans'].values() if plan['depth'] == 0]
-    states = [memory['steps'][name]['status'] for name in plans[-1]['steps']] if plans else []
-    done = sum(state in ('completed', 'failed') for state in states)
-    return burn_down(Clock.model_validate(memory['clock']), ran, done=done, steps=len(states))

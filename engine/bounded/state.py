@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.bounded.answers import PlanDraft
 from engine.bounded.escalation import Escalation, Level, level_of, message_for
-from engine.bounded.plan import ExecutionPlan, PlanStep, State, VerificationResult, checklist
+from engine.bounded.plan import ExecutionPlan, PlanStep, State, VerificationResult, checklist, progress
 from engine.bounded.protocol import ROLES, MessageType, Party, ProtocolMessage
 from engine.bounded.schedule import Clock
 from engine.memory import Memory
@@ -290,6 +290,7 @@ class OrchestrationState(Memory):
     def tick(self) -> None:
         """Bring the checklist up to date."""
         self.checklist = list(checklist(self.plans, self.steps))
+        self.clock.done, self.clock.steps = progress(self.plans, self.steps, self.plan_stack)
 
     def _tally(self, agent: Party, **more: float) -> None:
         record = self.agents[agent]

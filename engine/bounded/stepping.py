@@ -211,6 +211,7 @@ class Stepping:
             gate=gate, score=verdict.score, approved=verdict.approved,
             conditions=conditions(gate, facts, verdict), level=Level.NONE, issues=verdict.issues,
             summary=verdict.summary, evidence=getattr(verdict, 'evidence', ''), degraded=bool(problem),
+            threshold=facts.threshold or None,
         )  # fmt: skip
         memory.answer(Party.SUPERVISOR, MessageType.VERIFY_RESPONSE, verdict.summary, event, problem=problem)
         subjects = {'code': 'the code of', 'tests': 'the findings on', 'step': 'the work on'}

@@ -57,6 +57,7 @@ class Pipeline(Pattern):
     family = 'In turn'
     initial = 'pending'
     answer = 'analysis'
+    messages = 'messages'
     states = chart(ResearchAgent(), AnalyzerAgent(), ReviewerAgent())
     transitions = (
         ['always', 'pending', 'researching'],

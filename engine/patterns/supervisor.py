@@ -75,6 +75,7 @@ class Supervisor(Pattern):
     initial = 'planning'
     answer = 'final_output'
     plan = 'steps'
+    messages = 'messages'
 
     def states(self) -> list[dict[str, Any]]:
         """One worker whose state is entered for each task; or one region for each of several workers."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.bounded.asking import Asking
 from engine.bounded.chart import states, transitions
@@ -13,17 +15,38 @@ from engine.bounded.prompts import Prompts
 from engine.bounded.state import OrchestrationState
 from engine.bounded.stepping import Stepping
 from engine.bounded.working import Working
+from engine.outline import Oversight
 from engine.pattern import Pattern
 
 
 class AddTime(BaseModel):
-    """More time for a run."""
+    """More time: every share grows with it. A run that has stopped goes on where it was."""
 
     model_config = ConfigDict(extra='forbid')
 
-    seconds: float = Field(
-        gt=0, le=86_400, allow_inf_nan=False, title='Seconds', description='How much longer it may work'
+    minutes: float = Field(
+        0, ge=0, le=1_440, allow_inf_nan=False, title='Minutes', description='How much longer it may work'
     )
+    seconds: float = Field(0, ge=0, le=86_400, allow_inf_nan=False, title='Seconds')
+
+    @model_validator(mode='after')
+    def _together(self) -> Self:
+        self.minutes, self.seconds = 0.0, self.seconds + 60 * self.minutes
+        if self.seconds <= 0:
+            raise ValueError('Say how much time to add')
+        return self
+
+
+class FinishNow(BaseModel):
+    """End it now: what is under way is stopped, the files are saved and the report is written."""
+
+    model_config = ConfigDict(extra='forbid')
+
+
+class SkipVerification(BaseModel):
+    """Do not verify the goal: when the steps are done, they alone decide whether it is reached."""
+
+    model_config = ConfigDict(extra='forbid')
 
 
 class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, Pattern):
@@ -127,6 +150,12 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
     initial = 'working'
     answer = 'report'
     plan = 'checklist'
-    inputs = {'add_time': AddTime}
+    messages = 'messages'
+    report = 'report'
+    clock = 'clock'
+    oversight = Oversight(
+        verdicts='verifications', interventions='escalations', level='level', issues='issues'
+    )
+    inputs = {'add_time': AddTime, 'finish_now': FinishNow, 'skip_verification': SkipVerification}
     states = states()
     transitions = transitions()

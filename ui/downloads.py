@@ -37,7 +37,7 @@ def serve_downloads(door: Door) -> None:
             content = await conductor.workspaces.content(info.id, digest)
         except EngineError as error:
             raise HTTPException(404, str(error)) from None
-        headers = HARMLESS | {'Content-Disposition': _attachment(name or digest[:12])}
+        headers = HARMLESS | {'Content-Disposition': attachment(name or digest[:12])}
         return Response(content, media_type='application/octet-stream', headers=headers)
 
     @app.get('/runs/{run}/archive/{snapshot}')
@@ -56,7 +56,7 @@ def serve_downloads(door: Door) -> None:
         return FileResponse(
             path,
             media_type='application/zip',
-            headers=HARMLESS | {'Content-Disposition': _attachment(f'{name or snapshot[:12]}.zip')},
+            headers=HARMLESS | {'Content-Disposition': attachment(f'{name or snapshot[:12]}.zip')},
             background=BackgroundTask(path.unlink, missing_ok=True),
         )
 
@@ -71,7 +71,7 @@ def _scratch() -> Path:
         return Path(file.name)
 
 
-def _attachment(name: str) -> str:
+def attachment(name: str) -> str:
     """A file's name for the header (RFC 6266), with nothing in it that could end the header or a folder."""
     plain = re.sub(r'[\x00-\x1f\x7f/\\]+', '_', name)[-180:].strip('. ') or 'file'
     simple = re.sub(r'[^A-Za-z0-9._ -]', '_', plain)

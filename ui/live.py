@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine import Conductor, Delta, EngineError, Fold, RunInfo, Shape, Transition, Trouble
+from ui.grown import Grown
 from ui.history import History
 from ui.reading import Mark, befores, mark_of
 
@@ -42,6 +43,8 @@ class Follower:
         """Each state that was entered, and the steps that did it."""
         self.walked: dict[str, int] = {}
         """Each edge that was taken, and the step that did it first."""
+        self.grown = Grown.of(shape)
+        """Which step added each message, verdict and intervention."""
         self.history = History()
         """What the steps say of each agent."""
         self.last: Transition | None = None
@@ -96,6 +99,7 @@ class Follower:
         for edge in step.edges:
             self.walked.setdefault(f'{edge.source}>{edge.dest or edge.source}', step.seq)
         self.history.take(step)
+        self.grown.take(step)
         self.times.append(step.time)
         self._news.read = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -10,16 +11,19 @@ from nicegui import ui
 from engine import Conductor, Fold, RunInfo, Shape, Transition, View
 from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
+from ui.messages import Wanted
 from ui.panes.agents import AgentPanes
 from ui.panes.around import Around
 from ui.panes.budget import Budgets
 from ui.panes.chart import ChartPane
 from ui.panes.council import Council
 from ui.panes.dialogs import Dialogs, told
+from ui.panes.extras import TABS, Extras
 from ui.panes.files import Files
 from ui.panes.header import Header
 from ui.panes.inspector import Inspector
 from ui.panes.player import Player
+from ui.panes.strip import Strip
 from ui.panes.tabs import Tabs
 from ui.panes.transcript import Transcript
 from ui.panes.width import Width
@@ -46,8 +50,8 @@ class Screen:
         self._whole = False
         """Whether the panes have been drawn with all of the history known."""
 
-    async def draw(self, at: int | None) -> None:
-        """Make the page, showing step `at`."""
+    async def draw(self, at: int | None, tab: str = '', wanted: Wanted | None = None) -> None:
+        """Make the page, showing step `at`; `tab` is open, one of `TABS`, and shows the `wanted` messages."""
         self._at = at
         self._dialogs = Dialogs(self._conductor, self._info, lambda info: self._header.rename(info.title))
         around = Around(
@@ -59,13 +63,15 @@ class Screen:
         )
         self._header = Header(self._info, self._steer, around.named)
         self._budgets = Budgets(self._conductor, self._info.id)
+        self._strip = Strip(self._conductor, self._info, self._shape)
+        self._extras = Extras(around, self.follower, self.seek, wanted or Wanted(), self._say_address)
         self._trouble = ui.element('div').classes('trouble')
         self._switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
             self._chart = ChartPane(around, self.follower, self.seek, self._be_charted)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
-                tabs = Tabs('Agents, transcript or files', on_change=lambda: self._opened(tabs.shown))
+                tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._opened(tabs.shown))
                 self._width = Width(tabs.aside, self._be_wide)
                 with tabs.panel('Agents'):
                     self._agents = AgentPanes(around, self._width.want)
@@ -74,6 +80,7 @@ class Screen:
                     self._transcript = Transcript(self._conductor, self._info.id, self._shape)
                 with tabs.panel('Files'):
                     self._files = Files(around, self.seek)
+                self._extras.draw(tabs)
             self._inspector = Inspector(self._shape, around.named)
         self._player = Player(self.follower, self.seek)
         self._said = narration()
@@ -84,6 +91,8 @@ class Screen:
             self._watched = True
             self._say('visibility', 'Another process runs it: here it can be watched, and not steered.')
         await self._read(self._info.seq if at is None else at, at)
+        if TABS.get(tab) in tabs.titles:
+            tabs.open(TABS[tab])
         ui.timer(1 / LOOKS_A_SECOND, self._look)
         ui.timer(1.0, self._tick)
 
@@ -116,8 +125,11 @@ class Screen:
         else:
             self._agents.still()
             await self._read(at, at)
-        query = '' if at is None else f'?at={at}'
-        ui.run_javascript(f'history.replaceState(null, "", "/runs/{self._info.id}{query}")')
+        self._say_address()
+
+    def _say_address(self) -> None:
+        address = json.dumps(self._extras.address(self._at))
+        ui.run_javascript(f'history.replaceState(null, "", {address})')
 
     async def _read(self, seq: int, at: int | None) -> None:
         """Show step `seq` from the journal, as the past or, with `at` None, as the present."""
@@ -138,8 +150,11 @@ class Screen:
         self._convene(view)
         await self._transcript.show(seq)
         self._files.show(view)
+        self._extras.show(view)
+        newest = self.follower.fold.view if self.follower.fold.ledger.seq else view
         self._inspector.show(view, step, replaced, self._since(seq))
-        self._header.show(self.follower.fold.view if self.follower.fold.ledger.seq else view, mine=self._mine)
+        self._header.show(newest, mine=self._mine)
+        self._strip.show(view, newest, mine=self._mine)
         self._budgets.show(view, mine=self._mine)
         self._player.show(at, ended=not self._live)
         if step is not None:
@@ -162,6 +177,7 @@ class Screen:
             return
         if self._at is not None:
             self._header.show(self.follower.fold.view, mine=self._mine)
+            self._strip.show(self._view, self.follower.fold.view, mine=self._mine)
             self._more_is_known(self._view)
             return
         if news.steps:
@@ -181,6 +197,7 @@ class Screen:
             self._agents.refresh()
             self._convene(view)
             self._files.show(view)
+            self._extras.show(view)
 
     def _switch(self) -> None:
         with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
@@ -216,6 +233,8 @@ class Screen:
             self._header.tick(self.follower.fold.view, now)
             if self._at is None:
                 self._budgets.tick(self.follower.fold.view, now)
+                self._strip.tick(now)
+                self._extras.tick(self.follower.fold.view, now)
         if self._view is not None:
             live = self._at is None and self._live
             self._agents.tick(self._view, now if live else self._view.time, live=live)
@@ -227,6 +246,8 @@ class Screen:
     def _opened(self, tab: str) -> None:
         self._files.open(tab == 'Files')
         self._council.open(tab)
+        self._extras.open(tab)
+        self._say_address()
 
     def _be_wide(self, wide: bool) -> None:
         self._grid.classes(add='wide' if wide else '', remove='' if wide else 'wide')

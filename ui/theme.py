@@ -40,7 +40,7 @@ def warn_everywhere(warning: str) -> None:
 def serve_assets() -> None:
     """Serve the style sheet and the scripts, and put them into every page."""
     app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
-    for sheet in ('hemicycle.css', 'pages.css', 'run.css', 'panes.css', 'files.css', 'board.css'):
+    for sheet in ('hemicycle.css', 'pages.css', 'run.css', 'panes.css', 'files.css', 'loop.css', 'board.css'):
         stamp = int((ASSETS / sheet).stat().st_mtime)
         ui.add_head_html(f'<link rel="stylesheet" href="/hemicycle/{sheet}?{stamp}">', shared=True)
     ui.add_head_html('<meta name="color-scheme" content="light dark">', shared=True)

@@ -8,6 +8,7 @@ const marked = new Marked({
   gfm: true,
   renderer: {
     html({ text }) { return escape(text); },
+    checkbox({ checked }) { return checked ? "☑ " : "☐ "; },
     image({ href, text }) { return escape(text || href || "image"); },
     link({ href, tokens }) {
       const inner = this.parser.parseInline(tokens);

@@ -110,6 +110,11 @@ class Clock(Memory):
         """The shares of this round."""
         return allocate(self.round_budget)
 
+    @property
+    def fix_budget(self) -> float:
+        """Seconds of the step's budget that may go into fix cycles."""
+        return for_fixes(self.step_budget)
+
     def left(self, ran: float) -> float:
         """Seconds until the time is over; below 0 in the grace."""
         return self.ends - ran
@@ -143,7 +148,7 @@ class Clock(Memory):
     def begin_fix(self, ran: float) -> None:
         """The first fix cycle of a step begins."""
         if not self.fixes_end:
-            self.fixes_end = min(self.step_ends, ran + for_fixes(self.step_budget))
+            self.fixes_end = min(self.step_ends, ran + self.fix_budget)
 
     def begin_call(self, ran: float, longest: float, *bounds: float) -> None:
         """An agent is asked: it has so long, and no longer than what it works in has."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from fastapi import Request
 from nicegui import background_tasks, ui
 
 from engine import EngineError, RunId, UnknownRun, UnknownStep
 from ui.door import Door
 from ui.downloads import serve_downloads
+from ui.messages import Wanted
 from ui.pages import missing
+from ui.panes.extras import TABS
 from ui.screen import Screen
 from ui.theme import frame
 
 
 def register(door: Door) -> None:
-    """Register `/runs/{id}`, its steps (`?at=17`), and what of it can be downloaded."""
+    """Register `/runs/{id}` and its tabs (`/messages`), its steps (`?at=17`), and its downloads."""
     serve_downloads(door)
 
-    @ui.page('/runs/{run}', response_timeout=30.0)  # a long history on a busy machine takes its time
-    async def page(run: str, at: str = '') -> None:
+    async def page(run: str, request: Request, at: str = '') -> None:
         conductor = door()
         try:
             info = await conductor.info(RunId(run))
@@ -34,9 +36,14 @@ def register(door: Door) -> None:
             return
         with frame(info.title, wide=True):
             screen = Screen(conductor, info, shape)
-            await screen.draw(step)
+            tab = request.url.path.rpartition('/')[2]
+            await screen.draw(step, tab, Wanted.read(request.query_params))
         following = background_tasks.create(screen.follower.follow(), name=f'follow {run}')
         ui.context.client.on_delete(following.cancel)
+
+    for end in ('', *(f'/{tab}' for tab in TABS)):
+        # A long history on a busy machine takes its time.
+        ui.page(f'/runs/{{run}}{end}', response_timeout=30.0)(page)
 
 
 def _step(run: RunId, at: str, last: int) -> int | None:

@@ -20,7 +20,7 @@ MARKS = {
     'blocked': 'schedule',
 }
 """An icon for each state; the word stands beside it."""
-WORDS = {'blocked': 'waits'}
+ENDED = ('completed', 'failed')
 DEEPEST = 6
 """Levels of steps within steps that are shown."""
 
@@ -41,12 +41,12 @@ class Checklist:
 
     def show(self, view: View) -> None:
         """Show the plan as it is in `view`."""
-        steps = _steps(view.memory.get(self._field)) if self._field else []
+        steps = steps_of(view.memory.get(self._field)) if self._field else []
         self._root.set_visibility(bool(steps))
         if steps == self._shown:
             return
         self._shown = [dict(step) for step in steps]
-        ended = sum(step.get('state') in ('completed', 'failed') for step in steps)
+        ended = sum(step.get('state') in ENDED for step in steps)
         self._count.show(f'{ended} of {len(steps)}')
         self._list.clear()
         with self._list:
@@ -55,9 +55,9 @@ class Checklist:
     def _draw(self, steps: Sequence[Mapping[str, Any]], inside: str, depth: int) -> None:
         with ui.element('ol').classes('plan-steps'):
             for number, step in enumerate(steps, start=1):
-                self._step(step, f'{inside}/{step.get("id", number)}', depth)
+                self._step(step, f'{inside}/{step.get("id", number)}', depth, stands(step, steps))
 
-    def _step(self, step: Mapping[str, Any], path: str, depth: int) -> None:
+    def _step(self, step: Mapping[str, Any], path: str, depth: int, stands: str) -> None:
         state, result = str(step.get('state', '')), str(step.get('result', ''))
         name = state.replace(' ', '-')
         with ui.element('li').classes(f'plan-step {name}'):
@@ -65,13 +65,13 @@ class Checklist:
             with ui.element('div').classes('plan-body'):
                 Text('span', str(step.get('title', '')), 'plan-title')
                 with ui.element('div').classes('plan-facts'):
-                    Text('span', _stands(step, state), f'plan-state {name}')
+                    Text('span', stands, f'plan-state {name}')
                     if step.get('role'):
                         Text('span', speaker(str(step['role'])), 'chip')
                     Text('span', str(step.get('id', '')), 'muted small mono')
                 if result:
                     self._result(path, result)
-                inner = _steps(step.get('steps'))
+                inner = steps_of(step.get('steps'))
                 if inner and depth < DEEPEST:
                     self._draw(inner, path, depth + 1)
 
@@ -89,13 +89,16 @@ class Checklist:
                 Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
 
 
-def _steps(value: Any) -> list[Mapping[str, Any]]:
+def steps_of(value: Any) -> list[Mapping[str, Any]]:
     """The steps in a field of memory, whatever a pattern has put there."""
     return [step for step in value if isinstance(step, Mapping)] if isinstance(value, (list, tuple)) else []
 
 
-def _stands(step: Mapping[str, Any], state: str) -> str:
-    after = step.get('after')
-    if state == 'blocked' and isinstance(after, (list, tuple)) and after:
-        return f'waits for {", ".join(map(str, after))}'
-    return WORDS.get(state, state)
+def stands(step: Mapping[str, Any], siblings: Sequence[Mapping[str, Any]]) -> str:
+    """How a step stands, in words: one that is blocked waits for others of its list, or is stuck."""
+    state, after = str(step.get('state', '')), step.get('after')
+    if state == 'blocked' and isinstance(after, (list, tuple)):
+        over = {other.get('id') for other in siblings if other.get('state') in ENDED}
+        left = [str(name) for name in after if name not in over]
+        return f'waits for {", ".join(left)}' if left else state
+    return state

@@ -29,9 +29,14 @@ class Tabs:
             move = f'(event) => {{ event.stopPropagation(); event.target.{neighbour}?.focus(); }}'
             self._row.on(f'keydown.{key}', js_handler=move)
 
+    @property
+    def titles(self) -> list[str]:
+        """Of all tabs."""
+        return list(self._tabs)
+
     @contextmanager
-    def panel(self, title: str) -> Iterator[None]:
-        """A panel with its tab; the first one is open."""
+    def panel(self, title: str, kind: str = '') -> Iterator[None]:
+        """A panel with its tab; the first one is open. A `flat` one does not scroll: what is in it does."""
         with self._row:
             tab = ui.element('button').classes('tab').props('type="button" role="tab"')
             tab.on('click', lambda: self._choose(title))
@@ -41,7 +46,7 @@ class Tabs:
             self._notes[title].set_visibility(False)
         with (
             ui.element('div')
-            .classes('panel-body')
+            .classes(f'panel-body {kind}')
             .props(f'role="tabpanel" aria-label="{title}" tabindex="0"') as panel
         ):
             yield

@@ -49,6 +49,14 @@ def explain(kind: str, bounds: Mapping[str, Any], given: Any, message: str) -> s
     if given == '' and kind in CHOICES:
         return 'Choose one.'
     if kind in SENTENCES:
-        return SENTENCES[kind].format(**{**bounds, 'size': size})
+        whole = {
+            name: int(to) if isinstance(to, float) and to.is_integer() else to for name, to in bounds.items()
+        }
+        return SENTENCES[kind].format(**{**whole, 'size': size})
     said = message.removeprefix('Value error, ')
     return f'{said[:1].upper()}{said[1:]}{"" if said.endswith((".", "!", "?")) else "."}'
+
+
+def _plain(bound: Any) -> Any:
+    """A whole number as one, though its field takes fractions."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound

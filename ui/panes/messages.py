@@ -17,7 +17,7 @@ from ui.sequence import MessageList
 from ui.theme import button
 from ui.words import exact
 
-ANYBODY = {'': 'Anybody'}
+ANY = {'': 'Any'}
 FORMS = (('list', 'List', 'view_list'), ('sequence', 'Sequence diagram', 'swap_horiz'))
 
 
@@ -61,9 +61,9 @@ class Messages:
 
     def _draw_filters(self, wanted: Wanted) -> None:
         with ui.element('div').classes('messages-filters').props('role="search" aria-label="Messages"'):
-            self._sender = self._choice('From', ANYBODY, wanted.sender)
-            self._recipient = self._choice('To', ANYBODY, wanted.recipient)
-            self._type = self._choice('Type', {'': 'Any type'}, wanted.type)
+            self._sender = self._choice('From', ANY, wanted.sender)
+            self._recipient = self._choice('To', ANY, wanted.recipient)
+            self._type = self._choice('Type', ANY, wanted.type)
             with ui.element('div').classes('messages-filter text'):
                 self._words = line_input(wanted.text, kind='search', placeholder='Words in it')
                 self._words.props('debounce=200')
@@ -114,9 +114,9 @@ class Messages:
     def _list_them(self, started: float) -> None:
         said = self._said
         for choice, first, names in (
-            (self._sender, ANYBODY, {one.sender for one in said}),
-            (self._recipient, ANYBODY, {one.recipient for one in said}),
-            (self._type, {'': 'Any type'}, {one.type for one in said}),
+            (self._sender, ANY, {one.sender for one in said}),
+            (self._recipient, ANY, {one.recipient for one in said}),
+            (self._type, ANY, {one.type for one in said}),
         ):
             choice.offer({**first, **{name: name.replace('_', ' ') for name in sorted(names)}})
         shown = [one for one in said if self.wanted.takes(one)]

@@ -56,6 +56,10 @@ class Tabs:
     def open(self, title: str) -> None:
         """Open a tab."""
         self._mark(title)
+        tab, _ = self._tabs[title]
+        ui.run_javascript(
+            f'getHtmlElement({tab.id})?.scrollIntoView({{ block: "nearest", inline: "nearest" }})'
+        )
         if self._on_change:
             self._on_change()
 

@@ -30,9 +30,8 @@ def answer(page: Page, name: str) -> None:
 
 
 def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, served, axe):
-    run = launch(
-        page, served, 'time-bounded', Goal='Do two things', Time='0.1', **{'Acceptable failures': '2'}
-    )
+    fields = {'Goal': 'Do two things', 'Time': '0.1', 'Grace': '0', 'Acceptable failures': '2'}
+    run = launch(page, served, 'time-bounded', **fields)
     time = page.get_by_role('group', name='Time')
     expect(time).to_contain_text('Planning')
     expect(page.locator('.run-facts .pill')).to_have_text('Waiting for you', timeout=40_000)
@@ -52,17 +51,17 @@ def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, ser
     page.get_by_role('button', name='Add time').press('Enter')
     answer(page, 'Add time')
     expect(page.get_by_role('dialog')).to_contain_text('Say how much time to add')
-    page.get_by_label('Minutes').fill('-1')
+    page.get_by_label('Minutes', exact=True).fill('-1')
     answer(page, 'Add time')
     expect(page.get_by_role('dialog').locator('.field.bad')).to_contain_text('Must be 0 or more')
-    page.get_by_label('Minutes').fill('10')
+    page.get_by_label('Minutes', exact=True).fill('10')
     answer(page, 'Add time')
     page.wait_for_url(run)
     expect(page.locator('.run-facts .pill')).to_have_text('Running')
     expect(time).to_contain_text('of 10:06 left')
 
     page.get_by_role('button', name='Add time').click()
-    page.get_by_label('Seconds').fill('60')
+    page.get_by_label('Seconds', exact=True).fill('60')
     answer(page, 'Add time')
     expect(time).to_contain_text('of 11:06 left')
     page.get_by_role('button', name='Skip verification').click()

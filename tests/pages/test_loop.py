@@ -67,13 +67,7 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
 async def test_a_run_whose_work_is_held_back_says_by_what(user: User, door):
     def poor(request):
         if leaf(request) == 'reviewing' and request.hints.visit == 1:
-            return {
-                'score': 40,
-                'approved': False,
-                'summary': 'Vague.',
-                'actionable': False,
-                'reasonable': True,
-            }
+            return verdict(40, actionable=False, reasonable=True)
         return good(request)
 
     conductor = opened(door, FakeModel(poor))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -17,6 +17,11 @@ from engine.bounded.stepping import Stepping
 from engine.bounded.working import Working
 from engine.outline import Oversight
 from engine.pattern import Pattern
+
+IN_DETAIL: Final[dict[str, Any]] = {'group': 'Time in detail'}
+LIMITS: Final[dict[str, Any]] = {'group': 'Limits'}
+GATES: Final[dict[str, Any]] = {'group': 'Gates'}
+"""Folds of the launch form."""
 
 
 class AddTime(BaseModel):
@@ -80,6 +85,7 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
             le=600,
             title='Grace',
             description='Seconds that what is under way may still take when the time is over',
+            json_schema_extra=IN_DETAIL,
         )
         wait_for_time: float = Field(
             86_400,
@@ -87,6 +93,7 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
             le=604_800,
             title='Wait for more time',
             description='Seconds that a run waits to be given more time when it is over; 0 ends it at once',
+            json_schema_extra=IN_DETAIL,
         )
         test_command: str = Field(
             '',
@@ -100,6 +107,7 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
             le=3_600,
             title='Time for tests',
             description='Seconds that one run of the tests may take',
+            json_schema_extra=IN_DETAIL,
         )
         agent_seconds: float = Field(
             300,
@@ -107,6 +115,7 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
             le=3_600,
             title='Time for an answer',
             description='Seconds before an agent is done without',
+            json_schema_extra=IN_DETAIL,
         )
         max_attempts: int = Field(
             3,
@@ -114,9 +123,15 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
             le=10,
             title='Attempts',
             description='How often a step is tried before it counts as blocked',
+            json_schema_extra=LIMITS,
         )
         max_fix_cycles: int = Field(
-            3, ge=0, le=10, title='Fix cycles', description='How often failing tests of a step are mended'
+            3,
+            ge=0,
+            le=10,
+            title='Fix cycles',
+            description='How often failing tests of a step are mended',
+            json_schema_extra=LIMITS,
         )
         max_revisions: int = Field(
             3,
@@ -124,26 +139,58 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
             le=10,
             title='Revisions',
             description='How often a plan that is not approved is sent back',
+            json_schema_extra=LIMITS,
         )
         max_rounds: int = Field(
-            5, ge=1, le=20, title='Rounds', description='How many plans are carried out to reach the goal'
+            5,
+            ge=1,
+            le=20,
+            title='Rounds',
+            description='How many plans are carried out to reach the goal',
+            json_schema_extra=LIMITS,
         )
         max_failed_steps: int = Field(
-            0, ge=0, le=15, title='Acceptable failures', description='How many steps of a plan may fail'
+            0,
+            ge=0,
+            le=15,
+            title='Acceptable failures',
+            description='How many steps of a plan may fail',
+            json_schema_extra=LIMITS,
         )
         plan_threshold: int = Field(
-            70, ge=0, le=100, title='Plan gate', description='The least score of a plan'
+            70,
+            ge=0,
+            le=100,
+            title='Plan gate',
+            description='The least score of a plan',
+            json_schema_extra=GATES,
         )
         code_threshold: int = Field(
-            60, ge=0, le=100, title='Code gate', description='The least score of code'
+            60,
+            ge=0,
+            le=100,
+            title='Code gate',
+            description='The least score of code',
+            json_schema_extra=GATES,
         )
         step_threshold: int = Field(
-            70, ge=0, le=100, title='Step gate', description='The least score of a step'
+            70,
+            ge=0,
+            le=100,
+            title='Step gate',
+            description='The least score of a step',
+            json_schema_extra=GATES,
         )
         goal_threshold: int = Field(
-            80, ge=0, le=100, title='Goal gate', description='The least score at the end'
+            80,
+            ge=0,
+            le=100,
+            title='Goal gate',
+            description='The least score at the end',
+            json_schema_extra=GATES,
         )
 
+    title = 'Time-bounded loop'
     Memory = OrchestrationState
     title = 'Time-bounded'
     family = 'In turn'

@@ -1,4 +1,4 @@
-"""The final report of a run: a page to read and to print, with links into the run, and the same as a file."""
+"""The final report of a run: a page to read and print, with links into the run, and a file."""
 
 from __future__ import annotations
 

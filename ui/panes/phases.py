@@ -1,4 +1,4 @@
-"""The time of each phase as a burn-down: a strip under the head of the run page, and a tab with all of it."""
+"""The time of each phase as a burn-down: a strip under the run's head, and a tab with all of it."""
 
 from __future__ import annotations
 

@@ -190,7 +190,6 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
             json_schema_extra=GATES,
         )
 
-    title = 'Time-bounded loop'
     Memory = OrchestrationState
     title = 'Time-bounded'
     family = 'In turn'

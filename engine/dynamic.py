@@ -108,6 +108,11 @@ class DynamicAgent(Pattern):
         return getattr(self.parameters, 'mode', 'dynamic')
 
     @property
+    def compared(self) -> str:
+        """Both ways stand beside each other where both are run."""
+        return 'comparison' if self.mode == 'compare' else ''
+
+    @property
     def task(self) -> str:
         """The request: another parameter may be a longer text."""
         return str(getattr(self.parameters, 'request', ''))

@@ -28,6 +28,8 @@ class StateShape:
     """For a state that waits for a person: what for."""
     within: float | None = None
     """Seconds."""
+    criteria: tuple[str, ...] = ()
+    """For an agent that works until criteria hold: their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,8 @@ class Shape:
     clock: str = ''
     """The field that holds the time of each phase, an `engine.bounded.schedule.Clock`."""
     oversight: Oversight | None = None
+    compared: str = ''
+    """The field of memory that holds ways of working beside each other, a list of `Side`s."""
 
     def state(self, path: str) -> StateShape | None:
         """The state at `path`, if there is one."""

@@ -131,6 +131,11 @@ class Pattern:
         return {}
 
     @property
+    def compared(self) -> str:
+        """The field of memory that holds ways of working beside each other (`Side`s), or ''."""
+        return ''
+
+    @property
     def task(self) -> str:
         """What a run is about, in somebody's own words: the longest text among the parameters."""
         fields = type(self.parameters).model_fields

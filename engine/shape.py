@@ -41,6 +41,7 @@ def draw(pattern: Pattern) -> Shape:
                 invokes='invoke' in state,
                 waits=state.get('waits', ''),
                 within=None if isinstance(state.get('within'), str) else state.get('within'),
+                criteria=_criteria(state),
             )
         )
         edges.extend(_edges(state.get('transitions', ()), path, [child['name'] for child in children]))
@@ -60,6 +61,7 @@ def draw(pattern: Pattern) -> Shape:
         report=pattern.report,
         clock=pattern.clock,
         oversight=pattern.oversight,
+        compared=pattern.compared,
     )
 
 
@@ -109,6 +111,11 @@ def _edges(items: Sequence[Any], scope: str, siblings: Sequence[str]) -> Iterato
                     conditions=names(edge.get('conditions')),
                     unless=names(edge.get('unless')),
                 )
+
+
+def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:
+    until = state['agent'].until if 'agent' in state else None
+    return tuple(check.name for check in until.all) if until else ()
 
 
 def _listed(value: Any) -> list[Any]:

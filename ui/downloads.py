@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -26,10 +27,13 @@ HARMLESS = {
 
 
 def serve_downloads(door: Door) -> None:
-    """Serve `/runs/{run}/kept/{digest}?name=` and `/runs/{run}/archive/{snapshot}?name=`."""
+    """Serve `/runs/{run}/kept/{digest}?name=` and `/runs/{run}/archive/{snapshot}?name=`.
+
+    With `?artifact=NAME`, a content is an artifact: texts among them are kept as JSON, and given as they are.
+    """
 
     @app.get('/runs/{run}/kept/{digest}')
-    async def kept(run: str, digest: str, name: str = '') -> Response:
+    async def kept(run: str, digest: str, name: str = '', artifact: str = '') -> Response:
         _check(digest)
         conductor = door()
         try:
@@ -37,6 +41,8 @@ def serve_downloads(door: Door) -> None:
             content = await conductor.workspaces.content(info.id, digest)
         except EngineError as error:
             raise HTTPException(404, str(error)) from None
+        if artifact:
+            name, content = await asyncio.to_thread(_artifact, artifact, content)
         headers = HARMLESS | {'Content-Disposition': attachment(name or digest[:12])}
         return Response(content, media_type='application/octet-stream', headers=headers)
 
@@ -64,6 +70,16 @@ def serve_downloads(door: Door) -> None:
 def _check(digest: str) -> None:
     if not DIGEST.fullmatch(digest):
         raise HTTPException(404, 'there is nothing under this name')
+
+
+def _artifact(name: str, content: bytes) -> tuple[str, bytes]:
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return name, content
+    if isinstance(value, str):
+        return f'{name}.md', value.encode(errors='replace')
+    return f'{name}.json', content
 
 
 def _scratch() -> Path:

@@ -14,8 +14,10 @@ from ui.live import LOOKS_A_SECOND, Follower
 from ui.messages import Wanted
 from ui.panes.agents import AgentPanes
 from ui.panes.around import Around
+from ui.panes.artifacts import Artifacts
 from ui.panes.budget import Budgets
 from ui.panes.chart import ChartPane
+from ui.panes.comparison import Comparison
 from ui.panes.council import Council
 from ui.panes.dialogs import Dialogs, told
 from ui.panes.extras import TABS, Extras
@@ -81,6 +83,7 @@ class Screen:
                 with tabs.panel('Files'):
                     self._files = Files(around, self.seek)
                 self._extras.draw(tabs)
+                self._artifacts, self._comparison = Artifacts(around, tabs), Comparison(around, tabs)
             self._inspector = Inspector(self._shape, around.named)
         self._player = Player(self.follower, self.seek)
         self._said = narration()
@@ -152,6 +155,8 @@ class Screen:
         self._files.show(view)
         self._extras.show(view)
         newest = self.follower.fold.view if self.follower.fold.ledger.seq else view
+        self._artifacts.show(view)
+        self._comparison.show(view)
         self._inspector.show(view, step, replaced, self._since(seq))
         self._header.show(newest, mine=self._mine)
         self._strip.show(view, newest, mine=self._mine)
@@ -248,6 +253,7 @@ class Screen:
         self._council.open(tab)
         self._extras.open(tab)
         self._say_address()
+        self._artifacts.refresh()
 
     def _be_wide(self, wide: bool) -> None:
         self._grid.classes(add='wide' if wide else '', remove='' if wide else 'wide')

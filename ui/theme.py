@@ -30,6 +30,16 @@ WORDS = {
     Status.FAILED: 'Failed',
     Status.CANCELLED: 'Cancelled',
 }
+SHEETS = (
+    'hemicycle.css',
+    'pages.css',
+    'run.css',
+    'panes.css',
+    'files.css',
+    'loop.css',
+    'board.css',
+    'made.css',
+)
 
 
 def warn_everywhere(warning: str) -> None:
@@ -40,7 +50,7 @@ def warn_everywhere(warning: str) -> None:
 def serve_assets() -> None:
     """Serve the style sheet and the scripts, and put them into every page."""
     app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
-    for sheet in ('hemicycle.css', 'pages.css', 'run.css', 'panes.css', 'files.css', 'loop.css', 'board.css'):
+    for sheet in SHEETS:
         stamp = int((ASSETS / sheet).stat().st_mtime)
         ui.add_head_html(f'<link rel="stylesheet" href="/hemicycle/{sheet}?{stamp}">', shared=True)
     ui.add_head_html('<meta name="color-scheme" content="light dark">', shared=True)

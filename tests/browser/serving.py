@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.tree import ROOT
 
-DEADLINE = 30.0
+DEADLINE = 90.0
 """Seconds until a server that does not answer is a failure."""
 
 
@@ -91,7 +91,7 @@ class Server:
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(f'{self.url}/runs', timeout=5) as answer:
+            with urllib.request.urlopen(f'{self.url}/runs', timeout=30) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False

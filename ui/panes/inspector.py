@@ -9,6 +9,7 @@ from nicegui import ui
 
 from engine import Change, Shape, Transition, View
 from ui.elements import Tree
+from ui.panes.criteria import show_criteria
 from ui.panes.spending import SpendingTable
 from ui.panes.tabs import Tabs
 from ui.reading import Way, headline, place, short, span, ways
@@ -21,7 +22,7 @@ class Inspector:
     """One step of a run, and the data after it."""
 
     def __init__(self, shape: Shape, named: Callable[[str], str]) -> None:
-        self._shape = shape
+        self._shape, self._named = shape, named
         self._pending: tuple[dict[str, Any], list[str]] = ({}, [])
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
             self._tabs = Tabs('Step, memory or spending', on_change=self._fill_tree)
@@ -46,7 +47,7 @@ class Inspector:
             if step is None:
                 empty('footprint', 'The run has not taken a step yet.')
             else:
-                self._describe(step, befores, since)
+                self._describe(view, step, befores, since)
         changed = [change.path for change in step.changes] if step else []
         self._pending = ({'memory': view.memory, 'agents': view.agents}, changed)
         self._fill_tree()
@@ -57,7 +58,7 @@ class Inspector:
         if self._tabs.shown == 'Memory':
             self._tree.show(*self._pending)
 
-    def _describe(self, step: Transition, befores: list[Any], since: float | None) -> None:
+    def _describe(self, view: View, step: Transition, befores: list[Any], since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')
         ui.label(headline(step)).classes('step-title')
         facts = [f'raised by step {step.seq - 1}'] if step.raised else []
@@ -68,6 +69,7 @@ class Inspector:
             with notice('fail', 'error_outline'):
                 ui.label(str(step.event.data['error']))
         self._moves(step)
+        show_criteria(view, step, self._shape, self._named)
         found = ways(step, self._shape)
         if found:
             ui.label('Why this way').classes('step-section')

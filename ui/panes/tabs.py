@@ -53,6 +53,10 @@ class Tabs:
         self._tabs[title] = (tab, panel)
         self._mark(self.shown or title)
 
+    def offer(self, title: str, offered: bool) -> None:
+        """Show or hide a tab; the one that is open stays."""
+        self._tabs[title][0].set_visibility(offered or self.shown == title)
+
     def open(self, title: str) -> None:
         """Open a tab."""
         self._mark(title)

@@ -1,0 +1,89 @@
+"""Artifacts and criteria without a browser: long ones, odd ones, old charts, the download of a whole one."""
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+from nicegui import ui
+from nicegui.testing import User
+
+from engine import Shape, StatePath, StateShape, Transition, View
+from ui.downloads import _artifact
+from ui.elements import Conversation, Tree
+from ui.panes.artifacts import LONG, Artifacts
+from ui.panes.criteria import show_criteria
+from ui.panes.tabs import Tabs
+
+STATE = StateShape(path=StatePath('working'), name='working', parent=StatePath(''), kind='compound', role='x')
+
+
+def view(agents: dict[str, Any]) -> Any:
+    return SimpleNamespace(agents=agents)
+
+
+def made(value: Any, **more: Any) -> dict[str, Any]:
+    return {'value': value, 'by': 'a_tool', 'size': len(str(value)), **more}
+
+
+def around(*states: StateShape) -> Any:
+    shape = SimpleNamespace(states=states)
+    return SimpleNamespace(shape=shape, named=lambda path: path.title(), kept='/runs/r1/kept')
+
+
+async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: User):
+    panes: list[Artifacts] = []
+
+    @ui.page('/artifacts')
+    def page() -> None:
+        tabs = Tabs('All', on_change=lambda: [pane.refresh() for pane in panes])
+        with tabs.panel('First'):
+            ui.label('first')
+        panes.append(Artifacts(around(), tabs))
+
+    await user.open('/artifacts')
+    await user.should_not_see('Artifacts')
+    found = {
+        'page': made('# A page'),
+        'tree': made([{'a': 1}]),
+        'passed': made(True),
+        'nothing': made(''),
+        'long': made('x' * (LONG + 1), kept='0' * 64),
+    }
+    panes[0].show(view({'working': {'artifacts': found}}))
+    await user.should_see('Artifacts')
+    await user.should_not_see('by a_tool')  # nobody looks yet
+    user.find('Artifacts').click()
+    await user.should_see('by a_tool')
+    await user.should_see('true')
+    await user.should_see('It is empty.')
+    shown = user.find(kind=Conversation).elements
+    assert [block['text'] for talk in shown for block in talk._props['blocks']] == ['# A page']
+    (tree,) = user.find(kind=Tree).elements
+    assert tree._props['value'] == {'0': {'a': 1}}
+    panes[0].show(view({'working': {'artifacts': {'page': made('Another')}}}))
+    (talk,) = user.find(kind=Conversation).elements
+    assert [block['text'] for block in talk._props['blocks']] == ['Another']
+    panes[0].show(view({}))
+    await user.should_see('No agent has made an artifact up to this step.')
+
+
+async def test_criteria_are_shown_also_where_the_chart_is_older_than_they_are(user: User):
+    judged = [{'name': 'has_content', 'holds': False, 'missing': "the artifact 'content'"}]
+
+    @ui.page('/criteria')
+    def page() -> None:
+        shape: Shape = SimpleNamespace(states=(STATE,))  # type: ignore[assignment]
+        at: View = view({'working': {'criteria': judged}, 'other': {}})
+        step: Transition = SimpleNamespace(guards=())  # type: ignore[assignment]
+        show_criteria(at, step, shape, str.title)
+
+    await user.open('/criteria')
+    await user.should_see('Working is complete when')
+    await user.should_see("missing: the artifact 'content'")
+    await user.should_see('0 of 1 hold')
+
+
+def test_the_whole_of_a_text_is_downloaded_as_a_text_and_of_all_else_as_json():
+    assert _artifact('content', json.dumps('# Ünï').encode()) == ('content.md', '# Ünï'.encode())
+    assert _artifact('outline', b'{"a": 1}') == ('outline.json', b'{"a": 1}')
+    assert _artifact('odd', b'\xff') == ('odd', b'\xff')

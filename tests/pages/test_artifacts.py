@@ -32,12 +32,14 @@ def around(*states: StateShape) -> Any:
 
 async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: User):
     panes: list[Artifacts] = []
+    rows: list[Tabs] = []
 
     @ui.page('/artifacts')
     def page() -> None:
         tabs = Tabs('All', on_change=lambda: [pane.refresh() for pane in panes])
         with tabs.panel('First'):
             ui.label('first')
+        rows.append(tabs)
         panes.append(Artifacts(around(), tabs))
 
     await user.open('/artifacts')
@@ -52,7 +54,8 @@ async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: U
     panes[0].show(view({'working': {'artifacts': found}}))
     await user.should_see('Artifacts')
     await user.should_not_see('by a_tool')  # nobody looks yet
-    user.find('Artifacts').click()
+    with user:
+        rows[0].open('Artifacts')
     await user.should_see('by a_tool')
     await user.should_see('true')
     await user.should_see('It is empty.')

@@ -78,6 +78,28 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
         self.run_method('clear')
 
 
+class Speeches(Element, component=ASSETS / 'transcript.js'):
+    """Thousands of blocks of text and a filter: it holds none here, and draws those near the window."""
+
+    def __init__(self, *, label: str) -> None:
+        """Show none yet; `label` names the list for who cannot see it."""
+        super().__init__()
+        self._props |= {'label': label}
+
+    def add(self, blocks: Sequence[dict[str, Any]], *, before: bool = False) -> None:
+        """Put blocks, each with its `step`, after those that are there, or before them."""
+        if blocks:
+            self.run_method('before' if before else 'after', list(blocks))
+
+    def empty(self) -> None:
+        """Take all blocks away."""
+        self.run_method('clear')
+
+    def show(self, until: int, *, busy: bool) -> None:
+        """Show the blocks up to step `until`; `busy` says that earlier ones are still being read."""
+        self.run_method('show', until, busy)
+
+
 class Tree(Element, component=ASSETS / 'tree.js'):
     """A JSON document that can be opened branch by branch."""
 

@@ -250,6 +250,7 @@ class Screen:
 
     def _opened(self, tab: str) -> None:
         self._files.open(tab == 'Files')
+        self._transcript.open(tab == 'Transcript')
         self._council.open(tab)
         self._extras.open(tab)
         self._say_address()

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from tests.bench import decided, durable, histories, idle, live, panes, start
+from tests.bench import decided, durable, histories, idle, live, panes, start, transcript
 from tests.bench.table import Row, machine, markdown, note, text
 from ui.tuning import tune
 
@@ -27,6 +27,7 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'histories': histories.measure,
     'live': live.measure,
     'panes': panes.measure,
+    'transcript': transcript.measure,
     'idle': idle.measure,
     'start': start.measure,
 }

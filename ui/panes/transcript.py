@@ -2,68 +2,108 @@
 
 from __future__ import annotations
 
-from nicegui import ui
+from bisect import bisect_right
+from collections.abc import Sequence
 
-from engine import Conductor, RunId, Shape, Transition
+from nicegui import background_tasks, ui
+
+from engine import Conductor, EngineError, RunId, Shape, Transition
 from ui.blocks import entry
 from ui.calls import Block
-from ui.elements import Conversation
+from ui.elements import Speeches
 from ui.theme import button, empty
 
 REACH = 400
-"""Steps that are read at once; earlier ones on demand."""
+"""Steps that are read at once."""
+MOST = 5_000
+"""Messages that are read by themselves; earlier ones on demand."""
 
 
 class Transcript:
-    """Every speaker's words of a stretch of the run."""
+    """Every speaker's words of a stretch of the run; it reads and sends nothing until somebody looks."""
 
     def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
         self._conductor, self._run, self._shape = conductor, run, shape
-        self._entries: dict[int, Block] = {}
-        self._from = self._until = 0
+        self._steps: list[int] = []
+        """Those that the messages in the page belong to, in order."""
+        self._from = self._until = self._at = 0
+        self._open = self._busy = False
         with ui.element('div').classes('transcript'):
             self._earlier = button('Show earlier', icon='expand_less', kind='quiet')
-            self._earlier.on('click', self._read_earlier)
-            self._talk = Conversation([], label='Transcript')
+            self._earlier.on('click', lambda: self._read_back(MOST))
+            self._messages = Speeches(label='Transcript')
             with ui.element('div') as self._none:
                 empty('forum', 'Nobody has said anything yet.')
+        self._earlier.set_visibility(False)
+        self._messages.set_visibility(False)
+
+    def open(self, opened: bool) -> None:
+        """Somebody looks now, or not any more."""
+        self._open = opened
+        background_tasks.create(self.show(self._at), name='show a transcript')
 
     def add(self, steps: list[Transition]) -> None:
         """Take in steps that have just come."""
-        if steps and steps[0].seq == self._until + 1:
+        if self._open:
             self._take(steps)
 
     async def show(self, at: int) -> None:
         """Show the transcript up to step `at`."""
+        self._at = at
+        if not self._open:
+            return
         if at > self._until or at < self._from:
             start = max(0, at - REACH)
             if start > self._until or at < self._from:
-                self._entries.clear()
+                self._steps.clear()
+                self._messages.empty()
                 self._from = self._until = start
             self._take(await self._conductor.transitions(self._run, after=self._until, until=at))
-        self._show(at)
+        more = self._from > 0 and len(self._steps) < MOST and not self._busy
+        self._say(more=more)
+        if more:
+            background_tasks.create(self._read_back(MOST - len(self._steps)), name='read a transcript')
 
-    async def _read_earlier(self) -> None:
-        start = max(0, self._from - REACH)
-        steps = await self._conductor.transitions(self._run, after=start, until=self._from)
-        self._from = start
-        for step in steps:
-            self._note(step)
-        self._entries = dict(sorted(self._entries.items()))
-        self._show(self._until)
+    async def _read_back(self, most: int) -> None:
+        """Read what came before, one stretch after another, up to about `most` messages."""
+        if self._busy:
+            return
+        self._busy, wanted = True, len(self._steps) + most
+        self._say()
+        try:
+            while self._from and len(self._steps) < wanted and not self._messages.is_deleted:
+                end = self._from
+                start = max(0, end - REACH)
+                steps = await self._conductor.transitions(self._run, after=start, until=end)
+                if end != self._from:
+                    continue  # another stretch was gone to meanwhile
+                blocks = self._blocks(steps)
+                self._from = start
+                self._steps[:0] = [block['step'] for block in blocks]
+                self._messages.add(blocks, before=True)
+        except EngineError:
+            return  # deleted meanwhile, which the page says; or unreadable now, and asked for again
+        finally:
+            self._busy = False
+            if not self._messages.is_deleted:
+                self._say()
 
-    def _take(self, steps: list[Transition]) -> None:
-        for step in steps:
-            self._note(step)
-            self._until = max(self._until, step.seq)
+    def _take(self, steps: Sequence[Transition]) -> None:
+        """Put new steps at the end: only those that follow on what is there, however late they come."""
+        fresh = [step for step in steps if step.seq > self._until]
+        if fresh and fresh[0].seq == self._until + 1:
+            blocks = self._blocks(fresh)
+            self._until = fresh[-1].seq
+            self._steps.extend(block['step'] for block in blocks)
+            self._messages.add(blocks)
 
-    def _note(self, step: Transition) -> None:
-        block = entry(step, self._shape)
-        if block:
-            self._entries[step.seq] = {**block, 'step': step.seq}
+    def _blocks(self, steps: Sequence[Transition]) -> list[Block]:
+        found = ((step.seq, entry(step, self._shape)) for step in steps)
+        return [{**block, 'step': seq} for seq, block in found if block]
 
-    def _show(self, at: int) -> None:
-        blocks = [block for seq, block in self._entries.items() if seq <= at]
-        self._talk.show(blocks)
-        self._earlier.set_visibility(self._from > 0)
-        self._none.set_visibility(not blocks)
+    def _say(self, *, more: bool = False) -> None:
+        there, busy = bisect_right(self._steps, self._at) > 0, self._busy or more
+        self._messages.show(self._at, busy=busy)
+        self._messages.set_visibility(there)
+        self._none.set_visibility(not there and not busy)
+        self._earlier.set_visibility(self._from > 0 and not busy)

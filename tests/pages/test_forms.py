@@ -88,7 +88,7 @@ def test_controls_are_read_and_written(name, raw, value):
         ({'whole': '-1'}, 'whole', 'Must be 0 or more.'),
         ({'whole': '1.5'}, 'whole', 'Must be a whole number.'),
         ({'whole': ''}, 'whole', 'Must be a whole number.'),
-        ({'part': '0'}, 'part', 'Must be more than 0.0.'),
+        ({'part': '0'}, 'part', 'Must be more than 0.'),
         ({'literal': ''}, 'literal', 'Choose one.'),
         ({'numbers': ['1', 'x']}, 'numbers', 'Entry 2: Must be a whole number.'),
         ({'numbers': ['1', '2', '3']}, 'numbers', 'At most 2 entries are allowed; here are 3.'),

@@ -2,27 +2,23 @@
 
 from engine.activity import Activity, Retry
 from engine.agent import Role, agent, message_of
-from engine.artifacts import Artifact, Given
 from engine.bounded.escalation import ACTIONS, TRIGGERS, Level
 from engine.bounded.gates import TITLES
 from engine.bounded.report import Report, is_time_bounded, markdown, report_of
 from engine.bounded.schedule import Burn, burn_down
 from engine.bounded.schedule import Clock as PhaseClock
-from engine.cast import Part
 from engine.catalog import Catalog, Fault
 from engine.clock import Clock, RealClock, SimulatedClock
-from engine.collaborate import execute_plan, run_collaborative_task
-from engine.collaboration import (
-    CollaborationResult,
-    CollaborationState,
-    DelegatedTask,
-    SupervisorPlan,
-    TaskResult,
-)
+from engine.commands.limits import Limits
+from engine.commands.process import Ran
+from engine.commands.sandbox import Sandbox
 from engine.conductor import Conductor
-from engine.criteria import Check, Criteria, Criterion, Evidence
-from engine.difference import FileChange
-from engine.dynamic import DynamicAgent
+from engine.dynamic.agent import DynamicAgent
+from engine.dynamic.artifacts import Artifact, Given
+from engine.dynamic.criteria import Check, Criteria, Criterion, Evidence
+from engine.dynamic.job import Agent, BlogOrchestratorAgent, Job
+from engine.dynamic.phases import Phase
+from engine.dynamic.registry import Registry, lacking
 from engine.errors import (
     Diverged,
     EngineError,
@@ -42,19 +38,18 @@ from engine.errors import (
     WorkspaceError,
 )
 from engine.feed import Feed, Item
-from engine.job import Agent, BlogOrchestratorAgent, Job
+from engine.files.difference import FileChange
+from engine.files.scratch import Scratch, Tried
+from engine.files.tree import FileVersion
+from engine.files.workspace import Entry, Workspace
+from engine.files.workspaces import Workspaces
 from engine.journal import Journal, MemoryJournal
-from engine.library import Sample, scenarios
-from engine.limits import Limits
 from engine.mcp.remote import RemoteTool
 from engine.mcp.server import ServerHealth
 from engine.memory import Memory
 from engine.message import Message
 from engine.notation import edge_label, mermaid
-from engine.offer import HOMES, Health, Offer, Offered
 from engine.pattern import Pattern
-from engine.phases import Phase
-from engine.process import Ran
 from engine.records import (
     CONTROL,
     ENDINGS,
@@ -85,17 +80,22 @@ from engine.records import (
     Usage,
     View,
 )
-from engine.registry import Registry, lacking
-from engine.sandbox import Sandbox
-from engine.scratch import Scratch, Tried
-from engine.staff import AgentInfo, agents_of
+from engine.scripted.library import Sample, scenarios
 from engine.stage import Stage, stage
 from engine.steps import Step
+from engine.teams.cast import Part
+from engine.teams.collaborate import execute_plan, run_collaborative_task
+from engine.teams.collaboration import (
+    CollaborationResult,
+    CollaborationState,
+    DelegatedTask,
+    SupervisorPlan,
+    TaskResult,
+)
+from engine.teams.staff import AgentInfo, agents_of
 from engine.tool import Tool, ToolContext, tool
-from engine.tree import FileVersion
 from engine.view import Fold, fold
-from engine.workspace import Entry, Workspace
-from engine.workspaces import Workspaces
+from engine.wire.offer import HOMES, Health, Offer, Offered
 
 __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # run workflows

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.clock import Clock
+from engine.commands.sandbox import Sandbox
 from engine.errors import EngineError
+from engine.files.workspace import Workspace
+from engine.files.workspaces import Workspaces
 from engine.mcp.remote import RemoteTool
 from engine.mcp.servers import Servers
 from engine.model import Model
 from engine.path import parent_of
 from engine.recordings import Recordings
 from engine.records import RunInfo, StatePath
-from engine.sandbox import Sandbox
 from engine.tool import Tool
 from engine.wire.taped import Taped
-from engine.workspace import Workspace
-from engine.workspaces import Workspaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,15 +10,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine import converse, criteria
+from engine import converse
 from engine.activity import Retry
-from engine.cast import Part, begin, unanswered
 from engine.course import Scope
-from engine.criteria import Criteria
+from engine.dynamic import criteria
+from engine.dynamic.criteria import Criteria
 from engine.message import Message, ToolCall
 from engine.records import Event
 from engine.state import AgentState
 from engine.taking import keep_reply, keep_results
+from engine.teams.cast import Part, begin, unanswered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

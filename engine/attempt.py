@@ -9,14 +9,14 @@ from operator import add
 from typing import Any
 
 from engine.activity import Activity
+from engine.budgets.estimate import estimated, length
+from engine.budgets.usage import by_model, counted
 from engine.errors import ModelError
-from engine.estimate import estimated, length
 from engine.gathered import Gathered
 from engine.message import Message
 from engine.model import Model, ModelRequest, ReasoningPiece, TextPiece, Thinking
 from engine.plain import said
 from engine.records import SOURCES, Origin, Usage
-from engine.usage import by_model, counted
 from engine.wire.taped import Played
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
 from engine.message import ToolCall, ToolResult
 from engine.plain import said

@@ -17,14 +17,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from engine.endpoints import Configured, configured
 from engine.errors import EngineError, PatternError, UnknownPattern
 from engine.mcp.servers import Servers
 from engine.model import Model
-from engine.offer import Offer
 from engine.pattern import Pattern
 from engine.plain import said
 from engine.tool import Tool
+from engine.wire.endpoints import Configured, configured
+from engine.wire.offer import Offer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,10 @@ from engine.activity import Services
 from engine.catalog import Catalog
 from engine.chart import Chart
 from engine.clock import Clock, RealClock
+from engine.commands.sandbox import PRIVATE, Sandbox, is_on
 from engine.errors import EngineError, EventRefused, InvalidInput
 from engine.feed import Feed, Item
+from engine.files.workspaces import Workspaces, default_root
 from engine.host import Host
 from engine.journal import Journal, MemoryJournal
 from engine.options import Options
@@ -24,13 +26,11 @@ from engine.prepare import Charts, begun, budgeted, forked, launched, restored, 
 from engine.recordings import Recordings
 from engine.records import Budget, Event, Outcome, RunId, RunInfo
 from engine.run import Run
-from engine.sandbox import PRIVATE, Sandbox, is_on
 from engine.shape import START
 from engine.state import RunState
 from engine.steering import Steering
 from engine.view import Ledger
 from engine.watch import watch
-from engine.workspaces import Workspaces, default_root
 
 
 class Conductor(Steering):

@@ -12,16 +12,16 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine.activity import Activity
-from engine.artifacts import whole
-from engine.asking import Asking
 from engine.attempt import attempt, choices
 from engine.batch import run_calls
 from engine.course import Scope
+from engine.dynamic.artifacts import whole
+from engine.dynamic.asking import Asking
+from engine.dynamic.registry import Registry
 from engine.message import Message
 from engine.model import Hints, ModelRequest
 from engine.plain import plain
 from engine.records import RunInfo
-from engine.registry import Registry
 from engine.tool import Tool, ToolContext
 
 if TYPE_CHECKING:

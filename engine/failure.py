@@ -8,10 +8,10 @@ from operator import add
 from typing import Any
 
 from engine.activity import Retry
+from engine.budgets.usage import by_model, counted
 from engine.errors import PASSING, ModelError
 from engine.plain import said
 from engine.records import Event
-from engine.usage import by_model, counted
 
 SHOWN = 'it is not tried again, since the beginning of the answer had been shown'
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.errors import InvalidInput
+from engine.files.workspaces import Workspaces
 from engine.records import RunId, RunInfo
 from engine.wire.take import lines
 from engine.wire.tape import Tape
 from engine.wire.taped import Taped
-from engine.workspaces import Workspaces
 
 
 class Moment(Protocol):

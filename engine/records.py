@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
-from engine.budget import Budget, Gauge
+from engine.budgets.budget import Budget, Gauge
+from engine.budgets.spent import SOURCES, Origin, Spending, Usage
 from engine.outline import EdgeShape, Oversight, Shape, StateShape
 from engine.path import RUN, StatePath
-from engine.spent import SOURCES, Origin, Spending, Usage
 
 RunId = NewType('RunId', str)
 

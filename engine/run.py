@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, replace
 
+from engine.budgets.treasurer import Treasurer
 from engine.chart import Chart
 from engine.control import ALARM, edited, refusal
 from engine.errors import EngineError, EventRefused, PatternError
@@ -26,7 +27,6 @@ from engine.records import (
     Trouble,
 )
 from engine.state import RunState
-from engine.treasurer import Treasurer
 from engine.view import Ledger
 from engine.work import Work
 

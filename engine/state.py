@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 from pydantic_core import to_jsonable_python
 
-from engine.artifacts import Artifact
-from engine.criteria import Criterion
+from engine.dynamic.artifacts import Artifact
+from engine.dynamic.criteria import Criterion
 from engine.memory import Log, Memory
 from engine.message import Message
 

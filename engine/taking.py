@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from engine import converse, criteria
-from engine.artifacts import Artifact
+from engine import converse
 from engine.course import Scope
+from engine.dynamic import criteria
+from engine.dynamic.artifacts import Artifact
 from engine.message import Message, ToolResult
 from engine.records import Event
 from engine.state import AgentState

@@ -11,11 +11,11 @@ from typing import Any, Literal, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from engine.artifacts import Given, Shelf
+from engine.commands.sandbox import Sandbox
+from engine.dynamic.artifacts import Given, Shelf
 from engine.errors import ToolError
+from engine.files.workspace import Workspace
 from engine.model import ToolSpec
-from engine.sandbox import Sandbox
-from engine.workspace import Workspace
 
 MOST_TEXT = 20_000
 """Characters of a result that go back to the model; what is in the middle is cut out, with a note."""

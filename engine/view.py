@@ -8,8 +8,9 @@ from functools import reduce
 from operator import add
 from typing import Any, Self
 
-from engine.meter import Meter
-from engine.objects import DIGEST
+from engine.budgets.meter import Meter
+from engine.budgets.usage import grown, kept_spending, origin_of, read
+from engine.files.objects import DIGEST
 from engine.patch import apply, fresh
 from engine.path import parent_of
 from engine.records import (
@@ -25,7 +26,6 @@ from engine.records import (
     Usage,
     View,
 )
-from engine.usage import grown, kept_spending, origin_of, read
 
 
 class Ledger:

@@ -48,7 +48,7 @@ def transitions_in_chart_only(path: str, source: str) -> Iterator[str]:
 
 def core_below_plugins(path: str, source: str) -> Iterator[str]:
     """The engine's core finds patterns, agents, models and tools in their folders; it never names one."""
-    if re.fullmatch(r'engine/\w+\.py', path):
+    if path.startswith('engine/') and not path.startswith(tuple(f'engine/{one}/' for one in PLUGIN_FOLDERS)):
         for module, name in imports(path, source):
             target = f'{module}.{name}' if module == 'engine' else module
             if any(within(target, f'engine.{folder}') for folder in PLUGIN_FOLDERS):
@@ -110,6 +110,7 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (core_below_plugins, 'engine/run.py', 'from engine.patterns.debate import Debate'),
     (core_below_plugins, 'engine/run.py', 'from engine import tools'),
     (core_below_plugins, 'engine/run.py', 'from .models import scripted'),
+    (core_below_plugins, 'engine/dynamic/agent.py', 'from engine.tools import git'),
     (engine_by_its_door, 'ui/pages/a.py', 'from engine.records import Event'),
     (engine_by_its_door, 'ui/pages/a.py', 'from engine import chart'),
     (engine_by_its_door, 'ui/pages/a.py', 'import engine.chart'),

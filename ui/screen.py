@@ -26,14 +26,12 @@ from ui.panes.header import Header
 from ui.panes.inspector import Inspector
 from ui.panes.player import Player
 from ui.panes.strip import Strip
+from ui.panes.switch import switch
 from ui.panes.tabs import Tabs
 from ui.panes.transcript import Transcript
+from ui.panes.trouble import Trouble
 from ui.panes.width import Width
 from ui.reading import befores, headline
-from ui.theme import notice
-
-VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
-"""What a narrow window shows one of at a time."""
 
 
 class Screen:
@@ -67,8 +65,8 @@ class Screen:
         self._budgets = Budgets(self._conductor, self._info.id)
         self._strip = Strip(self._conductor, self._info, self._shape)
         self._extras = Extras(around, self.follower, self.seek, wanted or Wanted(), self._say_address)
-        self._trouble = ui.element('div').classes('trouble')
-        self._switch()
+        self._trouble = Trouble()
+        switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
             self._chart = ChartPane(around, self.follower, self.seek, self._be_charted)
             await self._chart.draw()
@@ -89,10 +87,12 @@ class Screen:
         self._said = narration()
         stranded = self._conductor.stranded.get(self._info.id)
         if stranded:
-            self._say('link_off', f'This run cannot go on: {stranded}. What it did can be looked at.')
+            self._trouble.say('link_off', f'This run cannot go on: {stranded}. What it did can be looked at.')
         elif not self._mine and not (await self._conductor.info(self._info.id)).status.ended:
             self._watched = True
-            self._say('visibility', 'Another process runs it: here it can be watched, and not steered.')
+            self._trouble.say(
+                'visibility', 'Another process runs it: here it can be watched, and not steered.'
+            )
         await self._read(self._info.seq if at is None else at, at)
         if TABS.get(tab) in tabs.titles:
             tabs.open(TABS[tab])
@@ -177,7 +177,7 @@ class Screen:
             self._warn(news.trouble)
         if self._watched and not self._live:
             self._watched = False
-            self._say('', '')
+            self._trouble.say()
         if self._view is None:
             return
         if self._at is not None:
@@ -203,26 +203,6 @@ class Screen:
             self._convene(view)
             self._files.show(view)
             self._extras.show(view)
-
-    def _switch(self) -> None:
-        with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
-            for name, text in VIEWS:
-                part = (
-                    ui.element('button')
-                    .classes(f'btn {"on" if name == "agents" else ""}')
-                    .props('type="button"')
-                )
-                part.on(
-                    'click',
-                    js_handler=(
-                        '(event) => { const part = event.currentTarget;'
-                        f' document.querySelector(".run-grid").dataset.view = "{name}";'
-                        ' for (const one of part.parentElement.children)'
-                        ' one.classList.toggle("on", one === part); }'
-                    ),
-                )
-                with part:
-                    ui.label(text)
 
     @property
     def _mine(self) -> bool:
@@ -266,13 +246,7 @@ class Screen:
     def _warn(self, problem: str) -> None:
         # A run that this process lost goes on where it was claimed; one that only waits goes on here.
         hope = ' Nothing is lost: the run goes on by itself when it can.' if self._mine else ''
-        self._say('save', f'{problem}{hope}' if problem else '')
-
-    def _say(self, icon: str, text: str) -> None:
-        self._trouble.clear()
-        if text:
-            with self._trouble, notice('wait', icon):
-                ui.label(text)
+        self._trouble.say('save', f'{problem}{hope}' if problem else '')
 
     async def _steer(self, what: str) -> None:
         match what:

@@ -8,8 +8,8 @@ from engine.activity import Activity
 from engine.bounded.prompts import MOST_DIFF
 from engine.bounded.roles import FOLDER
 from engine.bounded.state import OrchestrationState as Memory
-from engine.project import SKIPPED, lay_out
-from engine.suite import Tested, run_suite
+from engine.commands.suite import Tested, run_suite
+from engine.files.project import SKIPPED, lay_out
 
 MOST_FILES = 200
 

@@ -8,13 +8,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from engine import junit, project
 from engine.activity import Activity
+from engine.commands import junit
+from engine.commands.sandbox import Sandbox
+from engine.commands.suite import PYTEST, Tested, run_suite
 from engine.contest.records import Evidence, FailedTest, FileNote, Suite
 from engine.errors import ToolError
-from engine.sandbox import Sandbox
-from engine.suite import PYTEST, Tested, run_suite
-from engine.workspace import Workspace
+from engine.files import project
+from engine.files.workspace import Workspace
 
 MOST_FAILURES = 12
 MOST_DETAIL = 700

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
 from engine.model import ToolSpec
 from engine.tool import Tool, ToolContext, parsed

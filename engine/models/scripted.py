@@ -14,10 +14,8 @@ from pathlib import Path
 
 import httpx
 
+from engine.budgets.estimate import estimated
 from engine.catalog import Fault
-from engine.estimate import estimated
-from engine.improvise import improvise
-from engine.library import FOLDER, Library
 from engine.message import Text, ToolResult
 from engine.model import (
     ArgumentPiece,
@@ -31,7 +29,9 @@ from engine.model import (
     Timeouts,
 )
 from engine.records import SOURCES, Usage
-from engine.scenario import Turn
+from engine.scripted.improvise import improvise
+from engine.scripted.library import FOLDER, Library
+from engine.scripted.scenario import Turn
 from engine.wire import client
 from engine.wire.endpoint import Endpoint
 from engine.wire.played import played

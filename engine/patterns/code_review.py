@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.activity import Activity
 from engine.agent import Role
-from engine.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent, project_field
-from engine.criteria import Criteria
+from engine.dynamic.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent, project_field
+from engine.dynamic.criteria import Criteria
 from engine.errors import EngineError
-from engine.project import sample_file
+from engine.files.project import sample_file
 
 PATCH = '.git/change.patch'
 """Out of the way of the files that are reviewed."""

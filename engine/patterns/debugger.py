@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from engine.agent import Role
-from engine.coding import TESTS_PASS, TOOLS, Coding, CodingAgent, project_field
-from engine.criteria import Criteria
+from engine.dynamic.coding import TESTS_PASS, TOOLS, Coding, CodingAgent, project_field
+from engine.dynamic.criteria import Criteria
 
 
 class Debugger(CodingAgent):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from engine import project
 from engine.activity import Activity
 from engine.agent import Role
 from engine.contest import coder, gather
@@ -15,6 +14,7 @@ from engine.contest.records import Candidate
 from engine.debate.chart import debate, seat_edges
 from engine.debate.records import Phase
 from engine.debate.terms import Terms
+from engine.files import project
 from engine.pattern import Pattern
 from engine.review import chart, prompts
 from engine.review.chart import edge

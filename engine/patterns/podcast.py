@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.activity import Activity
 from engine.agent import Role
-from engine.criteria import Check, Criteria
-from engine.dynamic import MODE, DynamicAgent, Mode
+from engine.dynamic.agent import MODE, DynamicAgent, Mode
+from engine.dynamic.criteria import Check, Criteria
+from engine.dynamic.phases import Phase
 from engine.errors import ToolError
-from engine.phases import Phase
-from engine.project import sample_file
+from engine.files.project import sample_file
 from engine.tools import static_links, transcript_processor
 
 SHORTEST = 300

@@ -6,15 +6,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engine import project
 from engine.activity import Activity
 from engine.contest import coder
 from engine.contest.coder import Desk, implement
 from engine.contest.evidence import Checks
 from engine.contest.ranking import standings
 from engine.contest.records import Candidate, ContestMemory
+from engine.files import project
+from engine.files.project import SAMPLE, samples
 from engine.pattern import Pattern
-from engine.project import SAMPLE, samples
 from engine.records import Event
 
 

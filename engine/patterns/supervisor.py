@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.agent import Role, agent
 from engine.agents.team import SUPERVISOR, SYNTHESIZER, WORKERS, role_of
-from engine.collaboration import CollaborationState, SupervisorPlan, in_order
 from engine.pattern import Pattern
 from engine.records import Event
-from engine.worker import worker
+from engine.teams.collaboration import CollaborationState, SupervisorPlan, in_order
+from engine.teams.worker import worker
 
 ONE, MANY = 'one after another', 'side by side'
 

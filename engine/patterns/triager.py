@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.agent import Role
-from engine.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent, project_field
-from engine.criteria import Criteria
+from engine.dynamic.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent, project_field
+from engine.dynamic.criteria import Criteria
 
 
 class Triage(BaseModel):

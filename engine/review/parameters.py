@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from engine.project import SAMPLE, samples
+from engine.files.project import SAMPLE, samples
 
 Pick = Literal['ranking', 'tests', 'person', 'model']
 Merge = Literal['apart', 'one', 'files']

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.artifacts import Given
-from engine.templates import as_data
+from engine.dynamic.artifacts import Given
+from engine.dynamic.templates import as_data
 from engine.tool import ToolContext, tool
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
-from engine.notion import ADDRESS, Notion
+from engine.sources.notion import ADDRESS, Notion
 from engine.tool import ToolContext, tool
 
 TOKEN, DATABASE, ELSEWHERE = 'NOTION_TOKEN', 'NOTION_DATABASE_ID', 'HEMICYCLE_NOTION_URL'

@@ -11,9 +11,9 @@ import icalendar
 import recurring_ical_events
 from pydantic import Field
 
-from engine import web
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
+from engine.sources import web
 from engine.tool import ToolContext, tool
 
 MOST_EVENTS = 100

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
+from engine.sources.transcript import clock, seconds_of
 from engine.tool import ToolContext, tool
-from engine.transcript import clock, seconds_of
 
 FILE = 'chapters.json'
 VERSION = '1.2.0'

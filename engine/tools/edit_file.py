@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
 from engine.tool import ToolContext, tool
 

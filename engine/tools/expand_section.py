@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from engine.artifacts import Given, as_text
+from engine.dynamic.artifacts import Given, as_text
+from engine.dynamic.templates import as_data
 from engine.errors import ToolError
-from engine.templates import as_data
 from engine.tool import ToolContext, tool
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine import page, web
 from engine.errors import ToolError
+from engine.sources import page, web
 from engine.tool import ToolContext, tool
 
 

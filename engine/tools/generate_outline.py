@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.artifacts import Given, as_text
-from engine.templates import as_data
+from engine.dynamic.artifacts import Given, as_text
+from engine.dynamic.templates import as_data
 from engine.tool import ToolContext, tool
 
 

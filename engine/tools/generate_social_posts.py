@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
+from engine.dynamic.templates import as_data
 from engine.errors import ToolError
-from engine.templates import as_data
 from engine.tool import ToolContext, tool
 
 Network = Literal['mastodon', 'bluesky', 'x', 'linkedin']

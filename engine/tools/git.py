@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.artifacts import Given
+from engine.commands.limits import Limits
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
-from engine.limits import Limits
-from engine.stale import Stale
+from engine.files.stale import Stale
 from engine.tool import ToolContext, tool
 
 PERSON = {

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from engine.files.workspace import MOST_LISTED, Entry
 from engine.tool import ToolContext, tool
-from engine.workspace import MOST_LISTED, Entry
 
 
 @tool(category='files')

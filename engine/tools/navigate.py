@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from engine.errors import ToolError
-from engine.symbols import Place, places
+from engine.files.symbols import Place, places
 from engine.tool import ToolContext, tool
 
 MOST_FILES, MOST_BYTES, MOST_SHOWN = 1_000, 1 << 20, 200

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import feedparser
 from pydantic import Field
 
-from engine import page, web
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
+from engine.sources import page, web
 from engine.tool import ToolContext, tool
 
 MOST_SUMMARY = 400

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.artifacts import Given
-from engine.limits import Limits
-from engine.stale import Stale
+from engine.commands.limits import Limits
+from engine.dynamic.artifacts import Given
+from engine.files.stale import Stale
 from engine.tool import ToolContext, tool
 
 LONGEST = 600

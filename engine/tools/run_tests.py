@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.artifacts import Given
-from engine.beneath import parts_of
-from engine.suite import run_suite
+from engine.commands.suite import run_suite
+from engine.dynamic.artifacts import Given
+from engine.files.beneath import parts_of
 from engine.tool import ToolContext, tool
 
 LONGEST = 600

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.beneath import parts_of
+from engine.commands.limits import Limits
 from engine.errors import ToolError
-from engine.limits import Limits
+from engine.files.beneath import parts_of
+from engine.files.workspace import Workspace
 from engine.tool import ToolContext, tool
-from engine.workspace import Workspace
 
 MOST = 200
 """Lines that are shown."""

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
+from engine.dynamic.templates import as_data
 from engine.errors import ToolError
-from engine.templates import as_data
+from engine.sources.transcript import clock
 from engine.tool import ToolContext, tool
 from engine.tools.show_notes import spoken
-from engine.transcript import clock
 
 
 class Clip(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
 from engine.tool import ToolContext, tool
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine import transcript
-from engine.artifacts import Given
+from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
+from engine.sources import transcript
 from engine.tool import ToolContext, tool
 
 FILE = 'transcript.txt'

@@ -13,11 +13,11 @@ import httpx
 from engine.clock import Clock
 from engine.errors import ModelError
 from engine.model import Completed, ModelEvent, ModelRequest
-from engine.prices import Prices
 from engine.records import Usage
 from engine.wire.client import call, listed
 from engine.wire.endpoint import Endpoint
 from engine.wire.gate import Gate
+from engine.wire.prices import Prices
 
 
 class Line:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 
 from engine import Memory, Pattern, Role, ToolContext, agent, tool
 from engine.models.scripted import Scripted
-from engine.scenario import Call, Failure, Turn
+from engine.scripted.scenario import Call, Failure, Turn
 
 PROGRAM = """def add(a, b):
     return a + b

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine import Memory, Pattern
 from engine.models.scripted import Scripted
-from engine.scenario import Turn
+from engine.scripted.scenario import Turn
 
 STEPS = [{'description': f'Do part {number}', 'complexity': 'simple'} for number in (1, 2)]
 PLAN = {'analysis': 'Two parts.', 'steps': STEPS}

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from engine.library import Library
+from engine.scripted.library import Library
 
 PATTERNS = ('blog', 'builder', 'code-reviewer', 'debugger', 'podcast', 'supervisor', 'triager')
 SAMPLES = [found for found in Library.load().scenarios if found.pattern in PATTERNS]

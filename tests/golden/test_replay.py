@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from engine import Catalog, Conductor, Diverged, Fold, RunId, Transition, fold
 from engine.audit import audit
-from engine.library import scenarios
+from engine.scripted.library import scenarios
 from tests.clocks import IdleClock
 from tests.support import sample_parameters, to_the_end
 

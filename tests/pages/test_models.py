@@ -4,8 +4,8 @@ import pytest
 from nicegui import ui
 
 from engine import Offer
-from engine.endpoints import Configured, Source
 from engine.wire.endpoint import Endpoint
+from engine.wire.endpoints import Configured, Source
 from tests.pages.clicks import click
 from tests.support import FakeModel
 from ui.elements import Combobox

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from engine import Fault, Sandbox
-from engine.endpoints import File
+from engine.wire.endpoints import File
 from ui.app import UNSAFE, warn_of
 from ui.machine import EXAMPLE
 from ui.settings import Places

@@ -22,9 +22,9 @@ from engine import (
     View,
     Workspaces,
 )
-from engine.library import FOLDER, scenarios
 from engine.models.scripted import Scripted
 from engine.records import RunId
+from engine.scripted.library import FOLDER, scenarios
 from engine.tools.navigate import navigate
 from tests.support import FakeModel, calls, settled
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine import Catalog, Conductor, MemoryJournal, Outcome, Sandbox, Status
-from engine.library import FOLDER, Library
 from engine.models.scripted import Scripted
-from engine.scenario import Scenario
+from engine.scripted.library import FOLDER, Library
+from engine.scripted.scenario import Scenario
 from tests.reviewing import actors, begin, everybody, position, review_catalog
 from tests.support import FakeModel, HastyClock, calls, to_the_end
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from engine import Catalog, Conductor, Pattern, PatternError, Status, ToolContext, ToolError, agent
-from engine.endpoints import configured
+from engine.files.workspaces import Workspaces
 from engine.mcp.remote import RemoteTool
 from engine.mcp.server import Server
 from engine.mcp.servers import Servers
 from engine.tool import Tool
-from engine.workspaces import Workspaces
+from engine.wire.endpoints import configured
 from tests.bench.processes import free_port
 from tests.support import FakeModel, calls, catalog, in_turn
 

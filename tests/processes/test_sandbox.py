@@ -95,7 +95,7 @@ async def test_the_loop_is_not_held_up(sandbox: Sandbox, workspace: Workspace) -
 async def test_without_a_sandbox_commands_are_off(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('engine.sandbox.shutil.which', lambda name, **options: None)
+    monkeypatch.setattr('engine.commands.sandbox.shutil.which', lambda name, **options: None)
     with pytest.raises(
         ToolError, match=r'no bwrap here: install bubblewrap .*, or set HEMICYCLE_UNSAFE_COMMANDS=1'
     ):
@@ -108,7 +108,7 @@ async def test_a_sandbox_that_does_not_work_is_found_out(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        'engine.sandbox.bubblewrap.confined', lambda *rest: ['sh', '-c', 'echo no luck; exit 1']
+        'engine.commands.sandbox.bubblewrap.confined', lambda *rest: ['sh', '-c', 'echo no luck; exit 1']
     )
     with pytest.raises(ToolError, match=r'does not work here \((no luck|.*no bwrap)'):
         await Sandbox().run(['true'], workspace)

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import Limits, Ran, RunId, Sandbox, Workspace, Workspaces, seccomp
+from engine import Limits, Ran, RunId, Sandbox, Workspace, Workspaces
+from engine.commands import seccomp
 
 SECRET = secrets.token_hex(16)
 SMALL = Limits(seconds=20, memory=200 << 20, processes=30, file_size=8 << 20, disk=32 << 20, files=2_000)

@@ -3,9 +3,9 @@
 import pytest
 
 from engine import Sandbox, Workspaces
-from engine.project import lay_out
+from engine.commands.suite import run_suite
+from engine.files.project import lay_out
 from engine.records import RunId
-from engine.suite import run_suite
 
 pytestmark = pytest.mark.anyio
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from engine import Catalog, Conductor, Status
-from engine.library import scenarios
 from engine.models.scripted import Scripted
+from engine.scripted.library import scenarios
 from tests.clocks import IdleClock
 
 

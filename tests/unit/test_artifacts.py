@@ -20,7 +20,7 @@ from engine import (
     agent,
     tool,
 )
-from engine.artifacts import MOST_KEPT
+from engine.dynamic.artifacts import MOST_KEPT
 from engine.model import ModelRequest
 from tests.support import FakeModel, HastyClock, calls, catalog, in_turn
 

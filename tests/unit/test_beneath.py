@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import ToolError, Workspace
-from engine.beneath import MOST_DEPTH, parts_of
-from engine.objects import Objects
+from engine.files.beneath import MOST_DEPTH, parts_of
+from engine.files.objects import Objects
 
 SECRET = b'not for agents'
 

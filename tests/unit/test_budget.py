@@ -30,8 +30,8 @@ from engine import (
     View,
     agent,
 )
+from engine.budgets.meter import NOTICE
 from engine.clock import settle
-from engine.meter import NOTICE
 from engine.model import Completed, ModelEvent, ModelRequest, TextPiece
 from storage import open_journal
 from tests.support import FakeModel, HastyClock, Lone, calls, catalog, first_steps, in_turn, until

@@ -18,9 +18,9 @@ from engine import (
     execute_plan,
     run_collaborative_task,
 )
-from engine.collaboration import in_order
 from engine.models.scripted import Scripted
 from engine.patterns.supervisor import Supervisor
+from engine.teams.collaboration import in_order
 from engine.tools.get_previous import get_previous
 from tests.support import FakeModel, catalog
 from tests.team import delegated, planned, task_in, team_reply, worked

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine import ToolContext, ToolError
-from engine.artifacts import Shelf
+from engine.dynamic.artifacts import Shelf
 from engine.tools.assemble_content import assemble_content
 from engine.tools.expand_section import expand_section
 from engine.tools.generate_outline import generate_outline

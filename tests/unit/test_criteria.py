@@ -19,7 +19,7 @@ from engine import (
     agent,
     tool,
 )
-from engine.criteria import says, without
+from engine.dynamic.criteria import says, without
 from tests.support import FakeModel, calls, catalog, in_turn
 
 LONG = 'A sentence that says something. ' * 20

@@ -19,9 +19,9 @@ from engine import (
     Transition,
     UnknownPattern,
 )
-from engine.library import scenarios
 from engine.model import ModelRequest
 from engine.models.scripted import Scripted
+from engine.scripted.library import scenarios
 from tests.local import local
 from tests.support import FakeModel, HastyClock, calls, settled, to_the_end
 from tests.unit.test_notion import Stand

@@ -11,10 +11,10 @@ import pytest
 
 from engine import Conductor
 from engine.catalog import Catalog
-from engine.endpoints import Configured, configured
 from engine.errors import EngineError
-from engine.offer import Offer
 from engine.wire.endpoint import Endpoint
+from engine.wire.endpoints import Configured, configured
+from engine.wire.offer import Offer
 from tests.support import FakeModel, Lone, catalog
 from tests.wire.speech import OpenAISpeech
 

@@ -15,15 +15,15 @@ from pydantic import BaseModel, Field, create_model
 from engine import Catalog, Conductor, MemoryJournal, Status
 from engine.agents.researcher import Findings
 from engine.clock import settle
-from engine.fill import Filler
-from engine.fits import fits
-from engine.improvise import improvise
 from engine.message import Message, ToolResult
 from engine.model import Hints, ModelRequest, ToolSpec
 from engine.models.scripted import Scripted
-from engine.scenario import Turn
+from engine.scripted.fill import Filler
+from engine.scripted.fits import fits
+from engine.scripted.improvise import improvise
+from engine.scripted.scenario import Turn
+from engine.scripted.topic import topic
 from engine.task import Review
-from engine.topic import topic
 
 pytestmark = pytest.mark.anyio
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.endpoints import configured
 from engine.errors import EngineError
 from engine.mcp.names import named
+from engine.wire.endpoints import configured
 
 KEY = 'k-very-secret-1234'
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine.budgets.usage import counted
 from engine.errors import ModelError
 from engine.gathered import Gathered
 from engine.message import Opaque, Reasoning, Text, ToolCall
@@ -17,7 +18,6 @@ from engine.model import (
     UsageReport,
 )
 from engine.records import Usage
-from engine.usage import counted
 
 
 def gathered(*events: ModelEvent) -> Gathered:

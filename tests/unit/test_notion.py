@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine import Registry, ToolContext, ToolError
-from engine.notion import blocks_of
+from engine.sources.notion import blocks_of
 from engine.tools.blog_notion import blog_notion
 from tests.local import local, sent
 

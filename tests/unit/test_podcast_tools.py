@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel
 
 from engine import Given, Tool, ToolContext, ToolError, Workspaces
-from engine import transcript as transcripts
-from engine.library import FOLDER
 from engine.records import RunId
+from engine.scripted.library import FOLDER
+from engine.sources import transcript as transcripts
 from engine.tools.chapter_markers import chapter_markers
 from engine.tools.show_notes import show_notes
 from engine.tools.social_clips import social_clips

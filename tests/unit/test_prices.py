@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from engine.prices import Price, Prices
 from engine.records import Usage
 from engine.wire.endpoint import Endpoint
+from engine.wire.prices import Price, Prices
 
 OPENAI = Endpoint(name='openai', url='https://api.openai.com/v1')
 ANTHROPIC = Endpoint(name='anthropic', url='https://api.anthropic.com/v1', dialect='anthropic')

@@ -3,9 +3,9 @@
 import pytest
 
 from engine import Workspaces
-from engine import project as projects
 from engine.errors import WorkspaceError
-from engine.project import lay_out, samples
+from engine.files import project as projects
+from engine.files.project import lay_out, samples
 from engine.records import RunId
 
 pytestmark = pytest.mark.anyio

@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from engine import Catalog, Conductor, InvalidInput, MemoryJournal, Pattern, RunId, Status, Transition, agent
-from engine.endpoints import Configured
-from engine.offer import Offer
 from engine.wire.endpoint import Endpoint
+from engine.wire.endpoints import Configured
+from engine.wire.offer import Offer
 from engine.wire.take import takes
 from tests.support import FakeModel, HastyClock, Lone, catalog, first_steps, to_the_end
 from tests.unit.test_agent import SEEN, good

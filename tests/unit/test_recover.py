@@ -25,7 +25,7 @@ from engine import (
     UnknownStep,
     agent,
 )
-from engine.meter import Meter
+from engine.budgets.meter import Meter
 from engine.work import Work
 from tests.support import FakeModel, Lone, catalog, in_turn, pipeline_reply, settled, until
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from engine import Given, Tool, ToolContext, ToolError, Workspaces
-from engine.library import FOLDER
 from engine.records import RunId
+from engine.scripted.library import FOLDER
 from engine.tools.calendar import calendar
 from engine.tools.rss_feed import rss_feed
 from engine.tools.static_links import static_links

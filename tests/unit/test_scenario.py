@@ -7,9 +7,9 @@ import yaml
 from pydantic import ValidationError
 
 from engine import Catalog, Conductor, MemoryJournal, Outcome, Status, Transition
-from engine.library import FOLDER, Library, scenarios
 from engine.models.scripted import Scripted
-from engine.scenario import Scenario, Turn
+from engine.scripted.library import FOLDER, Library, scenarios
+from engine.scripted.scenario import Scenario, Turn
 from tests.clocks import IdleClock
 
 pytestmark = pytest.mark.anyio

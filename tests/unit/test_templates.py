@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine import EngineError
-from engine.templates import FOLDER, as_data, fill
+from engine.dynamic.templates import FOLDER, as_data, fill
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from engine import Conductor, Event, Fold, ModelError, RunId, Shape, Spending, StatePath, Transition, Usage
-from engine.estimate import estimated
+from engine.budgets.estimate import estimated
+from engine.budgets.usage import read
 from engine.message import Message
 from engine.model import Completed, ModelRequest, TextPiece, ToolSpec
-from engine.usage import read
 from engine.view import Ledger
 from tests.support import FakeModel, HastyClock, Lone, catalog, in_turn, pipeline_reply
 

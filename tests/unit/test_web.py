@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from engine import ToolContext, ToolError, page, web
+from engine import ToolContext, ToolError
+from engine.sources import page, web
 from engine.tools.fetch_page import fetch_page
 
 PRIVATE = [

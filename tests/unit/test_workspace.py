@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine import RunId, Workspace, WorkspaceError, Workspaces
-from engine.objects import Objects
-from engine.workspaces import folder_name
+from engine.files.objects import Objects
+from engine.files.workspaces import folder_name
 
 RUN = RunId('r1')
 
@@ -41,7 +41,7 @@ async def test_what_did_not_change_is_kept_once_and_not_read_again(
         return put(self, file)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Objects, 'put_file', counted)
-    monkeypatch.setattr('engine.tree.UNSETTLED', 0)
+    monkeypatch.setattr('engine.files.tree.UNSETTLED', 0)
     await asyncio.sleep(0.02)  # longer than a tick of the file system's clock
     first = await workspace.snapshot()
     total = kept(workspace.objects)
@@ -245,6 +245,6 @@ async def test_a_snapshot_that_holds_too_much_is_refused(
     workspace: Workspace = workspaces.of(RUN, 'one')
     for number in range(5):
         await workspace.write(str(number), b'12345')
-    monkeypatch.setattr('engine.tree.MOST_FILES', 4)
+    monkeypatch.setattr('engine.files.tree.MOST_FILES', 4)
     with pytest.raises(WorkspaceError, match='more than 4 files'):
         await workspace.snapshot()

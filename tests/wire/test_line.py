@@ -9,9 +9,9 @@ import pytest
 from engine.clock import SimulatedClock, settle
 from engine.errors import ModelError
 from engine.model import Completed
-from engine.prices import Price, Prices
 from engine.wire.gate import Gate
 from engine.wire.line import Line
+from engine.wire.prices import Price, Prices
 from tests.wire.reading import asked, endpoint
 from tests.wire.server import Wire, serving
 from tests.wire.speech import OpenAISpeech

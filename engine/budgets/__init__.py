@@ -1,0 +1,1 @@
+"""What runs use, and how they are kept within it."""

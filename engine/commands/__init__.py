@@ -1,0 +1,1 @@
+"""Commands of agents: in a sandbox, within limits; and the tests that they run."""

@@ -1,0 +1,1 @@
+"""Agents that choose their tools, and what they are complete by."""

@@ -1,0 +1,1 @@
+"""The files of agents: folders of their own, snapshots, differences, projects."""

@@ -1,0 +1,1 @@
+"""What the scripted model says: scenarios from files, and answers made up where there is none."""

@@ -1,0 +1,1 @@
+"""What tools read and write outside: pages, feeds, transcripts, Notion."""

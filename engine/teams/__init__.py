@@ -1,0 +1,1 @@
+"""Teams: one plans, workers carry out, and how each is cast."""

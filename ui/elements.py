@@ -9,6 +9,7 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.value_element import ValueElement
 
+from ui.overlays import Spots
 from ui.theme import ASSETS
 
 
@@ -28,7 +29,13 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         `on_pick` gets the state that was clicked, `on_fold` the one that was clicked twice.
         """
         super().__init__()
-        self._props |= {'svg': svg, 'label': label, 'lit': {}, 'pickable': on_pick is not None}
+        self._props |= {
+            'svg': svg,
+            'label': label,
+            'lit': {},
+            'overlays': {},
+            'pickable': on_pick is not None,
+        }
         if on_pick:
             self.on('pick', lambda event: on_pick(str(event.args)))
         if on_fold:
@@ -43,6 +50,13 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         """Light states and edges (`ui.diagram.lit`)."""
         if self._props['lit'] != lit:
             self._props['lit'] = lit
+            self.update()
+
+    def overlay(self, layer: str, spots: Spots) -> None:
+        """Put marks on states and edges as the layer of this name; it gives up those that it had."""
+        layers = {**self._props['overlays'], layer: spots}
+        if spots != self._props['overlays'].get(layer, {}):
+            self._props['overlays'] = {name: found for name, found in layers.items() if found}
             self.update()
 
 

@@ -1,11 +1,13 @@
 // A chart that Graphviz laid out: lights states and edges up by class, zooms and pans. Never lays out again.
+import { overlay } from "/hemicycle/overlays.js";
+
 export default {
   template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key"
     :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift and the arrow keys move it' : undefined"></div>`,
-  props: { svg: String, lit: Object, pickable: Boolean, label: String },
+  props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String },
   emits: ["pick", "fold"],
   mounted() { this.draw(); },
-  watch: { svg() { this.draw(); }, lit: { deep: true, handler() { this.light(); } } },
+  watch: { svg() { this.draw(); }, lit: { deep: true, handler() { this.light(); } }, overlays: { deep: true, handler() { this.cover(); } } },
   methods: {
     draw() {
       this.$refs.box.setHTML(this.svg || "");
@@ -19,11 +21,14 @@ export default {
       this.root.removeAttribute("width");
       this.root.removeAttribute("height");
       this.light();
+      this.cover();
     },
     edge(name) { // where an end is folded away, the edge begins or ends at what stands for it
       const drawn = (id) => this.root.querySelector(`[id="e:${id}"]`);
-      return drawn(name) || drawn(name.split(">").map((path) => this.find(path)?.id.slice(2) ?? path).join(">"));
+      const ends = name.split(">"), [from, to] = ends.map((path) => this.find(path)?.id.slice(2) ?? path);
+      return drawn(name) || (from === to && ends[0] !== ends[1] ? null : drawn(`${from}>${to}`));
     },
+    cover() { if (this.root) overlay(this.root, this.overlays, (path) => this.find(path), (name) => this.edge(name)); },
     find(path) { // a folded state stands for the states inside it
       for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
         const found = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);

@@ -1,0 +1,85 @@
+// Overlays of a diagram: extra classes, badges and titles on states and edges. Nothing is laid out again.
+const SVG = "http://www.w3.org/2000/svg";
+
+const make = (name, attributes, parent, text = "") => {
+  const made = parent.appendChild(document.createElementNS(SVG, name));
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+};
+
+// Numbers of the drawing itself: they are there while the diagram is not shown, too.
+const points = (shape) => {
+  const numbers = ((shape.getAttribute("d") || shape.getAttribute("points") || "").match(/-?[\d.]+/g) || []).map(Number);
+  return numbers.reduce((found, value, at) => (at % 2 ? found : [...found, [value, numbers[at + 1]]]), []);
+};
+
+function corner(state) { // of a box or a circle: right and top
+  const round = state.querySelector("ellipse");
+  if (round) return [Number(round.getAttribute("cx")) + Number(round.getAttribute("rx")), Number(round.getAttribute("cy")) - Number(round.getAttribute("ry"))];
+  const shape = state.querySelector("path, polygon"), all = shape ? points(shape) : [];
+  return all.length ? [Math.max(...all.map(([x]) => x)), Math.min(...all.map(([, y]) => y))] : null;
+}
+
+function middle(edge) { // of Graphviz's curve: a point, then three for each piece of it
+  const line = edge.querySelector("path"), all = line ? points(line) : [];
+  const pieces = Math.floor((all.length - 1) / 3);
+  if (pieces < 1) return null;
+  if (pieces % 2 === 0) return all[(pieces / 2) * 3];
+  const [a, b, c, d] = all.slice(((pieces - 1) / 2) * 3);
+  return [0, 1].map((axis) => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8);
+}
+
+// What falls on one drawn thing, since others are folded into it, is put together.
+function gathered(marks, find) {
+  const found = new Map();
+  for (const [name, mark] of Object.entries(marks || {})) {
+    const at = find(name);
+    if (!at) continue;
+    const all = found.get(at) || { classes: new Set(), badges: new Set(), titles: new Set(), weight: null };
+    found.set(at, all);
+    for (const one of (mark.classes || "").split(/\s+/)) if (one) all.classes.add(one);
+    if (mark.badge) all.badges.add(mark.badge);
+    if (mark.title) all.titles.add(mark.title);
+    if (mark.weight != null) all.weight = Math.max(all.weight ?? 0, mark.weight);
+  }
+  return found;
+}
+
+function badge(layer, root, place, text, classes, title, centred) {
+  const width = [...text].length * 5.6 + 7;
+  const left = centred ? place[0] - width / 2 : place[0] - width;
+  const made = make("g", { class: `spot spot-${layer} ${classes}` }, root);
+  make("rect", { x: left, y: place[1] - 6.5, width, height: 13, rx: 6.5 }, made);
+  make("text", { x: left + width / 2, y: place[1] + 3.2, "text-anchor": "middle" }, made, text);
+  if (title) make("title", {}, made, title);
+  place[0] = centred ? place[0] + width + 2 : left - 2; // for the badge of the next layer
+}
+
+// Puts all layers on a drawing, in place of those that are there: `find` and `edge` give what is drawn of a name.
+export function overlay(root, layers, find, edge) {
+  for (const old of root.querySelectorAll(".spot, .spotted > title")) old.remove();
+  for (const old of root.querySelectorAll(".spotted")) {
+    old.classList.remove("spotted", ...(old.dataset.spots || "").split(" ").filter(Boolean));
+    old.style.removeProperty("--weight");
+    delete old.dataset.spots;
+  }
+  const places = new Map(), top = root.querySelector(".graph") || root;
+  for (const [layer, marks] of Object.entries(layers || {}))
+    for (const [kind, drawn, spot] of [["states", find, corner], ["edges", edge, middle]])
+      for (const [at, { classes, badges, titles, weight }] of gathered(marks[kind], drawn)) {
+        const title = [...titles].join("\n"), known = (at.dataset.spots || "").split(" ").filter(Boolean);
+        const added = [...classes].filter((one) => known.includes(one) || !at.classList.contains(one));
+        at.dataset.spots = [...new Set([...known, ...added])].join(" ");
+        at.classList.add("spotted", ...classes);
+        if (weight !== null) at.style.setProperty("--weight", weight);
+        if (title) {
+          const said = at.querySelector(":scope > title") || make("title", {}, at);
+          said.textContent = [said.textContent, title].filter(Boolean).join("\n");
+        }
+        if (!badges.size) continue;
+        if (!places.has(at)) places.set(at, spot(at));
+        const place = places.get(at);
+        if (place) badge(layer, top, place, [...badges].join(" "), [...classes].join(" "), title, kind === "edges");
+      }
+}

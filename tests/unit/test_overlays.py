@@ -1,0 +1,31 @@
+"""What an overlay falls on where states are drawn as one."""
+
+from ui.overlays import standing, standing_edge, together
+
+FOLDED = frozenset({'team', 'team.first', 'writing'})
+
+
+def test_the_outermost_folded_state_stands_for_what_is_inside():
+    assert standing('team.first.thinking', FOLDED) == 'team'
+    assert standing('writing.thinking', FOLDED) == 'writing'
+    assert standing('team', FOLDED) == 'team'
+    assert standing('reading.thinking', FOLDED) == 'reading.thinking'
+
+
+def test_an_edge_ends_at_what_stands_for_its_ends():
+    assert standing_edge('team.first.done>writing', FOLDED) == 'team>writing'
+
+
+def test_an_edge_inside_of_a_folded_state_is_not_drawn():
+    assert standing_edge('writing.thinking>writing.tools', FOLDED) == ''
+
+
+def test_a_loop_is_drawn():
+    assert standing_edge('team>team', FOLDED) == 'team>team'
+
+
+def test_values_of_what_is_folded_become_one():
+    counts = {'team': 1, 'team.first': 2, 'writing.thinking': 4, 'reading': 8}
+    assert together(counts, FOLDED, sum) == {'team': 3, 'writing': 4, 'reading': 8}
+    steps = {'writing.thinking>writing.tools': 5, 'writing>reading': 1}
+    assert together(steps, FOLDED, sum, edges=True) == {'writing>reading': 1}

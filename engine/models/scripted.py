@@ -30,7 +30,7 @@ from engine.model import (
 )
 from engine.records import SOURCES, Usage
 from engine.scripted.improvise import improvise
-from engine.scripted.library import FOLDER, Library
+from engine.scripted.library import Library, shipped
 from engine.scripted.scenario import Turn
 from engine.wire import client
 from engine.wire.endpoint import Endpoint
@@ -54,14 +54,14 @@ class Scripted:
 
     Args:
         pace: pieces a second; 0 is as fast as can be; `HEMICYCLE_PACE`, or 80, by default.
-        folder: where the scenarios are.
+        folder: where the scenarios are; those that come with Hemicycle by default.
     """
 
     name = 'scripted'
     simulated = True
 
-    def __init__(self, pace: float | None = None, folder: Path = FOLDER) -> None:
-        self._library = Library.load(folder)
+    def __init__(self, pace: float | None = None, folder: Path | None = None) -> None:
+        self._library = Library.load(folder) if folder else shipped()
         set_pace, faults = _setting()
         self.pace = set_pace if pace is None else pace
         self.faults: tuple[Fault, ...] = (*faults, *self._library.faults)

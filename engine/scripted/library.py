@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,13 @@ class Library:
         return max(fitting, key=lambda found: len(''.join(found.match)), default=None)
 
 
-def scenarios(pattern: str, folder: Path = FOLDER) -> list[Sample]:
+@cache
+def shipped() -> Library:
+    """The scenarios that come with Hemicycle, read once."""
+    return Library.load()
+
+
+def scenarios(pattern: str) -> list[Sample]:
     """The sample tasks of a pattern, for a launch form."""
     return [
         Sample(
@@ -77,7 +84,7 @@ def scenarios(pattern: str, folder: Path = FOLDER) -> list[Sample]:
             task=found.task,
             parameters={**found.parameters, found.field: found.task},
         )
-        for found in sorted(Library.load(folder).scenarios, key=lambda found: (found.order, found.name))
+        for found in sorted(shipped().scenarios, key=lambda found: (found.order, found.name))
         if found.pattern == pattern
     ]
 

@@ -22,7 +22,7 @@ check: ## Format, lint, types, imports, unit and contract tests (under a minute)
 	.venv/bin/ruff check
 	.venv/bin/mypy
 	.venv/bin/lint-imports
-	.venv/bin/pytest -n 2 --dist loadfile tests/unit tests/contract tests/test_architecture.py
+	.venv/bin/pytest -n 2 --dist loadfile -m 'not commands' tests/unit tests/contract tests/test_architecture.py
 
 bench: ## Measure speed and print the numbers
 	@.ci/setup bench

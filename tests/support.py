@@ -31,6 +31,11 @@ from engine.tools.calculator import calculator
 from engine.tools.notes import notes
 
 
+def runs_commands(pattern: type[Pattern]) -> bool:
+    """Whether its samples run the tests of a project."""
+    return 'project' in pattern.Parameters.model_fields and pattern.name != 'parallel-review'
+
+
 @dataclass(frozen=True)
 class Calls:
     """A reply that asks for tools: pairs of a name and the arguments, as JSON text or as a mapping."""

@@ -14,12 +14,19 @@ from pydantic import ValidationError
 from engine import Catalog, Conductor, InvalidInput, MemoryJournal, Pattern, Shape, Status, fold
 from tests.clocks import IdleClock
 from tests.sandboxes import RememberingSandbox
-from tests.support import first_steps, sample_parameters, to_the_end
+from tests.support import first_steps, runs_commands, sample_parameters, to_the_end
 
 CATALOG = Catalog.load()
 MOST_CUTS = 16
 """Steps after which a run is taken up again; tests/crash does it at every single one."""
 every_pattern = pytest.mark.parametrize('pattern', CATALOG.patterns.values(), ids=list(CATALOG.patterns))
+every_run = pytest.mark.parametrize(
+    'pattern',
+    [
+        pytest.param(made, id=name, marks=pytest.mark.commands if runs_commands(made) else ())
+        for name, made in CATALOG.patterns.items()
+    ],
+)
 
 
 def test_the_catalog_has_patterns_and_no_faults() -> None:
@@ -104,7 +111,7 @@ def test_bad_parameters_are_refused_and_nothing_else_happens(
         pytest.fail(f'parameters that pass do not make a memory: {error}')
 
 
-@every_pattern
+@every_run
 async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Pattern]) -> None:
     async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
         run = await conductor.start(pattern.name, sample_parameters(pattern))
@@ -120,7 +127,7 @@ async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Patte
         assert live._work._tasks == {} and conductor.feed._partial == {}
 
 
-@every_pattern
+@every_run
 async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Pattern], tmp_path: Path) -> None:
     journal, sandbox = MemoryJournal(), RememberingSandbox()
     options: dict[str, Any] = {'catalog': CATALOG, 'workspaces': tmp_path, 'sandbox': sandbox}

@@ -48,8 +48,13 @@ def test_every_shipped_scenario_loads() -> None:
 
 @pytest.mark.parametrize(
     'scenario',
-    [found for found in SHIPPED.scenarios if not runs_tests(found)],
-    ids=lambda scenario: scenario.name,
+    [
+        pytest.param(
+            found, id=found.name, marks=pytest.mark.commands if 'project' in found.parameters else ()
+        )
+        for found in SHIPPED.scenarios
+        if not runs_tests(found)
+    ],
 )
 async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario) -> None:
     outcome, steps = await played(scenario)

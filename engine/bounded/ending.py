@@ -9,15 +9,15 @@ from engine.bounded.answers import GoalVerdict
 from engine.bounded.escalation import Level
 from engine.bounded.gates import Facts, conditions
 from engine.bounded.plan import State, VerificationResult
-from engine.bounded.planning import problem_of
 from engine.bounded.protocol import MessageType, Party
 from engine.bounded.report import markdown, report_of
 from engine.bounded.state import OrchestrationState as Memory
 from engine.bounded.state import RunStatus
+from engine.bounded.stepping import Stepping
 from engine.records import Event
 
 
-class Ending:
+class Ending(Stepping):
     """Actions on the run as a whole."""
 
     parameters: Any
@@ -88,7 +88,7 @@ class Ending:
 
     def stand_in_for_final_tests(self, memory: Memory, event: Event) -> None:
         """They could not be run: they do not pass."""
-        memory.final_tests, memory.final_pass = f'They could not be run: {problem_of(event)}', False
+        memory.final_tests, memory.final_pass = f'They could not be run: {fallback.problem_of(event)}', False
 
     def take_goal_verdict(self, memory: Memory, event: Event) -> None:
         """The supervisor's answer."""
@@ -96,9 +96,9 @@ class Ending:
 
     def stand_in_for_goal_verdict(self, memory: Memory, event: Event) -> None:
         """The supervisor failed: nobody confirms the goal."""
-        verdict = fallback.verdict('goal', self._goal_facts(memory), problem_of(event))
+        verdict = fallback.verdict('goal', self._goal_facts(memory), fallback.problem_of(event))
         assert isinstance(verdict, GoalVerdict)
-        self._judge_goal(memory, verdict, event, problem_of(event))
+        self._judge_goal(memory, verdict, event, fallback.problem_of(event))
 
     def reach_goal(self, memory: Memory, event: Event) -> None:
         """All conditions hold."""
@@ -134,13 +134,13 @@ class Ending:
 
     def miss_goal(self, memory: Memory, event: Event) -> None:
         """The goal is not reached, and nothing is left to try."""
-        said = memory.verdict.summary if memory.verifications else problem_of(event)
+        said = memory.verdict.summary if memory.verifications else fallback.problem_of(event)
         memory.ending, memory.reason = RunStatus.FAILED, f'The goal is not reached: {said}'
         self.end(memory, event)
 
     def break_off(self, memory: Memory, event: Event) -> None:
         """Something went wrong that nothing is there for."""
-        memory.ending, memory.reason = RunStatus.FAILED, problem_of(event)
+        memory.ending, memory.reason = RunStatus.FAILED, fallback.problem_of(event)
         memory.log('error', memory.reason, event)
         self.end(memory, event)
 
@@ -169,7 +169,7 @@ class Ending:
 
     def run_out(self, memory: Memory, event: Event) -> None:
         """The run's budget of tokens, money or time is spent."""
-        memory.ending, memory.reason = RunStatus.FAILED, problem_of(event)
+        memory.ending, memory.reason = RunStatus.FAILED, fallback.problem_of(event)
         self.end(memory, event)
 
     def finish_early(self, memory: Memory, event: Event) -> None:
@@ -210,10 +210,6 @@ class Ending:
     def write_report(self, memory: Memory, event: Event) -> None:
         """The final report."""
         memory.report = markdown(report_of(memory.model_dump(mode='json')))
-
-    def step_seconds(self, memory: Memory, event: Event) -> float:
-        """Of the step: defined with the steps."""
-        raise NotImplementedError
 
     def _close(self, memory: Memory) -> None:
         """No step of any plan is under way any more."""

@@ -20,6 +20,7 @@ from engine.bounded.answers import (
 )
 from engine.bounded.gates import TEST_FILE, Facts
 from engine.bounded.plan import faults
+from engine.records import Event
 
 MOST_TEXT = 4_000
 
@@ -74,3 +75,8 @@ def verdict(gate: str, facts: Facts, problem: str) -> Verdict:
         # Nobody confirms the goal: that is the one thing which tests alone cannot show.
         return GoalVerdict(score=0, approved=False, goal_met=False, evidence='', summary=summary)
     return Verdict(score=facts.threshold, approved=True, summary=summary)
+
+
+def problem_of(event: Event) -> str:
+    """Why an agent gave no answer."""
+    return str(event.data.get('error') or event.data.get('unfit') or f'it {event.name}')

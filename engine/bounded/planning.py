@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.bounded import fallback
 from engine.bounded.answers import PlanDraft, PlanVerdict
+from engine.bounded.ending import Ending
 from engine.bounded.escalation import Level
 from engine.bounded.gates import Facts, conditions
 from engine.bounded.plan import ExecutionPlan, PlanStep, State, VerificationResult, faults
@@ -15,7 +16,7 @@ from engine.bounded.state import RunStatus
 from engine.records import Event
 
 
-class Planning:
+class Planning(Ending):
     """Actions; a sub-plan goes the same way as the plan of the goal."""
 
     parameters: Any
@@ -31,7 +32,7 @@ class Planning:
 
     def stand_in_for_plan(self, memory: Memory, event: Event) -> None:
         """The planner failed or was too slow: the plainest plan, for the goal; none, for a step."""
-        problem = problem_of(event)
+        problem = fallback.problem_of(event)
         if memory.current_step:
             memory.draft = None
             memory.answer(Party.PLANNER, MessageType.SUBPLAN_RESPONSE, 'No plan.', event, problem=problem)
@@ -55,7 +56,7 @@ class Planning:
 
     def stand_in_for_plan_verdict(self, memory: Memory, event: Event) -> None:
         """The supervisor failed: the form of the plan decides."""
-        problem = problem_of(event)
+        problem = fallback.problem_of(event)
         verdict = fallback.verdict('plan', self._plan_facts(memory), problem)
         assert isinstance(verdict, PlanVerdict)
         self._judge_plan(memory, verdict, event, problem)
@@ -131,10 +132,6 @@ class Planning:
         memory.reason = f'No plan was approved: {memory.verdict.summary}'
         self.end(memory, event)
 
-    def end(self, memory: Memory, event: Event) -> None:
-        """Of the ending: defined with the other endings."""
-        raise NotImplementedError
-
     def _draft(self, memory: Memory, draft: PlanDraft, event: Event, problem: str = '') -> None:
         if memory.problems and memory.draft is not None:
             memory.repairs += 1
@@ -161,8 +158,3 @@ class Planning:
     def _clear(self, memory: Memory) -> None:
         memory.draft, memory.problems = None, ()
         memory.repairs = memory.revisions = 0
-
-
-def problem_of(event: Event) -> str:
-    """Why an agent gave no answer."""
-    return str(event.data.get('error') or event.data.get('unfit') or f'it {event.name}')

@@ -10,7 +10,6 @@ from engine.bounded.answers import TestReading as Reading
 from engine.bounded.escalation import Level
 from engine.bounded.gates import Facts, conditions
 from engine.bounded.plan import State, TestResult, VerificationResult, ready
-from engine.bounded.planning import problem_of
 from engine.bounded.protocol import MessageType, Party
 from engine.bounded.schedule import per_step
 from engine.bounded.state import OrchestrationState as Memory
@@ -53,7 +52,7 @@ class Stepping:
 
     def stand_in_for_code(self, memory: Memory, event: Event) -> None:
         """The coder failed or was too slow; what it did is looked at all the same."""
-        self._code(memory, fallback.code(problem_of(event)), event, problem_of(event))
+        self._code(memory, fallback.code(fallback.problem_of(event)), event, fallback.problem_of(event))
 
     def keep_changes(self, memory: Memory, event: Event) -> None:
         """Which files the step has changed, and how."""
@@ -119,7 +118,7 @@ class Stepping:
 
     def stand_in_for_tests(self, memory: Memory, event: Event) -> None:
         """The tests could not be run: they do not pass."""
-        text = f'The tests could not be run: {problem_of(event)}'
+        text = f'The tests could not be run: {fallback.problem_of(event)}'
         memory.step.test_results = TestResult(passed=False, text=text, degraded=True)
 
     def take_reading(self, memory: Memory, event: Event) -> None:
@@ -130,7 +129,7 @@ class Stepping:
         """The tester failed: the failures themselves are the fix plan."""
         tests = memory.step.test_results
         assert tests is not None
-        self._read(memory, fallback.reading(tests.passed, tests.text), event, problem_of(event))
+        self._read(memory, fallback.reading(tests.passed, tests.text), event, fallback.problem_of(event))
 
     def take_fix_verdict(self, memory: Memory, event: Event) -> None:
         """The supervisor's answer."""
@@ -204,7 +203,7 @@ class Stepping:
         )
 
     def _judge(self, memory: Memory, gate: str, said: Verdict | None, agent: Party, event: Event) -> None:
-        problem = '' if said is not None else problem_of(event)
+        problem = '' if said is not None else fallback.problem_of(event)
         facts = self._facts(memory, gate)
         verdict = said if said is not None else fallback.verdict(gate, facts, problem)
         result = VerificationResult(

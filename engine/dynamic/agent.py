@@ -17,6 +17,7 @@ from engine.dynamic.criteria import Criteria
 from engine.dynamic.phases import Phase, sequence
 from engine.dynamic.registry import Registry
 from engine.dynamic.templates import fill
+from engine.fields import task_field
 from engine.memory import Memory as BaseMemory
 from engine.pattern import Pattern
 from engine.records import Event
@@ -71,13 +72,10 @@ class DynamicAgent(Pattern):
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        request: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Request',
-            description='What the agent is to do, in a sentence or a page',
-            examples=['Write a short post about why small tools last'],
-            json_schema_extra={'multiline': True},
+        request: str = task_field(
+            'Request',
+            'What the agent is to do, in a sentence or a page',
+            'Write a short post about why small tools last',
         )
 
     class Memory(BaseMemory):

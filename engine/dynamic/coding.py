@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from engine.activity import Activity
 from engine.dynamic.agent import DynamicAgent
 from engine.dynamic.criteria import Check
 from engine.errors import EngineError, WorkspaceError
+from engine.fields import project_field, task_field
 from engine.files.project import lay_out, where
 
 TOOLS = (
@@ -30,30 +31,12 @@ TESTS_WERE_RUN = Check(
 )
 
 
-def project_field(example: str) -> Any:
-    """The parameter that names the project."""
-    return Field(
-        example,
-        min_length=1,
-        max_length=4_000,
-        title='Project',
-        description='A folder on this machine, of which the agent gets a copy; or sample: and a name',
-    )
-
-
 class Coding(BaseModel):
     """What the launch form of every agent asks for that works on a project."""
 
     model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-    request: str = Field(
-        min_length=3,
-        max_length=20_000,
-        title='Request',
-        description='What the agent is to do',
-        examples=['Look after this project'],
-        json_schema_extra={'multiline': True},
-    )
+    request: str = task_field('Request', 'What the agent is to do', 'Look after this project')
     project: str = project_field('sample:spans')
 
     @field_validator('project')

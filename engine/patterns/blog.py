@@ -15,6 +15,7 @@ from engine.dynamic.agent import MODE, DynamicAgent, Mode
 from engine.dynamic.criteria import Check, Criteria
 from engine.dynamic.phases import Phase
 from engine.errors import ToolError
+from engine.fields import task_field
 from engine.files.project import sample_file
 from engine.tools import calendar, static_links
 
@@ -77,13 +78,10 @@ class Blog(DynamicAgent):
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        request: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Request',
-            description='What to write, and for whom; say so if it is to be published',
-            examples=['Write a short post about why small tools last'],
-            json_schema_extra={'multiline': True},
+        request: str = task_field(
+            'Request',
+            'What to write, and for whom; say so if it is to be published',
+            'Write a short post about why small tools last',
         )
         mode: Mode = MODE
         feed: str = Field(

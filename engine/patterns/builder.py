@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from engine.agent import Role
-from engine.dynamic.coding import TESTS_PASS, TOOLS, Coding, CodingAgent, project_field
+from engine.dynamic.coding import TESTS_PASS, TOOLS, Coding, CodingAgent
 from engine.dynamic.criteria import Criteria
+from engine.fields import project_field, task_field
 
 
 class Builder(CodingAgent):
@@ -15,13 +14,10 @@ class Builder(CodingAgent):
     class Parameters(Coding):
         """What the launch form asks for."""
 
-        request: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Feature',
-            description='What the project is to be able to do',
-            examples=['Add a function that makes slugs unique among those that are taken'],
-            json_schema_extra={'multiline': True},
+        request: str = task_field(
+            'Feature',
+            'What the project is to be able to do',
+            'Add a function that makes slugs unique among those that are taken',
         )
         project: str = project_field('sample:slugs')
 

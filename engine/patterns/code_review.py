@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.activity import Activity
 from engine.agent import Role
-from engine.dynamic.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent, project_field
+from engine.dynamic.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent
 from engine.dynamic.criteria import Criteria
 from engine.errors import EngineError
+from engine.fields import project_field, task_field
 from engine.files.project import sample_file
 
 PATCH = '.git/change.patch'
@@ -49,13 +50,10 @@ class CodeReviewer(CodingAgent):
     class Parameters(Coding):
         """What the launch form asks for."""
 
-        request: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Request',
-            description='What the change is for, and what to look at',
-            examples=['Review the change that lets slugs be cut'],
-            json_schema_extra={'multiline': True},
+        request: str = task_field(
+            'Request',
+            'What the change is for, and what to look at',
+            'Review the change that lets slugs be cut',
         )
         project: str = project_field('sample:slugs')
         change: str = Field(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from engine.agent import Role
-from engine.dynamic.coding import TESTS_PASS, TOOLS, Coding, CodingAgent, project_field
+from engine.dynamic.coding import TESTS_PASS, TOOLS, Coding, CodingAgent
 from engine.dynamic.criteria import Criteria
+from engine.fields import project_field, task_field
 
 
 class Debugger(CodingAgent):
@@ -15,13 +14,10 @@ class Debugger(CodingAgent):
     class Parameters(Coding):
         """What the launch form asks for."""
 
-        request: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Symptom',
-            description='What is wrong, as far as it is known',
-            examples=['A test of spans fails: find the bug and mend it'],
-            json_schema_extra={'multiline': True},
+        request: str = task_field(
+            'Symptom',
+            'What is wrong, as far as it is known',
+            'A test of spans fails: find the bug and mend it',
         )
         project: str = project_field('sample:spans')
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.agents.analyzer import AnalyzerAgent
 from engine.agents.researcher import ResearchAgent
 from engine.agents.reviewer import ReviewerAgent
+from engine.fields import task_field
 from engine.pattern import Pattern
 from engine.records import Event
 from engine.stage import Process, Stage, stage
@@ -37,13 +38,10 @@ class Pipeline(Pattern):
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        task: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Task',
-            description='What the three agents are to work out, in a sentence or a page',
-            examples=['Should a small team adopt event sourcing for its order system?'],
-            json_schema_extra={'multiline': True},
+        task: str = task_field(
+            'Task',
+            'What the three agents are to work out, in a sentence or a page',
+            'Should a small team adopt event sourcing for its order system?',
         )
         max_iterations: int = Field(
             3,

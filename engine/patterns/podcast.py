@@ -14,6 +14,7 @@ from engine.dynamic.agent import MODE, DynamicAgent, Mode
 from engine.dynamic.criteria import Check, Criteria
 from engine.dynamic.phases import Phase
 from engine.errors import ToolError
+from engine.fields import task_field
 from engine.files.project import sample_file
 from engine.tools import static_links, transcript_processor
 
@@ -37,13 +38,10 @@ class Podcast(DynamicAgent):
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        request: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Request',
-            description='What to make of the episode',
-            examples=['Make notes, chapters and clips of the episode about the night train'],
-            json_schema_extra={'multiline': True},
+        request: str = task_field(
+            'Request',
+            'What to make of the episode',
+            'Make notes, chapters and clips of the episode about the night train',
         )
         transcript: str = Field(
             min_length=1,

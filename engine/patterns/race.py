@@ -12,6 +12,7 @@ from engine.contest.coder import Desk, implement
 from engine.contest.evidence import Checks
 from engine.contest.ranking import standings
 from engine.contest.records import Candidate, ContestMemory
+from engine.fields import task_field
 from engine.files import project
 from engine.files.project import SAMPLE, samples
 from engine.pattern import Pattern
@@ -26,13 +27,10 @@ class Race(Pattern):
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        task: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Task',
-            description='What each of them is to make, in a sentence or a page',
-            examples=['Write a module that says whether a year is a leap year.'],
-            json_schema_extra={'multiline': True},
+        task: str = task_field(
+            'Task',
+            'What each of them is to make, in a sentence or a page',
+            'Write a module that says whether a year is a leap year.',
         )
         racers: int = Field(3, ge=2, le=6, title='Racers', description='How many work at the same time')
         project: str = Field(

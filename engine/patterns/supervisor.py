@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.agent import Role, agent
 from engine.agents.team import SUPERVISOR, SYNTHESIZER, WORKERS, role_of
+from engine.fields import task_field
 from engine.pattern import Pattern
 from engine.records import Event
 from engine.teams.collaboration import CollaborationState, SupervisorPlan, in_order
@@ -28,13 +29,10 @@ class Supervisor(Pattern):
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        objective: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Objective',
-            description='What the team is to bring about, in a sentence or a page',
-            examples=['Should our bakery deliver by cargo bike? Give us a note that we can decide on.'],
-            json_schema_extra={'multiline': True},
+        objective: str = task_field(
+            'Objective',
+            'What the team is to bring about, in a sentence or a page',
+            'Should our bakery deliver by cargo bike? Give us a note that we can decide on.',
         )
         max_tasks: int = Field(
             4,

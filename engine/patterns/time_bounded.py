@@ -8,13 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.bounded.asking import Asking
 from engine.bounded.chart import states, transitions
-from engine.bounded.ending import Ending
 from engine.bounded.guards import Guards
 from engine.bounded.planning import Planning
 from engine.bounded.prompts import Prompts
 from engine.bounded.state import OrchestrationState
-from engine.bounded.stepping import Stepping
 from engine.bounded.working import Working
+from engine.fields import task_field
 from engine.outline import Oversight
 from engine.pattern import Pattern
 
@@ -54,7 +53,7 @@ class SkipVerification(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
 
-class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, Pattern):
+class TimeBounded(Planning, Asking, Prompts, Working, Guards, Pattern):
     """Supervisor, planner, coder and tester work on real code until a goal is reached or time is over."""
 
     class Parameters(BaseModel):
@@ -62,13 +61,10 @@ class TimeBounded(Stepping, Ending, Planning, Asking, Prompts, Working, Guards, 
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        primary_goal: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Goal',
-            description='What the agents are to build or mend, in a sentence or a page',
-            examples=['Teach the price parser to read amounts in other currencies, with tests'],
-            json_schema_extra={'multiline': True},
+        primary_goal: str = task_field(
+            'Goal',
+            'What the agents are to build or mend, in a sentence or a page',
+            'Teach the price parser to read amounts in other currencies, with tests',
         )
         project: str = Field(
             '',

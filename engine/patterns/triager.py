@@ -7,8 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.agent import Role
-from engine.dynamic.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent, project_field
+from engine.dynamic.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent
 from engine.dynamic.criteria import Criteria
+from engine.fields import project_field, task_field
 
 
 class Triage(BaseModel):
@@ -32,13 +33,10 @@ class Triager(CodingAgent):
     class Parameters(Coding):
         """What the launch form asks for."""
 
-        request: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Symptom',
-            description='Which test fails, or what was seen',
-            examples=['The daily weather report fails: which component is to blame?'],
-            json_schema_extra={'multiline': True},
+        request: str = task_field(
+            'Symptom',
+            'Which test fails, or what was seen',
+            'The daily weather report fails: which component is to blame?',
         )
         project: str = project_field('sample:weather')
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.agent import Role, agent
 from engine.contest.ballots import Answer, Ballot, Ruling, cast, miss, normal, question
 from engine.debate.fence import RULE, fenced
+from engine.fields import task_field
 from engine.memory import Memory as BaseMemory
 from engine.pattern import Pattern
 from engine.records import Event
@@ -31,14 +32,7 @@ class Vote(Pattern):
 
         model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-        task: str = Field(
-            min_length=3,
-            max_length=20_000,
-            title='Question',
-            description='What each of them answers by itself',
-            examples=['Is 1,001 a prime number?'],
-            json_schema_extra={'multiline': True},
-        )
+        task: str = task_field('Question', 'What each of them answers by itself', 'Is 1,001 a prime number?')
         voters: int = Field(3, ge=2, le=6, title='Voters', description='How many answer')
         decided_by: Literal['count', 'judge'] = Field(
             'count', title='Decided by', description='Counting equal answers, or a judge who reads them all'

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from engine.fields import task_field
 from engine.files.project import SAMPLE, samples
 
 Pick = Literal['ranking', 'tests', 'person', 'model']
@@ -39,13 +40,10 @@ class ReviewParameters(BaseModel):
 
     model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
-    task: str = Field(
-        min_length=3,
-        max_length=20_000,
-        title='Task',
-        description='What is to be implemented, in a sentence or a page',
-        examples=['Write a module that turns Roman numerals into numbers and back.'],
-        json_schema_extra={'multiline': True},
+    task: str = task_field(
+        'Task',
+        'What is to be implemented, in a sentence or a page',
+        'Write a module that turns Roman numerals into numbers and back.',
     )
     coders: int = Field(3, ge=2, le=6, title='Coders', description='How many implement it side by side')
     reviewers: int = Field(2, ge=2, le=5, title='Reviewers', description='How many review and debate')

@@ -29,14 +29,6 @@ from engine.tools.navigate import navigate
 from tests.support import FakeModel, calls, settled
 
 
-@pytest.fixture
-async def sandbox() -> Sandbox:
-    found = Sandbox()
-    if problem := await found.problem():
-        pytest.skip(problem)
-    return found
-
-
 async def played(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Outcome, View, str, Conductor]:
     """Play the sample of a pattern; gives the text of the file that it changes, too."""
     sample = scenarios(pattern)[0]

@@ -19,14 +19,6 @@ LONGEST = 300
 SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.parameters]
 
 
-@pytest.fixture
-async def sandbox() -> Sandbox:
-    found = Sandbox()
-    if problem := await found.problem():
-        pytest.skip(problem)
-    return found
-
-
 async def played(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)

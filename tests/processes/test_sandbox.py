@@ -17,15 +17,6 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspaces(tmp_path).of(RunId('r'), 'one')
 
 
-@pytest.fixture
-async def sandbox() -> Sandbox:
-    made = Sandbox()
-    problem = await made.problem()
-    if problem:
-        pytest.skip(problem)
-    return made
-
-
 @pytest.fixture(params=['sandboxed', 'unsafe'])
 async def either(request: pytest.FixtureRequest) -> Sandbox:
     made = Sandbox(unsafe=True, _problem='none is wanted' if request.param == 'unsafe' else None)

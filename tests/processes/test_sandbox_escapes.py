@@ -25,15 +25,6 @@ SMALL = Limits(seconds=20, memory=200 << 20, processes=30, file_size=8 << 20, di
 
 
 @pytest.fixture
-async def sandbox() -> Sandbox:
-    made = Sandbox()
-    problem = await made.problem()
-    if problem:
-        pytest.skip(problem)
-    return made
-
-
-@pytest.fixture
 async def workspace(tmp_path: Path) -> AsyncIterator[Workspace]:
     yield Workspaces(tmp_path / 'runs').of(RunId('r'), 'one')
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine import Sandbox, Workspaces
+from engine import Workspaces
 from engine.commands.suite import run_suite
 from engine.files.project import lay_out
 from engine.records import RunId
@@ -16,14 +16,6 @@ BAD = 'def test_bad():\n    assert 1 + 1 == 3\n'
 @pytest.fixture
 def workspace(tmp_path):
     return Workspaces(tmp_path / 'runs').of(RunId('run'), 'agent')
-
-
-@pytest.fixture
-async def sandbox():
-    found = Sandbox()
-    if problem := await found.problem():
-        pytest.skip(problem)
-    return found
 
 
 async def test_pytest_reports_what_passed_and_what_failed(workspace, sandbox):

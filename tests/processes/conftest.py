@@ -1,0 +1,14 @@
+"""What several tests of real processes need."""
+
+import pytest
+
+from engine import Sandbox
+
+
+@pytest.fixture
+async def sandbox() -> Sandbox:
+    """A sandbox that works; without bubblewrap the test is skipped."""
+    found = Sandbox()
+    if problem := await found.problem():
+        pytest.skip(problem)
+    return found

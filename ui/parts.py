@@ -77,6 +77,21 @@ def link(path: str, classes: str = '', **attributes: str) -> Iterator[Element]:
         yield element
 
 
+def fold(opened: set[str], key: str, title: str, classes: str = '', inside: str = '') -> Element:
+    """What a person may unfold: the place to draw it in. `opened` remembers it where it is drawn anew."""
+    with ui.element('details').classes(classes) as details:
+        Text('summary', title)
+        body = ui.element('div').classes(inside)
+    if key in opened:
+        details.props('open')
+    details.on(
+        'toggle',
+        lambda event: (opened.add if event.args else opened.discard)(key),
+        js_handler='(event) => emit(event.target.open)',
+    )
+    return body
+
+
 def label(text: str, control: Element, classes: str = 'label') -> Text:
     """The visible label of a control; a click on it goes to the control."""
     return Text('label', text, classes, for_=control.html_id)

@@ -14,7 +14,7 @@ from ui.panes.around import Around
 from ui.panes.choosing import Choosing
 from ui.panes.difference import Difference
 from ui.panes.verdict import result
-from ui.parts import Text, attach
+from ui.parts import Text, attach, fold
 from ui.theme import button, empty
 
 STATES = {
@@ -115,17 +115,9 @@ class Candidates:
                 self._failures(f'{name}/{title}', suite)
 
     def _failures(self, key: str, suite: Suite) -> None:
-        with ui.element('details') as details:
-            if key in self._opened:
-                details.props('open')
-            details.on(
-                'toggle',
-                lambda event: (self._opened.add if event.args else self._opened.discard)(key),
-                js_handler='(event) => emit(event.target.open)',
-            )
-            listed, broken = len(suite.failures), suite.broken
-            told = f'{broken}' if listed == broken else f'the first {listed} of {broken}'
-            Text('summary', 'Why there is none' if suite.problem else f'What failed ({told})')
+        listed, broken = len(suite.failures), suite.broken
+        told = f'{broken}' if listed == broken else f'the first {listed} of {broken}'
+        with fold(self._opened, key, 'Why there is none' if suite.problem else f'What failed ({told})'):
             if suite.problem:
                 Text('pre', suite.problem, tabindex='0')
             for name, detail in suite.failures:

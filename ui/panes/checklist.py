@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine import Shape, View
 from ui.elements import Conversation
-from ui.parts import Text
+from ui.parts import Text, fold
 from ui.reading import gist, speaker
 
 MARKS = {
@@ -76,17 +76,8 @@ class Checklist:
                     self._draw(inner, path, depth + 1)
 
     def _result(self, path: str, result: str) -> None:
-        with ui.element('details').classes('plan-result') as details:
-            if path in self._opened:
-                details.props('open')
-            details.on(
-                'toggle',
-                lambda event: (self._opened.add if event.args else self._opened.discard)(path),
-                js_handler='(event) => emit(event.target.open)',
-            )
-            Text('summary', gist(result, 120))
-            with ui.element('div').classes('plan-text'):
-                Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
+        with fold(self._opened, path, gist(result, 120), 'plan-result', 'plan-text'):
+            Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
 
 
 def steps_of(value: Any) -> list[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from ui.elements import Conversation
 from ui.live import Follower
 from ui.oversight import Gate, Sent, gates_of, level_now, sent_of, words
 from ui.panes.around import Around
-from ui.parts import Text
+from ui.parts import Text, fold
 from ui.reading import speaker
 from ui.theme import button, empty
 from ui.words import count
@@ -131,21 +131,12 @@ class OversightPane:
                         [{'kind': 'text', 'text': said}], label='What the supervisor said', follow=False
                     )
 
+    def _fold(self, key: str, title: str) -> ui.element:
+        return fold(self._unfolded, key, title, 'oversight-fold', 'oversight-said')
+
     def _link(self, seq: int) -> None:
         if seq:
             button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
-
-    def _fold(self, key: str, title: str) -> ui.element:
-        with ui.element('details').classes('oversight-fold') as details:
-            if key in self._unfolded:
-                details.props('open')
-            details.on(
-                'toggle',
-                lambda event: (self._unfolded.add if event.args else self._unfolded.discard)(key),
-                js_handler='(event) => emit(event.target.open)',
-            )
-            Text('summary', title)
-            return ui.element('div').classes('oversight-said')
 
 
 def _why(level: str, issues: int, gates: Sequence[Gate]) -> str:

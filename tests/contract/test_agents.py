@@ -1,0 +1,110 @@
+"""What every agent in engine/agents keeps: who it is, tools that exist, and `process(state) -> state`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import engine.agents
+from engine import Catalog, EngineError, ModelError, Role
+from engine.stage import Stage
+from engine.task import Draft, Review, TaskState
+from tests.support import FakeModel
+
+MODULES = [
+    importlib.import_module(f'engine.agents.{found.name}')
+    for found in pkgutil.iter_modules(engine.agents.__path__)
+]
+CATALOG = Catalog.load()
+
+
+def _stages() -> Iterator[type[Stage]]:
+    for module in MODULES:
+        for value in vars(module).values():
+            if inspect.isclass(value) and issubclass(value, Stage) and value.__module__ == module.__name__:
+                yield value
+
+
+STAGES = list(_stages())
+
+
+def roles() -> dict[str, Role]:
+    found = {f'{made.__name__}.role': made.role for made in STAGES}
+    for module in MODULES:
+        found |= {
+            f'{module.__name__}.{name}': value
+            for name, value in vars(module).items()
+            if isinstance(value, Role)
+        }
+    return found
+
+
+every_stage = pytest.mark.parametrize('made', STAGES, ids=lambda made: made.__name__)
+every_role = pytest.mark.parametrize('role', roles().values(), ids=list(roles()))
+
+
+def in_the_middle() -> TaskState:
+    """A task that every stage finds something to read in."""
+    return TaskState(
+        task='Should we buy a heat pump?',
+        research='- It costs 12,000 euros.',
+        analysis='Buy it.',
+        drafts=[Draft(version=1, text='Buy it.')],
+        reviews=[Review(approved=False, score=40, comments=('Say what it saves.',), summary='Too short.')],
+    )
+
+
+def test_every_file_holds_an_agent() -> None:
+    assert len(MODULES) >= 4
+    homes = {made.__module__ for made in STAGES} | {
+        module.__name__
+        for module in MODULES
+        if any(isinstance(value, Role) for value in vars(module).values())
+    }
+    assert homes == {module.__name__ for module in MODULES}
+
+
+@every_role
+def test_a_role_says_who_it_is_and_names_tools_that_exist(role: Role) -> None:
+    assert role.name == role.name.lower() and role.title
+    assert len(role.instructions) > 40 and role.instructions.startswith('You ')
+    assert role.instructions.rstrip().endswith('.')
+    assert set(role.tools) <= set(CATALOG.tools)
+
+
+@every_stage
+def test_a_prompt_is_made_from_the_state_and_changes_nothing(made: type[Stage]) -> None:
+    for state in (
+        TaskState(task='Should we buy a heat pump?', drafts=[Draft(version=1, text='x')]),
+        in_the_middle(),
+    ):
+        before = state.to_dict()
+        assert len(made().prompt(state)) > 10 and state.to_dict() == before
+
+
+@every_stage
+async def test_process_gives_a_new_state_and_leaves_the_old_one(made: type[Stage]) -> None:
+    state = in_the_middle()
+    before = state.to_dict()
+    after = await made().process(state, catalog=CATALOG)
+    assert state.to_dict() == before and isinstance(after, TaskState)
+    changed = {name for name, value in after.to_dict().items() if value != before[name]}
+    assert 'messages' in changed and len(changed) > 1
+    assert changed.isdisjoint({'task', 'status', 'iteration', 'max_iterations'})
+    assert after.messages[-1].sender == made.role.name
+    assert TaskState.from_dict(after.to_dict()) == after
+
+
+@every_stage
+async def test_process_says_who_failed_and_why(made: type[Stage]) -> None:
+    down: Any = FakeModel(lambda request: ModelError('nobody is at home', kind='auth'))
+    catalog = Catalog(models={'scripted': down}, tools=dict(CATALOG.tools))
+    state = in_the_middle()
+    with pytest.raises(EngineError, match=rf'{made.role.title}.*nobody is at home'):
+        await made().process(state, catalog=catalog)
+    assert state == in_the_middle()

@@ -1,0 +1,103 @@
+"""What every model in the catalog keeps: a stream of known events, one end, and calls that are JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from engine import Catalog
+from engine.message import Message
+from engine.model import (
+    ArgumentPiece,
+    CallStarted,
+    Completed,
+    Hints,
+    ModelEvent,
+    ModelRequest,
+    TextPiece,
+    ToolSpec,
+)
+
+MODELS = Catalog.load().models
+every_model = pytest.mark.parametrize('name', MODELS)
+ASKED = ModelRequest(
+    model='',
+    messages=(Message.of('user', 'Should a village build a footbridge?'),),
+    hints=Hints(
+        pattern='pipeline', role='analyzer', state='analyzing', task='Should a village build a footbridge?'
+    ),
+)
+SCHEMA = {
+    'type': 'object',
+    'properties': {
+        'approved': {'type': 'boolean'},
+        'score': {'type': 'integer', 'minimum': 0, 'maximum': 100},
+    },
+    'required': ['approved', 'score'],
+    'additionalProperties': False,
+}
+LOOK_UP = ToolSpec(
+    name='look_up',
+    description='Looks a word up.',
+    schema={'type': 'object', 'properties': {'word': {'type': 'string'}}, 'required': ['word']},
+)
+
+
+async def events(name: str, request: ModelRequest) -> list[ModelEvent]:
+    return [event async for event in MODELS[name].stream(replace(request, model=name))]
+
+
+def text(found: list[ModelEvent]) -> str:
+    return ''.join(event.text for event in found if isinstance(event, TextPiece))
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models that play take no time."""
+    for model in MODELS.values():
+        if hasattr(model, 'pace'):
+            monkeypatch.setattr(model, 'pace', 0)
+
+
+@every_model
+async def test_a_stream_says_something_and_ends_once(name: str) -> None:
+    found = await events(name, ASKED)
+    assert [isinstance(event, Completed) for event in found] == [False] * (len(found) - 1) + [True]
+    assert text(found).strip()
+    assert isinstance(found[-1], Completed) and found[-1].reason == 'stop'
+    assert found[-1].usage.input > 0 and found[-1].usage.output > 0
+
+
+@every_model
+async def test_an_answer_fits_the_schema_that_is_asked_for(name: str) -> None:
+    answer = json.loads(text(await events(name, replace(ASKED, schema=SCHEMA))))
+    assert set(answer) == {'approved', 'score'}
+    assert isinstance(answer['approved'], bool) and 0 <= answer['score'] <= 100
+
+
+@every_model
+async def test_calls_are_of_tools_it_was_told_of_with_arguments_in_json(name: str) -> None:
+    found = await events(name, replace(ASKED, tools=(LOOK_UP,), choice='required'))
+    started = [event for event in found if isinstance(event, CallStarted)]
+    assert {event.name for event in started} <= {'look_up'}
+    for call in started:
+        pieces = [event for event in found if isinstance(event, ArgumentPiece) and event.index == call.index]
+        assert isinstance(json.loads(''.join(piece.text for piece in pieces) or '{}'), dict)
+
+
+@every_model
+async def test_who_stops_reading_stops_the_call(name: str) -> None:
+    async with asyncio.timeout(5):
+        stream = MODELS[name].stream(replace(ASKED, model=name))
+        async for _ in stream:
+            break
+        await stream.aclose()  # type: ignore[attr-defined]
+
+
+@every_model
+async def test_one_that_plays_says_the_same_again(name: str) -> None:
+    if MODELS[name].simulated:
+        assert await events(name, ASKED) == await events(name, ASKED)

@@ -8,11 +8,13 @@ from dataclasses import replace
 from nicegui import background_tasks, ui
 
 from engine import EngineError, RunId, RunPage, RunQuery
+from ui.deeds import Deeds
 from ui.door import Door
 from ui.filters import FilterBar, Filters
 from ui.parts import Text
 from ui.runmenu import RunMenu
 from ui.runrow import RunRow
+from ui.selection import KEYS, BulkBar, Selection
 from ui.theme import button, empty, notice
 
 EVERY = 1.0
@@ -34,7 +36,9 @@ class RunList:
         self._shown: RunPage | None = None
         self._titles = {name: made.title for name, made in door().catalog.patterns.items()}
         self._looking = asyncio.Lock()
-        self._menu = RunMenu(door, on_done=self.look)
+        self._deeds = Deeds(door, on_done=self.look)
+        self._menu = RunMenu(door, self._deeds)
+        self._selection = Selection(on_change=self._ticked)
         self._bar = FilterBar(filters, self._titles, on_change=self._filter)
         self._trouble = ui.element('div').classes('ghost')
         self._said = ''
@@ -43,7 +47,7 @@ class RunList:
             with ui.element('div').classes('skeletons').props('aria-hidden="true"') as self._skeleton:
                 for _ in range(3):
                     ui.element('div').classes('skeleton')
-            self._list = ui.element('ul').classes('run-list')
+            self._list = ui.element('ul').classes('run-list').on('keydown', js_handler=KEYS)
             self._none = ui.element('div').classes('ghost')
         with ui.element('nav').classes('pager').props('aria-label="Pages of runs"') as self._pager:
             self._newer = button('Newer', icon='chevron_left', kind='quiet')
@@ -52,6 +56,7 @@ class RunList:
             self._older = button('Older', icon='chevron_right', kind='quiet trailing')
             self._older.on('click', lambda: self._turn(1))
         self._pager.set_visibility(False)
+        self._bulk = BulkBar(self._selection, self._deeds.for_several)
 
     async def load(self) -> None:
         """Fill the list, and keep it up to date from now on; returns at the latest after `PATIENCE`."""
@@ -100,10 +105,13 @@ class RunList:
                 row = self._rows.get(info.id)
                 if row is None:
                     title = self._titles.get(info.pattern, info.pattern)
-                    row = self._rows[info.id] = RunRow(info, title, now, on_menu=self._menu.open)
+                    row = self._rows[info.id] = RunRow(
+                        info, title, now, on_menu=self._menu.open, on_tick=self._tick
+                    )
                     row.element.move(target_index=place)
                 else:
                     row.show(info, now)
+        self._selection.show(page.runs)
         if self._shown is None or (self._shown.total, bool(self._shown.runs)) != (
             page.total,
             bool(page.runs),
@@ -133,6 +141,14 @@ class RunList:
         self._told.show(f'{page.total:,} {"run" if page.total == 1 else "runs"}')
         for turn, possible in ((self._newer, first > 0), (self._older, first + len(page.runs) < page.total)):
             turn.props(remove='disabled') if possible else turn.props('disabled')
+
+    def _tick(self, row: RunRow, on: bool, reach: bool) -> None:
+        self._selection.tick(row.info.id, on, reach=reach)
+
+    def _ticked(self) -> None:
+        for run, row in self._rows.items():
+            row.tick(run in self._selection)
+        self._bulk.show()
 
     def _complain(self, problem: str) -> None:
         if problem == self._said:

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine import EngineError, RunInfo
-from ui.dialogs import ask, edit
+from ui.deeds import Deeds
 from ui.door import Door
 from ui.menus import menu
 from ui.parts import Text, attach, link
@@ -18,10 +17,9 @@ from ui.runrow import RunRow
 class RunMenu:
     """The menu of the rows of one list, made when it is opened."""
 
-    def __init__(self, door: Door, *, on_done: Callable[[], Awaitable[None]]) -> None:
-        """`on_done` is awaited after each change."""
-        self._door, self._on_done = door, on_done
-        self._place = ui.element('div').classes('ghost')
+    def __init__(self, door: Door, deeds: Deeds) -> None:
+        """`deeds` does what is chosen."""
+        self._door, self._deeds = door, deeds
         self._open: ui.menu | None = None
 
     def open(self, row: RunRow) -> None:
@@ -38,55 +36,17 @@ class RunMenu:
                 if recorded(info):
                     with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
                         _face('replay', 'Run again from its recording')
-            _item('edit', 'Edit title, tags and note', lambda: self._edit(info))
+            _item('edit', 'Edit title, tags and note', lambda: self._deeds.edit(info))
             if not info.status.ended:
-                _item('stop_circle', 'Cancel the run', lambda: self._cancel(info), 'danger')
+                _item('stop_circle', 'Cancel the run', lambda: self._deeds.cancel(info), 'danger')
             if info.status.ended or info.id in self._door().stranded:
-                _item('delete', 'Delete the run', lambda: self._delete(info), 'danger')
+                _item('delete', 'Delete the run', lambda: self._deeds.delete([info]), 'danger')
         opened.open()
 
     def _closed(self, opened: ui.menu) -> None:
         if self._open is opened:
             self._open = None
         opened.delete()
-
-    async def _edit(self, info: RunInfo) -> None:
-        with self._place:
-            said = await edit(info)
-        if said is not None:
-            await self._do(
-                self._door().annotate(info.id, title=said.title or info.title, tags=said.tags, note=said.note)
-            )
-
-    async def _cancel(self, info: RunInfo) -> None:
-        with self._place:
-            sure = await ask(
-                'Cancel this run?',
-                f'“{info.title}” stops for good; what it has done so far stays readable.',
-                yes='Cancel the run',
-                no='Let it run',
-            )
-        if sure:
-            await self._do(self._door().cancel(info.id))
-
-    async def _delete(self, info: RunInfo) -> None:
-        with self._place:
-            sure = await ask(
-                'Delete this run?',
-                f'“{info.title}” and its whole history are deleted. This cannot be undone.',
-                yes='Delete the run',
-                no='Keep it',
-            )
-        if sure:
-            await self._do(self._door().delete(info.id))
-
-    async def _do(self, work: Awaitable[object]) -> None:
-        with self._place:
-            try:
-                await work
-            except EngineError as error:
-                ui.notify(f'That did not work: {error}', type='negative', timeout=8_000, close_button='Close')
-        await self._on_done()
 
 
 def _item(icon: str, text: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:

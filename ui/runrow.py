@@ -12,15 +12,35 @@ from ui.reading import span
 from ui.theme import WORDS, button
 from ui.words import ago, count, exact
 
+TICK = '(event) => emit([event.target.checked, event.shiftKey])'
+
 
 class RunRow:
     """A row; `show` brings it up to date without drawing it anew, so that focus and menus stay."""
 
-    def __init__(self, info: RunInfo, pattern: str, now: float, *, on_menu: Callable[[RunRow], None]) -> None:
-        """Draw the row; `pattern` is its pattern's title, `on_menu` opens the menu of actions."""
+    def __init__(
+        self,
+        info: RunInfo,
+        pattern: str,
+        now: float,
+        *,
+        on_menu: Callable[[RunRow], None],
+        on_tick: Callable[[RunRow, bool, bool], None],
+    ) -> None:
+        """Draw the row; `pattern` is its pattern's title.
+
+        `on_menu` opens the menu of actions; `on_tick` is told whether the row was ticked, and whether Shift
+        was held.
+        """
         self.info = info
         self._tags: tuple[str, ...] | None = None
         with ui.element('li').classes('run') as self.element:
+            self._box = ui.element('input').classes('run-tick').props('type="checkbox"')
+            self._box.on(
+                'click',
+                lambda event: on_tick(self, bool(event.args[0]), bool(event.args[1])),
+                js_handler=TICK,
+            )
             with link(f'/runs/{info.id}', 'run-link') as self._link:
                 with ui.element('span').classes('run-status'):
                     self._pill = Text('span', '', 'pill')
@@ -48,6 +68,7 @@ class RunRow:
             self._title.show(info.title or info.id)
             attach(self._link, aria_label=f'{info.title or info.id}, {WORDS[info.status]}')
             attach(self._title, title=info.title)
+            attach(self._box, aria_label=f'Select {info.title or info.id}')
             attach(self.menu_button, aria_label=f'Actions for {info.title or info.id}')
         told = _told(info)
         if told != self._tags:
@@ -63,6 +84,12 @@ class RunRow:
         else:
             self._duration.show(f'for {span(now - info.created)}')
         self._ago.show(ago(info.created, now))
+
+    def tick(self, on: bool) -> None:
+        """Show whether it is ticked."""
+        if self._box.props.get('checked', False) is not on:
+            self._box.props['checked'] = on
+            self._box.update()
 
 
 def _told(info: RunInfo) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ async def test_a_choice_is_asked_for_confirmed_and_can_be_left(user: User, door:
         await user.should_see('Choose the implementation that the run goes on with', retries=30)
         await user.should_see('your decision')
         await user.should_see('1 failed')
+        await user.should_not_see('Which implementation a person chooses.')  # asked twice, once without facts
         click(user, 'Take coder3')
         await user.should_see('Take coder3?', retries=30)
         click(user, 'Not yet')

@@ -17,6 +17,11 @@ from ui.reading import speaker
 from ui.theme import button
 
 
+SEATS = frozenset({'take_seat', 'say', 'hand_back'})
+CHOICES = frozenset({'choose', 'take_files', 'resolve'})
+"""What the debate's and the candidates' panes ask for."""
+
+
 def taken(shape: Shape, view: View, trigger: str) -> bool:
     """Whether an edge for this trigger leads out of a state that is active, or of one around it."""
     return any(
@@ -27,7 +32,7 @@ def taken(shape: Shape, view: View, trigger: str) -> bool:
 
 
 class Asks:
-    """The buttons; each is there only while the run takes its event,."""
+    """The buttons; each is there only while the run takes its event, and no pane asks for it better."""
 
     def __init__(
         self,
@@ -50,7 +55,10 @@ class Asks:
             .classes('asks')
             .props('role="group" aria-label="What this run takes"') as self.root
         ):
+            drawn = (SEATS if shape.debate else frozenset()) | (CHOICES if shape.candidates else frozenset())
             for trigger, model in self._inputs.items():
+                if trigger in drawn:
+                    continue  # the board and the candidates ask for it, with all that it is about
                 made = button(speaker(trigger), kind='small')
                 made.on('click', lambda _, trigger=trigger: self.ask(trigger))
                 made.tooltip(_words(model))

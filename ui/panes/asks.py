@@ -16,7 +16,6 @@ from ui.parts import Text
 from ui.reading import speaker
 from ui.theme import button
 
-
 SEATS = frozenset({'take_seat', 'say', 'hand_back'})
 CHOICES = frozenset({'choose', 'take_files', 'resolve'})
 """What the debate's and the candidates' panes ask for."""

@@ -284,7 +284,7 @@ def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
     result = hemicycle(*task, '--budget-tokens', '1500', '--budget-seconds', '3600')
     assert result.exit_code != 0 and 'its budget of 1,500 tokens is spent' in result.stderr
     shown = hemicycle('show', 'last').stdout
-    assert 'tokens of 1,500 tokens, spent' in shown and 'of 1 h 0 min' in shown
+    assert 'tokens of 1,500 tokens, spent' in shown and 'of 1:00:00' in shown
     assert 'tokens · simulated' in shown
     refused = hemicycle(*task, '--budget-cost', '0')
     assert refused.exit_code == 2 and 'budget.cost: must be a number above 0' in refused.stderr

@@ -13,8 +13,9 @@ from rich.text import Text
 
 from engine import Delta, Fold, Outcome, RunInfo, StatePath, Status, Transition, Trouble, message_of
 from ui.commands.showers import answer_text, ending
-from ui.commands.wording import STYLES, UNBOUNDED, asked, console, lasted, moved, named, of_workflow, remark
+from ui.commands.wording import STYLES, UNBOUNDED, asked, console, moved, named, of_workflow, remark
 from ui.plain import plain, short
+from ui.reading import span
 
 COLOURS = ('cyan', 'green', 'magenta', 'yellow', 'blue', 'bright_cyan')
 NARROWEST, WIDEST = 30, 110
@@ -104,7 +105,7 @@ class Progress:
             self._say('')
         self._say(ending(outcome, fold), style=f'bold {STYLES[outcome.status]}')
         self._say(
-            f'{lasted(view.time - view.started)}, {view.seq} steps, {view.usage.total:,} tokens'
+            f'{span(view.time - view.started)}, {view.seq} steps, {view.usage.total:,} tokens'
             f' in {view.usage.calls} calls; `hemicycle show {outcome.run}` tells what happened',
             style='dim',
         )

@@ -14,7 +14,6 @@ from ui.commands.wording import (
     amount,
     asked,
     console,
-    lasted,
     moved,
     named,
     of_workflow,
@@ -24,6 +23,7 @@ from ui.commands.wording import (
     when,
 )
 from ui.plain import plain, short
+from ui.reading import span
 
 LONGEST = 200
 
@@ -43,7 +43,7 @@ class Story:
         told.append(str(view.status), style=STYLES[view.status])
         at = f'step {view.seq} of {info.seq}' if view.seq < info.seq else f'{view.seq} steps'
         told.append(
-            f' · {when(info.created)} · {lasted(max(0.0, view.time - view.started))} · {at}'
+            f' · {when(info.created)} · {span(max(0.0, view.time - view.started))} · {at}'
             f' · {used(view.usage)}{" · simulated" if info.simulated else ""}'
         )
         self._console.print(told)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from engine import Guard, Shape, Status, Transition, Usage, message_of
 from ui.plain import short
-from ui.reading import innermost
+from ui.reading import innermost, span
 
 STYLES = {
     Status.RUNNING: 'cyan',
@@ -38,14 +38,6 @@ def when(time: float) -> str:
     return f'{datetime.fromtimestamp(time, tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}'
 
 
-def lasted(seconds: float) -> str:
-    """A duration."""
-    if seconds < 60:
-        return f'{seconds:.1f} s'
-    minutes, rest = divmod(round(seconds), 60)
-    return f'{minutes} min {rest} s' if minutes < 60 else f'{minutes // 60} h {minutes % 60} min'
-
-
 def used(usage: Usage) -> str:
     """Tokens, and what they cost where they cost something; what is not known is said to be so."""
     about = '' if usage.source == 'provider' else 'about '
@@ -58,7 +50,7 @@ def amount(kind: str, value: float) -> str:
     """An amount of a budget."""
     if kind == 'cost':
         return f'${value:,.2f}' if value >= 0.1 or not value else f'${value:.4f}'
-    return f'{value:,.0f} tokens' if kind == 'tokens' else lasted(value)
+    return f'{value:,.0f} tokens' if kind == 'tokens' else span(value)
 
 
 def moved(transition: Transition) -> str:

@@ -54,6 +54,7 @@ from engine.records import (
     CONTROL,
     ENDINGS,
     EXHAUSTED,
+    Breakpoint,
     Budget,
     Change,
     Delta,
@@ -82,6 +83,8 @@ from engine.records import (
 )
 from engine.scripted.library import Sample, scenarios
 from engine.stage import Stage, stage
+from engine.stepping.halts import How
+from engine.stepping.regions import region_of
 from engine.steps import Step
 from engine.teams.cast import Part
 from engine.teams.collaborate import execute_plan, run_collaborative_task
@@ -161,6 +164,9 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'report_of',
     'markdown',
     # read runs
+    'Breakpoint',
+    'How',
+    'region_of',
     'fold',
     'Fold',
     'message_of',

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
 from engine.errors import InvalidInput
 from engine.memory import MemoryMisuse, escape
 from engine.patch import apply
+from engine.path import within
 from engine.pattern import problems
-from engine.records import Change, Event
+from engine.records import Change, Event, Shape
 from engine.state import RunState
+from engine.stepping.halts import How
+from engine.stepping.regions import around, region_of
 from engine.view import Ledger
 
 ALARM = Event(name='alarm')
@@ -20,14 +24,43 @@ ALARM = Event(name='alarm')
 CHANGES: TypeAdapter[tuple[Change, ...]] = TypeAdapter(tuple[Change, ...])
 
 
+def addressed(event: Event, ledger: Ledger, shape: Shape) -> Event:
+    """A pause, resume or step as it is journaled: addressed to the region of the state that somebody named.
+
+    Raises:
+        InvalidInput: it is no way to step.
+    """
+    if event.name not in ('pause', 'resume', 'step'):
+        return event
+    at = region_of(shape, event.at)
+    if event.name != 'step':
+        return replace(event, at=at, data={})
+    how = event.data.get('how', 'in')
+    if how not in get_args(How):
+        raise InvalidInput({'how': f'must be in, over or out, not {how!r}'})
+    leaves = [leaf for leaf in ledger.active if within(leaf, at)]
+    # A region that is one state has nothing around it but the others: it ends when they have.
+    until = {'until': max(around(leaves), at, key=len)} if how == 'out' else {}
+    return replace(event, at=at, data={'how': how, **until})
+
+
 def refusal(event: Event, ledger: Ledger) -> str:
     """Why a control event cannot be taken now, or ''."""
-    if event.name == 'pause' and ledger.paused:
+    at, says = event.at, ledger.halts.says
+    if (
+        event.name == 'pause'
+        and says.get(at)
+        and not any(within(path, at) for path in says if not says[path])
+    ):
         return 'it is paused already'
-    if event.name == 'resume' and not ledger.paused:
-        return 'it is not paused'
+    if event.name == 'resume':
+        leaves = [leaf for leaf in ledger.active if within(leaf, at)]
+        if not any(map(ledger.halts.holds, leaves)):
+            return 'it is not paused'
     if event.name == 'step' and ledger.meter.exhausted:
         return f'{ledger.meter.reason}: extend it'
+    if event.name == 'step' and event.data['how'] == 'out' and not event.data['until']:
+        return f'there is nothing around {", ".join(ledger.active)} to step out of'
     return ''
 
 

@@ -23,7 +23,7 @@ from engine.shape import START, walk
 from engine.state import RunState
 from engine.view import Fold, Ledger
 
-FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'cancel', 'edit', 'extend'})
+FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
 """Events of the engine's that a person may send; the others it sends itself."""
 MOST_CHARTS = 100
 

@@ -11,6 +11,7 @@ from engine.budgets.budget import Budget, Gauge
 from engine.budgets.spent import SOURCES, Origin, Spending, Usage
 from engine.outline import EdgeShape, Oversight, Shape, StateShape
 from engine.path import RUN, StatePath
+from engine.stepping.breakpoint import Breakpoint
 
 RunId = NewType('RunId', str)
 
@@ -32,13 +33,18 @@ class Status(StrEnum):
 
 
 CONTROL = frozenset(
-    {'start', 'pause', 'resume', 'step', 'cancel', 'retry', 'edit', 'recover', 'abort'}
+    {'start', 'pause', 'resume', 'step', 'cancel', 'retry', 'edit', 'recover', 'abort', 'breakpoints'}
     | {'warn', 'exhaust', 'extend'}
 )
 """Events of the engine itself; a pattern may not use these names as triggers.
 
 Of budgets: `warn` (a limit is near, or a price is not known; `budget` names it, `reason` is a sentence),
 `exhaust` (a limit is reached: nothing new is started), `extend` (a person raised it to the new `budget`).
+
+`pause`, `resume` and `step` are addressed to a region, or to the whole run (''). A `step` has `how` (`in`,
+`over` or `out`) and, for `out`, `until`, the state that is to end. A `pause` that no person sent has a
+`reason`, and `breakpoints`, the numbers of those that were hit. `breakpoints` has all `breakpoints` of the
+run, as a person set them; or `problems`, per number why a condition could not be evaluated.
 """
 
 EXHAUSTED = 'exhausted'
@@ -223,6 +229,7 @@ class View:
     files: Mapping[str, str]  # per agent's path: the snapshot of its folder after its last batch of tools
     usage: Usage
     paused: bool
+    """Whether all that could go on is held, by a pause of the whole run or of each region."""
     error: str
     waiting: str
     ran: float = 0.0
@@ -236,7 +243,13 @@ class View:
     budget: Mapping[str, Gauge] = field(default_factory=dict)
     """Per limit of its budget (`tokens`, `cost`, `seconds`): how far it is used up."""
     warnings: tuple[str, ...] = ()
-    """What there was a warning of: limits that are nearly reached, calls whose price is not known."""
+    """What there was a warning of: limits that are nearly reached, calls whose price is not known, conditions
+    of breakpoints that could not be evaluated."""
+    held: Mapping[StatePath, str] = field(default_factory=dict)
+    """The regions that are held by themselves, and why: a sentence, or '' where a person held them."""
+    stopped: str = ''
+    """Why the run, or a region of it, is held; '' where a person did it."""
+    breakpoints: tuple[Breakpoint, ...] = ()
 
     @property
     def models(self) -> dict[str, Usage]:
@@ -261,7 +274,7 @@ class Outcome:
 
 
 __all__ = [
-    'CONTROL', 'ENDINGS', 'EXHAUSTED', 'RUN', 'SOURCES', 'Budget', 'Change', 'Delta', 'Edge',
+    'CONTROL', 'ENDINGS', 'EXHAUSTED', 'RUN', 'SOURCES', 'Breakpoint', 'Budget', 'Change', 'Delta', 'Edge',
     'EdgeShape', 'Event', 'Gauge', 'Guard', 'Origin', 'Outcome', 'Oversight', 'RunId', 'RunInfo', 'RunPage',
     'RunQuery', 'Shape', 'Snapshot', 'Spending', 'StatePath', 'StateShape', 'Status', 'Transition',
     'Trouble', 'Usage', 'View',

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from engine.budgets.treasurer import Treasurer
 from engine.chart import Chart
-from engine.control import ALARM, edited, refusal
+from engine.control import ALARM, addressed, edited, refusal
 from engine.errors import EngineError, EventRefused, PatternError
 from engine.host import Host
 from engine.mailbox import Letter, Mailbox
@@ -27,6 +27,8 @@ from engine.records import (
     Trouble,
 )
 from engine.state import RunState
+from engine.stepping.breakpoint import dumped
+from engine.stepping.checking import checked
 from engine.view import Ledger
 from engine.work import Work
 
@@ -125,6 +127,7 @@ class Run:
         ]
 
     def _control(self, event: Event) -> Transition:
+        event = addressed(event, self.ledger, self.chart.shape)
         problem = refusal(event, self.ledger)
         if problem:
             raise EventRefused(self.info.id, event.name, problem)
@@ -133,6 +136,10 @@ class Run:
             return replace(self._step(event), changes=changes)
         if event.name in ('cancel', 'abort'):
             return replace(self._step(event), left=self._all_active(), active=())
+        if event.name == 'breakpoints':
+            fields = self.state.pattern.Memory.model_fields
+            found = checked(event.data.get('breakpoints'), self.chart.shape, fields)
+            event = replace(event, data={'breakpoints': dumped(found)})
         if event.name == 'extend':
             budget = self.ledger.meter.raised(event.data, self.ledger.usage)
             event = replace(event, data={**event.data, 'budget': asdict(budget)})

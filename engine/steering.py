@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.archive import Archive
@@ -12,6 +12,8 @@ from engine.journal import Journal
 from engine.prepare import outside_event
 from engine.records import RunId
 from engine.run import Run
+from engine.stepping.breakpoint import Breakpoint, dumped, numbered
+from engine.stepping.halts import How
 
 
 class Steering(Archive):
@@ -50,17 +52,70 @@ class Steering(Archive):
         """Whether this conductor runs it now, and so can steer it."""
         return run in self._live
 
-    async def pause(self, run: RunId) -> None:
-        """Start nothing new: what is under way ends, and is journaled."""
-        await self.send(run, 'pause')
+    async def pause(self, run: RunId, at: str = '') -> None:
+        """Start nothing new: what is under way ends, and is journaled.
 
-    async def resume(self, run: RunId) -> None:
-        """Go on."""
-        await self.send(run, 'resume')
+        Args:
+            run: which.
+            at: an active state: only the region that it is in is held, with its work and its time-outs, and
+                the others go on; '' is the whole run. A region is held while its parallel state is active.
 
-    async def step(self, run: RunId) -> None:
-        """Start the next piece of work of a paused run, and no more; pauses a run that is not."""
-        await self.send(run, 'step')
+        Raises:
+            UnknownRun, EventRefused
+        """
+        await self.send(run, 'pause', at=at)
+
+    async def resume(self, run: RunId, at: str = '') -> None:
+        """Go on.
+
+        What is held further in, by a pause of its own, stays held; but where nothing would go on then, it
+        goes on too. A region that goes on within a paused run leaves the others as they are.
+
+        Args:
+            run: which.
+            at: an active state, for the region that it is in; '' is for the whole run.
+
+        Raises:
+            UnknownRun, EventRefused
+        """
+        await self.send(run, 'resume', at=at)
+
+    async def step(self, run: RunId, how: How = 'in', at: str = '') -> None:
+        """Go on by a step, and be held then; a run that is not paused can be stepped, too.
+
+        Args:
+            run: which.
+            how: `in` starts the next piece of work, also inside an agent, and no more. `over` goes on until
+                the workflow itself moves: a state outside of every agent's own chart is entered or left, or
+                an agent ends. `out` goes on until the agent, or the composite state, around what is active
+                ends.
+            at: an active state: only the region that it is in goes on, and is held then; the others go on or
+                wait as they do. '' is for the whole run.
+
+        A step over or out ends sooner where a breakpoint holds the region, or all around it.
+
+        Raises:
+            UnknownRun, EventRefused, InvalidInput
+        """
+        await self.send(run, 'step', at=at, data={'how': how})
+
+    async def set_breakpoints(self, run: RunId, breakpoints: Sequence[Breakpoint]) -> tuple[Breakpoint, ...]:
+        """Have a run stop there, and nowhere else; they are kept with the run.
+
+        Args:
+            run: which.
+            breakpoints: all of them; those without a number get one. The run counts the hits by number.
+
+        Returns:
+            The breakpoints with their numbers.
+
+        Raises:
+            UnknownRun, EventRefused
+            InvalidInput: there is no such state or edge, or a condition cannot be read; it names the field.
+        """
+        fresh = numbered(breakpoints)
+        await self.send(run, 'breakpoints', data={'breakpoints': dumped(fresh)})
+        return fresh
 
     async def extend(
         self,

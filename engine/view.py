@@ -26,6 +26,7 @@ from engine.records import (
     Usage,
     View,
 )
+from engine.stepping.halts import Halts
 
 
 class Ledger:
@@ -34,7 +35,10 @@ class Ledger:
     def __init__(self, shape: Shape) -> None:
         self._waits = {state.path: state.waits for state in shape.states if state.waits}
         self._agents = {state.path for state in shape.states if state.role}
-        self._rest = {state.path for state in shape.states if state.kind == 'final'} | set(self._waits)
+        ends = {state.path for state in shape.states if state.kind == 'final'}
+        self._rest = ends | set(self._waits)
+        self.halts = Halts(ends)
+        """What is held, where it stops, and steps under way."""
         self._finals = {
             state.path: state.outcome for state in shape.states if state.kind == 'final' and not state.parent
         }
@@ -51,7 +55,7 @@ class Ledger:
         """The latest snapshot of each agent's folder, by its path."""
         self.meter = Meter()
         """Of its budget."""
-        self.paused = self.cancelled = self.aborted = False
+        self.cancelled = self.aborted = False
         self.error = ''
         self.settle()
 
@@ -71,6 +75,7 @@ class Ledger:
         for path in transition.entered:
             self.entered[path] = (transition.seq, transition.time)
         self.active = transition.active
+        self.halts.move(transition.entered, transition.left, transition.active)
         if not transition.raised:
             self._control(transition)
         if not transition.raised and 'usage' in event.data:
@@ -103,13 +108,8 @@ class Ledger:
     def _control(self, transition: Transition) -> None:
         event = transition.event
         self.meter.take(event, transition.seq, self.usage)
+        self.halts.take(event.name, event.at, event.data, transition.active)
         match event.name:
-            case 'pause' | 'step':
-                self.paused = True
-            case 'resume':
-                self.paused = False
-            case 'recover':
-                self.paused = bool(event.data.get('paused', self.paused))
             case 'cancel':
                 self.cancelled, self.error = True, str(event.data.get('reason', ''))
             case 'abort':
@@ -135,6 +135,8 @@ class Ledger:
         """The outcome of the final state the run is in, or ''."""
         self.waiting = next((self._waits[path] for path in self.active if path in self._waits), '')
         """What a person is asked for, or ''."""
+        self.paused = self.halts.hold_all(self.active)
+        """Whether all that could go on is held."""
         self.status = self._status()
         """What the run is doing."""
 
@@ -148,7 +150,8 @@ class Ledger:
         if self.paused:
             return Status.PAUSED
         # A region that waits does not stop the others: the run waits when nothing else goes on.
-        return Status.WAITING if self.waiting and self._rest.issuperset(self.active) else Status.RUNNING
+        going = (leaf for leaf in self.active if not self.halts.holds(leaf))
+        return Status.WAITING if self.waiting and self._rest.issuperset(going) else Status.RUNNING
 
 
 class Fold:
@@ -198,7 +201,10 @@ class Fold:
             seconds=ledger.meter.running,
             inherited=ledger.meter.inherited,
             budget=ledger.meter.gauges(ledger.usage),
-            warnings=tuple(ledger.meter.warned.values()),
+            warnings=(*ledger.meter.warned.values(), *ledger.halts.problems),
+            held=ledger.halts.held,
+            stopped=ledger.halts.stopped,
+            breakpoints=ledger.halts.breakpoints,
         )
 
     def snapshot(self) -> Snapshot:
@@ -217,6 +223,7 @@ class Fold:
             fold.ledger.meter.load(meter)
         else:
             fold.ledger.meter.running = max(0.0, state['time'] - state['started'])
+        _load_halts(fold, state)
         state['active'] = tuple(state['active'])
         state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
         for name, value in state.items():
@@ -226,9 +233,19 @@ class Fold:
         return fold
 
 
+def _load_halts(fold: Fold, state: dict[str, Any]) -> None:
+    """What is held; an old snapshot knows of the whole run, and of how often agents were visited."""
+    paused, halts = state.pop('paused', False), state.pop('halts', None)
+    if halts:
+        fold.ledger.halts.load(halts)
+        return
+    agents = {path: int(agent.get('visits', 1)) for path, agent in fold.document['agents'].items()}
+    fold.ledger.halts.says = {'': True} if paused else {}
+    fold.ledger.halts.visits = dict.fromkeys(state['entered'], 1) | agents
+
+
 KEPT = (
-    'time', 'started', 'ran', 'active', 'entered', 'attempts', 'paused', 'cancelled', 'aborted', 'error',
-    'files',
+    'time', 'started', 'ran', 'active', 'entered', 'attempts', 'cancelled', 'aborted', 'error', 'files',
 )  # fmt: skip
 
 
@@ -243,6 +260,7 @@ def snapshot_of(run: RunId, ledger: Ledger, document: Mapping[str, Any]) -> Snap
             'usage': asdict(ledger.usage),
             'spending': {path: asdict(spent) for path, spent in ledger.spending.items()},
             'meter': ledger.meter.dump(),
+            'halts': ledger.halts.dump(),
             'document': fresh(document),
         },
     )

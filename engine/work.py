@@ -11,18 +11,15 @@ from engine.activity import Activity
 from engine.chart import Chart
 from engine.failure import ending
 from engine.host import Host
-from engine.path import is_active, parent_of
-from engine.plain import plain, said
+from engine.path import is_active, parent_of, within
+from engine.plain import plain
 from engine.records import Delta, Event, RunInfo, StatePath, Transition
 from engine.state import RunState
-from engine.timer import Timer
+from engine.timer import Timers
 from engine.view import Ledger
 
 STOP_SECONDS = 5.0
 """How long a cancelled activity may take to clean up before the run goes on without it."""
-
-JITTER = 0.05
-"""Seconds by which two readings of one deadline may differ."""
 
 Kind = Literal['text', 'reasoning', 'reset']
 
@@ -50,9 +47,9 @@ class Work:
         self._clock = host.services.clock
         self._current, self._post = current, post
         self._tasks: dict[StatePath, asyncio.Task[None]] = {}
-        self._timers: dict[StatePath, Timer] = {}
+        self._timers = Timers(chart, ledger, self._clock, current, post)
         self._held: list[StatePath] = []
-        """States whose activity starts when the run is resumed, or its budget extended."""
+        """States whose activity starts when they are held no more, or the budget is extended."""
         self._delayed: set[StatePath] = set()
         """States whose activity waits for its next attempt."""
         self._stopping: set[asyncio.Task[None]] = set()
@@ -95,23 +92,23 @@ class Work:
         for path in entered:
             if is_active(path, self._ledger.active):
                 self._start(path)
-        self._reset()
+        self._timers.reset()
         return stopped
 
     def control(self, event: Event) -> None:
         """Carry out a control event that has been journaled."""
         match event.name:
             case 'pause':
-                self._freeze()
-            case 'resume':
-                self._release(len(self._held))
-                for path in self._timers:
-                    self._wind(path)
-            case 'extend' if not self._ledger.paused:
-                self._release(len(self._held))
+                self._timers.freeze()
+            case 'resume' | 'extend':
+                self._go_on()
+                self._timers.wind()
+            case 'step' if event.data.get('how') in ('over', 'out'):
+                self._go_on()
+                self._timers.wind()
             case 'step':
-                self._freeze()
-                self._release(1)
+                self._timers.freeze()
+                self._step(event.at)
             case 'recover':
                 # As after a restart: the active states' activities begin again, and so do their time-outs.
                 for active in self._ledger.entered:
@@ -125,7 +122,7 @@ class Work:
     async def stop(self) -> None:
         """Cancel everything, and wait until it has stopped."""
         self._held.clear()
-        for path in [*self._tasks, *self._timers]:
+        for path in [*self._tasks, *self._timers.paths]:
             self._stop(path)
         await self.settle(list(self._stopping))
 
@@ -135,62 +132,15 @@ class Work:
             await asyncio.wait(tasks, timeout=STOP_SECONDS)
 
     def _start(self, path: StatePath) -> None:
-        shape = self._chart.states[path]
-        seconds = self._seconds(path) if path in self._chart.timed else shape.within
-        if seconds is not None:
-            self._set(path, max(0.0, seconds))
-        if shape.invokes and not self._may_perform(path):
+        self._timers.start(path)
+        if self._chart.states[path].invokes:
             self._held.append(path)
-        elif shape.invokes:
-            self._perform(path)
-
-    def _set(self, path: StatePath, seconds: float) -> None:
-        self._unset(path)
-        self._timers[path] = Timer(remaining=seconds, whole=seconds)
-        if not self._ledger.paused:
-            self._wind(path)
-
-    def _unset(self, path: StatePath) -> None:
-        timer = self._timers.pop(path, None)
-        if timer is not None and timer.task:
-            timer.task.cancel()
-
-    def _reset(self) -> None:
-        """Time-outs that follow memory are set anew where it says something else now."""
-        for path in self._chart.timed:
-            seconds = self._seconds(path) if path in self._ledger.entered else None
-            timer = self._timers.get(path)
-            if seconds is None:
-                if timer is not None:
-                    self._unset(path)
-                continue
-            if timer is None:
-                # One that is over has said so; it begins again only where there is time again.
-                if seconds > JITTER:
-                    self._set(path, seconds)
-                continue
-            left = timer.remaining - (self._clock.now() - timer.started if timer.task else 0.0)
-            if abs(left - seconds) > JITTER and max(left, seconds) > 0:
-                self._set(path, max(0.0, seconds))
-
-    def _seconds(self, path: StatePath) -> float | None:
-        """What the pattern says of how long the state may go on."""
-        now, state = self._clock.now(), self._current()[1]
-        event = Event(name='', at=path, time=now, ran=self._ledger.ran_at(now))
-        try:
-            with state.reading():
-                seconds = getattr(state.pattern, self._chart.timed[path])(state.memory, event)
-            return None if seconds is None else float(seconds)
-        except Exception as error:
-            problem = f'its time-out {self._chart.timed[path]!r} raised {said(error)}'
-            self._post(Event(name='failed', at=path, data={'error': problem}))
-            return None
+            self._go_on()
 
     def _stop(self, path: StatePath) -> list[asyncio.Task[None]]:
         if path in self._held:
             self._held.remove(path)
-        timer = self._timers.pop(path, None)
-        tasks = [task for task in (self._tasks.pop(path, None), timer.task if timer else None) if task]
+        tasks = [task for task in (self._tasks.pop(path, None), self._timers.stop(path)) if task]
         self._delayed.discard(path)
         for task in tasks:
             self._cancel(task)
@@ -202,41 +152,30 @@ class Work:
         task.cancel()
 
     def _may_perform(self, path: StatePath) -> bool:
-        """Whether the run's pauses and its budget let work start in a state."""
-        return not self._ledger.paused and self._ledger.meter.starts(self._ledger.entered[path][0])
+        """Whether what is held and the budget let work start in a state."""
+        return not self._ledger.halts.holds(path) and self._ledger.meter.starts(self._ledger.entered[path][0])
 
-    def _freeze(self) -> None:
-        for timer in self._timers.values():
-            if timer.task:
-                timer.task.cancel()
-                timer.task = None
-                timer.remaining -= self._clock.now() - timer.started
+    def _go_on(self) -> None:
+        """Start what may start of what was held."""
+        for path in [path for path in self._held if self._may_perform(path)]:
+            self._release(path)
 
-    def _wind(self, path: StatePath) -> None:
-        timer = self._timers[path]
-        if timer.task is None:
-            timer.started = self._clock.now()
-            timer.task = self._spawn(path, self._expire(path, timer))
-
-    def _release(self, count: int) -> None:
+    def _step(self, at: StatePath) -> None:
+        """Start the next piece of work in a region that is held, and no more."""
         starts = self._ledger.meter.starts
-        released = [path for path in self._held if starts(self._ledger.entered[path][0])][:count]
-        self._held = [path for path in self._held if path not in released]
-        for path in released:
-            self._perform(path)
+        due = (path for path in self._held if within(path, at) and starts(self._ledger.entered[path][0]))
+        if path := next(due, None):
+            self._release(path)
+
+    def _release(self, path: StatePath) -> None:
+        self._held.remove(path)
+        self._perform(path)
 
     def _perform(self, path: StatePath) -> None:
         self._tasks[path] = self._spawn(path, self._attempt(path))
 
     def _spawn(self, path: StatePath, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(work, name=f'{self._current()[0].id}:{path}')
-
-    async def _expire(self, path: StatePath, timer: Timer) -> None:
-        since = self._ledger.entered[path][0]
-        await self._clock.sleep(timer.remaining)
-        del self._timers[path]
-        error = f'{path} did not end within {round(timer.whole, 1):g} seconds'
-        self._post(Event(name='expired', at=path, since=since, data={'error': error}))
 
     async def _later(self, path: StatePath, seconds: float) -> None:
         await self._clock.sleep(seconds)

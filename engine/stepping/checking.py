@@ -1,0 +1,57 @@
+"""Checks breakpoints when they are set: the places they name, and their conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from engine.errors import InvalidInput
+from engine.outline import Shape
+from engine.stepping.breakpoint import Breakpoint, loaded, numbered
+
+MOST_NAMED = 12
+"""Places that an error lists."""
+
+
+def checked(told: Any, shape: Shape, fields: Collection[str]) -> tuple[Breakpoint, ...]:
+    """Breakpoints as somebody sends them, ready to be kept.
+
+    Args:
+        told: a list of breakpoints, or of mappings with their fields.
+        shape: the run's chart.
+        fields: of the pattern's memory.
+
+    Raises:
+        InvalidInput: it names the field.
+    """
+    found = numbered(loaded(told))
+    states = [state.path for state in shape.states]
+    edges = [f'{edge.source}>{edge.dest or edge.source}' for edge in shape.edges]
+    problems: dict[str, str] = {}
+    for number, item in enumerate(found):
+        where = f'breakpoints.{number}'
+        for name, known in (('enter', states), ('leave', states), ('edge', edges)):
+            path = getattr(item, name)
+            if path and path not in known:
+                kind = 'edge' if name == 'edge' else 'state'
+                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_known(path, known)}'
+        if sum(map(bool, (item.enter, item.leave, item.edge))) > 1:
+            problems[where] = 'one of enter, leave and edge, not several'
+        elif item.label == 'nothing':
+            problems[where] = 'say where or when it stops: enter, leave, edge or when'
+    ids = [item.id for item in found]
+    if len(set(ids)) < len(ids):
+        problems['breakpoints'] = 'two of them have the same number'
+    if problems:
+        raise InvalidInput(problems)
+    return found
+
+
+def _known(path: str, known: Sequence[str]) -> str:
+    close = get_close_matches(path, known, n=3)
+    if close:
+        return f'do you mean {" or ".join(close)}?'
+    listed = list(dict.fromkeys(known))
+    more = f' and {len(listed) - MOST_NAMED} more' if len(listed) > MOST_NAMED else ''
+    return f'there are: {", ".join(listed[:MOST_NAMED])}{more}'

@@ -1,0 +1,192 @@
+"""Halts: what of a run is held and why, its breakpoints, and steps under way, as its journal tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from engine.errors import InvalidInput
+from engine.path import StatePath, is_active, parent_of, within
+from engine.stepping.breakpoint import Breakpoint, dumped, loaded
+
+How = Literal['in', 'over', 'out']
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stride:
+    """A step that is under way in a region: it goes on until something has happened there."""
+
+    how: How
+    until: str = ''
+    """For `out`: the state that is to end."""
+
+
+class Halts:
+    """The debugger's part of a ledger.
+
+    What is said of regions counts for all that is inside, where nothing else is said of a region further in.
+    A region is named by its path; '' is the whole run.
+
+    Args:
+        ends: the paths of final states.
+    """
+
+    def __init__(self, ends: Collection[str] = ()) -> None:
+        self._ends = ends
+        self.says: dict[str, bool] = {}
+        """Per region: whether it is held (True), or goes on although what is around it is held."""
+        self.why: dict[str, str] = {}
+        """Per held region: a sentence, where it was no person that held it."""
+        self.strides: dict[str, Stride] = {}
+        """Per region: the step over or out that is under way."""
+        self.breakpoints: tuple[Breakpoint, ...] = ()
+        self.visits: dict[str, int] = {}
+        """How often each state was entered."""
+
+    @property
+    def held(self) -> dict[StatePath, str]:
+        """The regions that are held by themselves, and why; '' where a person did it."""
+        return {StatePath(path): self.why.get(path, '') for path, held in self.says.items() if path and held}
+
+    @property
+    def stopped(self) -> str:
+        """Why something is held, where it was no person that held it."""
+        return '; '.join(dict.fromkeys(filter(None, self.why.values())))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the conditions of breakpoints."""
+        return tuple(f'breakpoint {item.id}: {item.problem}' for item in self.breakpoints if item.problem)
+
+    def holds(self, path: str) -> bool:
+        """Whether the state at `path` is held."""
+        if not self.says:
+            return False
+        while path and path not in self.says:
+            path = parent_of(path)
+        return self.says.get(path, False)
+
+    def hold_all(self, leaves: Sequence[StatePath]) -> bool:
+        """Whether all that could go on is held."""
+        if not self.says:
+            return False
+        going = [leaf for leaf in leaves if leaf not in self._ends]
+        return all(map(self.holds, going)) if going else self.holds('')
+
+    def take(
+        self,
+        name: str,
+        at: str,
+        data: Mapping[str, Any],
+        active: Sequence[StatePath],
+    ) -> None:
+        """Go on by a control event that has been journaled; `active` are the leaves after it."""
+        match name:
+            case 'start':
+                self.breakpoints = _read(data.get('breakpoints'))
+                self.says = {'': True} if data.get('paused') else {}
+            case 'recover' if 'paused' in data or 'forked' in data:
+                self.says, self.why, self.strides = {}, {}, {}
+                self.says = {'': True} if data.get('paused') else {}
+                # A fork is a run of its own: whoever wants to stop it says so.
+                self.breakpoints = () if 'forked' in data else self.breakpoints
+            case 'breakpoints':
+                self._set(data)
+            case 'pause':
+                self._hold(at, data, active)
+            case 'resume':
+                self._free(at, active)
+            case 'step' if data.get('how') in ('over', 'out'):
+                self._free(at, active)
+                self.strides[at] = Stride(how=data['how'], until=str(data.get('until', '')))
+            case 'step':
+                self._forget(at)
+                if not self.holds(at):
+                    self.says[at] = True
+                self.says = {path: held for path, held in self.says.items() if held or not _in(path, at)}
+
+    def move(
+        self, entered: Sequence[StatePath], left: Sequence[StatePath], active: Sequence[StatePath]
+    ) -> None:
+        """Go on by a step of the chart: what was said of a region lasts as long as the region."""
+        for path in entered:
+            self.visits[path] = self.visits.get(path, 0) + 1
+        if left and self.says:
+            self.says = {
+                path: held for path, held in self.says.items() if not path or is_active(path, active)
+            }
+            self.why = {path: why for path, why in self.why.items() if path in self.says}
+
+    def _hold(self, at: str, data: Mapping[str, Any], active: Sequence[StatePath]) -> None:
+        self._forget(at)
+        self.strides = {path: stride for path, stride in self.strides.items() if is_active(path, active)}
+        self.says = {path: held for path, held in self.says.items() if held or not within(path, at)}
+        self.says[at] = True
+        if data.get('reason'):
+            self.why[at] = str(data['reason'])
+        hit = data.get('breakpoints') or ()
+        self.breakpoints = tuple(
+            replace(item, hits=item.hits + 1, enabled=item.enabled and not item.once)
+            if item.id in hit
+            else item
+            for item in self.breakpoints
+        )
+
+    def _free(self, at: str, active: Sequence[StatePath]) -> None:
+        """Let a region go on. What is held further in stays held, unless nothing would go on then."""
+        was = self.holds(at)
+        self._forget(at)
+        self.says = {path: held for path, held in self.says.items() if held or not within(path, at)}
+        self.says.pop(at, None)
+        if self.holds(at):
+            self.says[at] = False
+        leaves = [leaf for leaf in active if within(leaf, at) and leaf not in self._ends]
+        if not was or all(self.holds(leaf) for leaf in leaves):
+            self.says = {path: held for path, held in self.says.items() if not _in(path, at)}
+        self.why = {path: why for path, why in self.why.items() if path in self.says}
+
+    def _forget(self, at: str) -> None:
+        """Whatever was under way there, or why it stood still."""
+        self.strides = {path: stride for path, stride in self.strides.items() if not within(path, at)}
+        self.why.pop(at, None)
+
+    def _set(self, data: Mapping[str, Any]) -> None:
+        if 'breakpoints' in data:
+            hits = {item.id: item.hits for item in self.breakpoints}
+            fresh = _read(data['breakpoints'])
+            self.breakpoints = tuple(replace(item, hits=hits.get(item.id, 0)) for item in fresh)
+        problems = data.get('problems') or {}
+        self.breakpoints = tuple(
+            replace(item, problem=str(problems[item.id])) if item.id in problems else item
+            for item in self.breakpoints
+        )
+
+    def dump(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        return {
+            'says': dict(self.says),
+            'why': dict(self.why),
+            'strides': {path: asdict(stride) for path, stride in self.strides.items()},
+            'breakpoints': dumped(self.breakpoints),
+            'visits': dict(self.visits),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `dump` gave."""
+        self.says, self.why = dict(state['says']), dict(state['why'])
+        self.strides = {path: Stride(**stride) for path, stride in state['strides'].items()}
+        self.breakpoints, self.visits = _read(state['breakpoints']), dict(state['visits'])
+
+
+def _in(path: str, at: str) -> bool:
+    """Whether it is inside, and not the same."""
+    return path != at and within(path, at)
+
+
+def _read(told: Any) -> tuple[Breakpoint, ...]:
+    """As they were journaled: what a later version wrote and this one cannot read is left out."""
+    try:
+        return loaded(told or ())
+    except InvalidInput:
+        return ()

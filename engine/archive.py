@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.audit import audit
@@ -11,8 +12,9 @@ from engine.catalog import Catalog
 from engine.chart import MOST_MOVES
 from engine.errors import UnknownStep
 from engine.journal import Journal
-from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Transition, View
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
 from engine.shape import draw
+from engine.traffic.survey import Told, survey
 from engine.view import Fold
 
 FOLD_IN_PLACE = 1_000
@@ -26,8 +28,28 @@ class Archive:
         self.journal, self.catalog = journal, catalog
 
     async def runs(self, query: RunQuery | None = None) -> RunPage:
-        """A page of the list of runs."""
-        return await self.journal.runs(query or RunQuery())
+        """A page of the list of runs.
+
+        Where an edge or a state is asked for, what runs went through is brought up to date before.
+        """
+        asked = query or RunQuery()
+        if asked.edge or asked.state:
+            await survey(self.journal, asked)
+        return await self.journal.runs(asked)
+
+    async def traffic(self, query: RunQuery | None = None, told: Told | None = None) -> Traffic:
+        """What all runs that match went through together; the page of the query does not count.
+
+        The first time every step of theirs is read, later only what is new. It may be cancelled at any time;
+        what was read till then is not read again.
+
+        Args:
+            query: which runs.
+            told: called now and then with the number of runs that have been read, and that have to be.
+        """
+        asked = query or RunQuery()
+        unread = await survey(self.journal, asked, told)
+        return replace(await self.journal.traffic(asked), unread=unread)
 
     async def info(self, run: RunId) -> RunInfo:
         """A run's summary. Raises `UnknownRun`."""

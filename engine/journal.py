@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from engine.errors import JournalConflict, StaleOwner, UnknownRun
-from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
+from engine.matching import matches
+from engine.records import (
+    RULES,
+    RunId,
+    RunInfo,
+    RunPage,
+    RunQuery,
+    Shape,
+    Snapshot,
+    Traffic,
+    Trail,
+    Transition,
+)
+from engine.traffic.gather import gathered, passes
 
 
 class Journal(Protocol):
@@ -62,7 +74,8 @@ class Journal(Protocol):
     async def runs(self, query: RunQuery) -> RunPage:
         """Summaries of the runs that match, newest first, without reading histories.
 
-        A text matches when each of its words begins a word of the title, note, tags, pattern or parameters.
+        A text matches when each of its words begins a word of the title, note, tags, pattern or parameters;
+        an edge and a state, when the trail that is kept has them.
         """
 
     async def unfinished(self) -> list[RunInfo]:
@@ -81,6 +94,21 @@ class Journal(Protocol):
     async def delete(self, run: RunId) -> None:
         """Forget a run and its history. Raises `UnknownRun`."""
 
+    async def due(self, query: RunQuery) -> list[RunId]:
+        """All that match, newest first, and have gone on since their trail was kept, or have none.
+
+        Of the query, its page and what trails are asked for do not count.
+        """
+
+    async def trail(self, run: RunId) -> Trail | None:
+        """What is kept of what the run went through."""
+
+    async def keep_trails(self, given: Mapping[RunId, Trail]) -> None:
+        """Keep these, but for those of runs that are gone and those that a longer one is kept of."""
+
+    async def traffic(self, query: RunQuery) -> Traffic:
+        """What all runs that match went through together, by their trails; the page does not count."""
+
     async def close(self) -> None:
         """Write what is still queued, and let go."""
 
@@ -97,6 +125,7 @@ class MemoryJournal:
         self._shapes: dict[RunId, Shape] = {}
         self._transitions: dict[RunId, list[Transition]] = {}
         self._snapshots: dict[RunId, list[Snapshot]] = {}
+        self._trails: dict[RunId, Trail] = {}
 
     async def create(self, info: RunInfo, shape: Shape) -> None:
         """Keep a new run."""
@@ -163,8 +192,7 @@ class MemoryJournal:
 
     async def runs(self, query: RunQuery) -> RunPage:
         """Summaries of the runs that match, newest first."""
-        found = [info for info in self._infos.values() if _matches(info, query)]
-        found.sort(key=lambda info: (info.created, info.id), reverse=True)
+        found = self._found(query)
         return RunPage(runs=tuple(found[query.offset : query.offset + query.limit]), total=len(found))
 
     async def unfinished(self) -> list[RunInfo]:
@@ -193,9 +221,46 @@ class MemoryJournal:
     async def delete(self, run: RunId) -> None:
         """Forget a run."""
         del self._infos[self._known(run)], self._shapes[run], self._transitions[run], self._snapshots[run]
+        self._trails.pop(run, None)
+
+    async def due(self, query: RunQuery) -> list[RunId]:
+        """Those that have gone on since their trail was kept."""
+        asked = replace(query, edge='', state='')
+        return [info.id for info in self._found(asked) if self._kept(info.id) < info.seq]
+
+    async def trail(self, run: RunId) -> Trail | None:
+        """What is kept of what the run went through."""
+        return self._trails[run] if self._kept(self._known(run)) else None
+
+    async def keep_trails(self, given: Mapping[RunId, Trail]) -> None:
+        """Keep these."""
+        for run, trail in given.items():
+            if run in self._infos and self._kept(run) <= trail.seq:
+                self._trails[run] = trail
+
+    async def traffic(self, query: RunQuery) -> Traffic:
+        """What all runs that match went through together."""
+        return gathered(
+            (info.status, self._shapes[info.id], self._trails.get(info.id)) for info in self._found(query)
+        )
 
     async def close(self) -> None:
         """Nothing to write."""
+
+    def _found(self, query: RunQuery) -> list[RunInfo]:
+        """All that match, newest first."""
+        found = [
+            info
+            for info in self._infos.values()
+            if matches(info, query)
+            and passes(self._trails.get(info.id), query.edge, query.state, trouble=query.trouble)
+        ]
+        return sorted(found, key=lambda info: (info.created, info.id), reverse=True)
+
+    def _kept(self, run: RunId) -> int:
+        """The step up to which its trail is kept."""
+        trail = self._trails.get(run)
+        return trail.seq if trail and trail.rules == RULES else 0
 
     def _known(self, run: RunId) -> RunId:
         if run not in self._infos:
@@ -215,20 +280,3 @@ def _size(value: Any) -> int:
     if isinstance(value, (list, tuple)):
         return sum(map(_size, value))
     return len(value) if isinstance(value, str) else 5
-
-
-def _matches(info: RunInfo, query: RunQuery) -> bool:
-    texts = (info.title, info.note, info.pattern, *info.tags, *map(str, info.parameters.values()))
-    words = _words(' '.join(texts))
-    return (
-        (not query.pattern or info.pattern == query.pattern)
-        and (not query.status or info.status in query.status)
-        and (not query.tag or query.tag in info.tags)
-        and (query.since is None or info.created >= query.since)
-        and (query.until is None or info.created < query.until)
-        and all(any(word.startswith(start) for word in words) for start in _words(query.text))
-    )
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r'[^\W_]+', text.lower())

@@ -12,6 +12,7 @@ from engine.budgets.spent import SOURCES, Origin, Spending, Usage
 from engine.outline import EdgeShape, Oversight, Shape, StateShape
 from engine.path import RUN, StatePath
 from engine.stepping.breakpoint import Breakpoint
+from engine.traffic.records import RULES, EdgeTraffic, Ends, StateTraffic, Stay, Traffic, Trail
 
 RunId = NewType('RunId', str)
 
@@ -189,6 +190,11 @@ class RunQuery:
     tag: str = ''
     since: float | None = None
     until: float | None = None
+    edge: str = ''
+    """Runs that took this edge, `source>dest`, and were in the state at this path, by their trails."""
+    state: str = ''
+    trouble: bool = False
+    """With a state: only runs for which something failed or expired there."""
     offset: int = 0
     limit: int = 50
 
@@ -274,8 +280,9 @@ class Outcome:
 
 
 __all__ = [
-    'CONTROL', 'ENDINGS', 'EXHAUSTED', 'RUN', 'SOURCES', 'Breakpoint', 'Budget', 'Change', 'Delta', 'Edge',
-    'EdgeShape', 'Event', 'Gauge', 'Guard', 'Origin', 'Outcome', 'Oversight', 'RunId', 'RunInfo', 'RunPage',
-    'RunQuery', 'Shape', 'Snapshot', 'Spending', 'StatePath', 'StateShape', 'Status', 'Transition',
-    'Trouble', 'Usage', 'View',
+    'CONTROL', 'ENDINGS', 'EXHAUSTED', 'RULES', 'RUN', 'SOURCES', 'Breakpoint', 'Budget', 'Change',
+    'Delta', 'Edge', 'EdgeShape', 'EdgeTraffic', 'Ends', 'Event', 'Gauge', 'Guard', 'Origin', 'Outcome',
+    'Oversight', 'RunId', 'RunInfo', 'RunPage', 'RunQuery', 'Shape', 'Snapshot', 'Spending', 'StatePath',
+    'StateShape', 'StateTraffic', 'Status', 'Stay', 'Traffic', 'Trail', 'Transition', 'Trouble', 'Usage',
+    'View',
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,18 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from engine.errors import JournalUnavailable
-from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
-from storage import commands, database, queries
+from engine.records import (
+    RunId,
+    RunInfo,
+    RunPage,
+    RunQuery,
+    Shape,
+    Snapshot,
+    Traffic,
+    Trail,
+    Transition,
+)
+from storage import commands, database, queries, traffic, trails
 from storage.append import Append
 from storage.codec import Codec
 from storage.database import Settings, explained
@@ -119,6 +129,22 @@ class SqlJournal:
     async def delete(self, run: RunId) -> None:
         """Forget a run."""
         await self._writer.do(commands.delete(run))
+
+    async def due(self, query: RunQuery) -> list[RunId]:
+        """Those that have gone on since their trail was kept."""
+        return await self._read(traffic.due, query)
+
+    async def trail(self, run: RunId) -> Trail | None:
+        """What is kept of what the run went through."""
+        return await self._read(queries.trail, run)
+
+    async def keep_trails(self, given: Mapping[RunId, Trail]) -> None:
+        """Keep these."""
+        await self._writer.do(trails.keep(given))
+
+    async def traffic(self, query: RunQuery) -> Traffic:
+        """What all runs that match went through together."""
+        return await self._read(traffic.traffic, query)
 
     async def set_quota(self, quota: int | None) -> None:
         """Let the file grow to `quota` bytes from now on; None is as far as the disk goes."""

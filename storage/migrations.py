@@ -52,7 +52,13 @@ def fourth(connection: sqlite3.Connection) -> None:
     connection.execute('UPDATE run SET unpriced = calls WHERE NOT simulated')
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth)
+def fifth(connection: sqlite3.Connection) -> None:
+    """What runs went through: filled when it is asked for."""
+    for statement in FIFTH.split(';'):
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth, fifth)
 """Never edit one that has been released: add another."""
 
 
@@ -123,4 +129,20 @@ CREATE TABLE snapshot (
     run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
     seq INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (run, seq)
 )
+"""
+
+FIFTH = """
+CREATE TABLE trail (
+    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, rules INTEGER NOT NULL, rest VARCHAR NOT NULL
+);
+CREATE TABLE trail_edge (
+    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
+    source VARCHAR NOT NULL, dest VARCHAR NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (run, source, dest)
+) WITHOUT ROWID;
+CREATE TABLE trail_state (
+    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
+    path VARCHAR NOT NULL, visits INTEGER NOT NULL, seconds FLOAT NOT NULL, failed INTEGER NOT NULL,
+    expired INTEGER NOT NULL, fell INTEGER NOT NULL, PRIMARY KEY (run, path)
+) WITHOUT ROWID
 """

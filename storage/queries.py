@@ -7,11 +7,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_column, select, text
 
 from engine.errors import UnknownRun
-from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Status, Transition
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Status, Trail, Transition
 from storage.codec import read_snapshot, read_transition
 from storage.rows import LAUNCH, RUN, SHAPE, TAG, infos, read_info
 from storage.search import matching
 from storage.statements import STEP, STORED
+from storage.trails import passing, read_trail
 
 
 def info(connection: Connection, run: RunId) -> RunInfo:
@@ -38,7 +39,7 @@ def transitions(
     """The steps of a range, in order. Raises `UnknownRun`."""
     query = (
         select(STEP.c.seq, STEP.c.time, STEP.c.name, STEP.c.at, STEP.c.body)
-        .where(STEP.c.run == _number(connection, run), STEP.c.seq > after)
+        .where(STEP.c.run == number_of(connection, run), STEP.c.seq > after)
         .order_by(STEP.c.seq)
         .limit(limit)
     )
@@ -51,16 +52,21 @@ def snapshot(connection: Connection, run: RunId, at: int) -> Snapshot | None:
     """The latest snapshot at or before a step. Raises `UnknownRun`."""
     row = connection.execute(
         select(STORED.c.seq, STORED.c.body)
-        .where(STORED.c.run == _number(connection, run), STORED.c.seq <= at)
+        .where(STORED.c.run == number_of(connection, run), STORED.c.seq <= at)
         .order_by(STORED.c.seq.desc())
         .limit(1)
     ).one_or_none()
     return None if row is None else read_snapshot(run, row.seq, row.body)
 
 
+def trail(connection: Connection, run: RunId) -> Trail | None:
+    """What is kept of what the run went through. Raises `UnknownRun`."""
+    return read_trail(connection, number_of(connection, run))
+
+
 def runs(connection: Connection, query: RunQuery) -> RunPage:
     """One page of the list, newest first, and the number of all that match."""
-    wanted = and_(True, *_filters(query))
+    wanted = and_(True, *filters(query))
     total = connection.execute(select(func.count()).select_from(RUN).where(wanted)).scalar_one()
     rows = connection.execute(
         infos()
@@ -79,15 +85,17 @@ def unfinished(connection: Connection) -> list[RunInfo]:
     return [read_info(row) for row in rows]
 
 
-def _number(connection: Connection, run: RunId) -> int:
+def number_of(connection: Connection, run: RunId) -> int:
+    """The key of a run. Raises `UnknownRun`."""
     number = connection.execute(select(RUN.c.number).where(RUN.c.id == run)).scalar_one_or_none()
     if number is None:
         raise UnknownRun(run)
     return int(number)
 
 
-def _filters(query: RunQuery) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = []
+def filters(query: RunQuery) -> list[ColumnElement[bool]]:
+    """What rows of `run` must fulfil."""
+    found: list[ColumnElement[bool]] = passing(query)
     if query.pattern:
         found.append(RUN.c.pattern == query.pattern)
     if query.status:

@@ -1,4 +1,4 @@
-"""The tables, as SQLModel classes: runs, how each was launched, tags, transitions, snapshots.
+"""The tables, as SQLModel classes: runs, launches, tags, transitions, snapshots, trails.
 
 Everything of a run hangs on `run.number`, a small integer, not on its id: keys stay a few bytes wide.
 What changes with every step (`run`) is kept apart from what never changes and may be long (`launch`), so that
@@ -97,3 +97,41 @@ class Stored(SQLModel, table=True):
     run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
     seq: int = Field(primary_key=True)
     body: bytes
+
+
+class Passed(SQLModel, table=True):
+    """Up to which step a run's trail is kept, the rules it was made by, and what it needs to go on (JSON)."""
+
+    __tablename__ = 'trail'
+
+    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: int
+    rules: int
+    rest: str
+
+
+class Taken(SQLModel, table=True):
+    """How often a run took an edge. Made of its steps when it is asked for, and never by an append."""
+
+    __tablename__ = 'trail_edge'
+    __table_args__ = ({'sqlite_with_rowid': False},)
+
+    run: int = Field(primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
+    source: str = Field(primary_key=True)
+    dest: str = Field(primary_key=True)
+    times: int
+
+
+class Stayed(SQLModel, table=True):
+    """What a run did in a state. Made as `trail_edge` is."""
+
+    __tablename__ = 'trail_state'
+    __table_args__ = ({'sqlite_with_rowid': False},)
+
+    run: int = Field(primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
+    path: str = Field(primary_key=True)
+    visits: int
+    seconds: float
+    failed: int
+    expired: int
+    fell: int

@@ -1,0 +1,425 @@
+"""What every journal says of many runs: trails that are kept, and the traffic they add up to."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.errors import UnknownRun
+from engine.journal import Journal, MemoryJournal
+from engine.records import (
+    RULES,
+    Edge,
+    Event,
+    RunId,
+    RunInfo,
+    RunQuery,
+    Shape,
+    StatePath,
+    StateShape,
+    Status,
+    Stay,
+    Traffic,
+    Trail,
+    Transition,
+)
+from engine.traffic.survey import survey
+from storage import open_journal
+
+pytestmark = pytest.mark.anyio
+
+
+def state(path: str, kind: str = 'atomic', outcome: str = 'done') -> StateShape:
+    parent, _, name = path.rpartition('.')
+    return StateShape(
+        path=StatePath(path),
+        name=name,
+        parent=StatePath(parent),
+        kind=kind,  # type: ignore[arg-type]
+        outcome=outcome,
+    )
+
+
+SHAPE = Shape(
+    pattern='loop',
+    title='Loop',
+    initial=StatePath('a'),
+    states=(
+        state('a'),
+        state('b', 'compound'),
+        state('b.x'),
+        state('end', 'final'),
+        state('bad', 'final', 'failed'),
+    ),
+    edges=(),
+)
+OTHER = replace(SHAPE, states=SHAPE.states[:3])
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return 'asyncio'
+
+
+@pytest.fixture(params=['memory', 'sql'])
+async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
+    made: Journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
+    yield made
+    await made.close()
+
+
+@dataclass
+class History:
+    """Writes a run down, step by step."""
+
+    journal: Journal
+    info: RunInfo
+    time: float = 100.0
+    active: tuple[StatePath, ...] = ()
+    steps: list[Transition] = field(default_factory=list)
+
+    @classmethod
+    async def begin(cls, journal: Journal, name: str, shape: Shape = SHAPE, **fields: Any) -> History:
+        plain: dict[str, Any] = {'id': RunId(name), 'pattern': 'loop', 'title': name, 'created': 1.0}
+        await journal.create(RunInfo(**(plain | fields)), shape)
+        return cls(journal, await journal.claim(RunId(name), 'me'))
+
+    async def go(
+        self, name: str, source: str = '', dest: str = '', *, after: float = 1.0, raised: bool = False,
+        at: str | None = None, status: Status | None = None,
+    ) -> History:  # fmt: skip
+        """One more step, `after` seconds later; with a dest, from `source` to it."""
+        self.time += after
+        left, entered = (_and_around(source), _and_around(dest)[::-1]) if dest else ((), ())
+        if dest:
+            self.active = (StatePath(dest),)
+        step = Transition(
+            run=self.info.id,
+            seq=self.info.seq + 1,
+            time=self.time,
+            event=Event(name=name, at=StatePath(source if at is None else at)),
+            raised=raised,
+            left=left,
+            entered=entered,
+            active=self.active,
+            edges=(Edge(source=StatePath(source or '[*]'), dest=dest),) if dest else (),
+        )
+        self.steps.append(step)
+        self.info = replace(self.info, seq=step.seq, status=status or self.info.status)
+        await self.journal.append(self.info, [step])
+        return self
+
+
+def _and_around(path: str) -> tuple[StatePath, ...]:
+    """A state and those around it, innermost first."""
+    return (StatePath(path), *_and_around(path.rpartition('.')[0])) if path else ()
+
+
+async def surveyed(journal: Journal, **query: Any) -> Traffic:
+    assert await survey(journal, RunQuery(**query)) == {}
+    assert await journal.due(RunQuery(**query)) == []
+    return await journal.traffic(RunQuery(**query))
+
+
+async def looped(journal: Journal, name: str, *, rounds: int = 1, **fields: Any) -> History:
+    """A run that went from a to b.x and back some times, and then to its end."""
+    run = await History.begin(journal, name, **fields)
+    await run.go('start', '', 'a')
+    for _ in range(rounds):
+        await run.go('done', 'a', 'b.x', after=2.0)
+        await run.go('done', 'b.x', 'a', after=3.0)
+    return await run.go('done', 'a', 'end', status=Status.DONE)
+
+
+def edges(traffic: Traffic) -> dict[str, tuple[int, int]]:
+    return {f'{edge.source}>{edge.dest}': (edge.times, edge.runs) for edge in traffic.edges}
+
+
+# What is counted
+
+
+async def test_no_run_is_no_traffic(journal: Journal) -> None:
+    assert await surveyed(journal) == Traffic()
+
+
+async def test_edges_visits_and_seconds_are_added_up(journal: Journal) -> None:
+    await looped(journal, 'one')
+    await looped(journal, 'three', rounds=3)
+    found = await surveyed(journal)
+    assert (found.runs, found.statuses, found.shapes) == (2, {'done': 2}, ((SHAPE, 2),))
+    assert edges(found) == {'[*]>a': (2, 2), 'a>b.x': (4, 2), 'a>end': (2, 2), 'b.x>a': (4, 2)}
+    inner = next(one for one in found.states if one.path == 'b.x')
+    assert (inner.runs, inner.visits, inner.repeated, inner.most) == (2, 4, 1, 3)
+    assert (inner.seconds, inner.median, inner.p90) == (12.0, 3.0, 9.0)
+    around = next(one for one in found.states if one.path == 'b')
+    assert (around.visits, around.seconds) == (4, 12.0)
+    assert [one.path for one in found.states] == ['a', 'b', 'b.x', 'end']
+
+
+async def test_a_pause_and_the_time_without_a_process_are_not_counted(journal: Journal) -> None:
+    run = await History.begin(journal, 'one')
+    await run.go('start', '', 'a')
+    await run.go('pause', after=2.0)
+    await run.go('resume', after=50.0)
+    await run.go('recover', after=70.0)
+    await run.go('done', 'a', 'end', after=4.0, status=Status.DONE)
+    (place, _) = (await surveyed(journal)).states
+    assert (place.path, place.seconds) == ('a', 6.0)
+
+
+async def test_failures_are_where_they_happened_and_where_the_run_was(journal: Journal) -> None:
+    run = await History.begin(journal, 'one')
+    await run.go('start', '', 'a')
+    await run.go('expired', 'a', 'b.x')
+    await run.go('failed', 'b.x', 'a')
+    await run.go('done', 'a', 'b.x')
+    await run.go('failed', 'b.x', 'bad', status=Status.FAILED)
+    found = {place.path: place for place in (await surveyed(journal)).states}
+    told = {path: (one.failed, one.expired, one.fell, one.troubled) for path, one in found.items()}
+    assert told == {'a': (0, 1, 0, 1), 'b.x': (2, 0, 1, 1), 'b': (0, 0, 1, 1), 'bad': (0, 0, 0, 0)}
+
+
+async def test_a_failure_that_ends_the_run_in_the_same_turn_is_found_inside(journal: Journal) -> None:
+    run = await History.begin(journal, 'one')
+    await run.go('start', '', 'b.x')
+    await run.go('failed', 'b.x', 'a')
+    await run.go('always', 'a', 'bad', raised=True, status=Status.FAILED)
+    found = {place.path: place.fell for place in (await surveyed(journal)).states}
+    assert found == {'a': 1, 'b': 1, 'b.x': 1, 'bad': 0}
+
+
+async def test_a_fork_counts_from_where_it_left_its_parent(journal: Journal) -> None:
+    parent = await looped(journal, 'parent')
+    child = RunInfo(id=RunId('child'), pattern='loop', title='', parent=parent.info.id, parent_at=2)
+    await journal.fork(child, SHAPE)
+    fork = History(journal, await journal.claim(child.id, 'me'), time=102.0, active=(StatePath('b.x'),))
+    await fork.go('recover')
+    await fork.go('done', 'b.x', 'end', after=5.0, status=Status.DONE)
+    found = await surveyed(journal)
+    assert edges(found) | {'[*]>a': (1, 1), 'b.x>end': (1, 1), 'a>b.x': (1, 1)} == edges(found)
+    inner = next(one for one in found.states if one.path == 'b.x')
+    assert (inner.runs, inner.visits, inner.seconds) == (2, 1, 3.0 + 5.0)
+
+
+async def test_the_usual_chart_comes_first(journal: Journal) -> None:
+    await looped(journal, 'b', shape=OTHER, created=9.0)
+    for name in ('a', 'c'):
+        await looped(journal, name)
+    assert (await surveyed(journal)).shapes == ((SHAPE, 2), (OTHER, 1))
+
+
+# Trails
+
+
+async def test_a_trail_goes_on_where_it_was(journal: Journal) -> None:
+    run = await History.begin(journal, 'one')
+    await run.go('start', '', 'a')
+    await run.go('failed', 'a', 'b.x')
+    await surveyed(journal)
+    kept = await journal.trail(run.info.id)
+    assert kept is not None and kept.seq == 2 and kept.rest
+    await run.go('always', 'b.x', 'bad', raised=True, after=4.0, status=Status.FAILED)
+    assert await journal.due(RunQuery()) == ['one']
+    piecewise = await surveyed(journal)
+    (whole,) = [await journal.trail(run.info.id)]
+    again = MemoryJournal()
+    await again.create(replace(run.info, seq=0, epoch=0, status=Status.RUNNING), SHAPE)
+    await again.append(replace(run.info, epoch=0), run.steps)
+    assert replace(await surveyed(again), unread={}) == piecewise
+    assert whole == await again.trail(run.info.id)
+    assert whole is not None and not whole.rest  # nothing follows an end
+
+
+async def test_only_what_is_new_is_due(journal: Journal) -> None:
+    first, second = await looped(journal, 'first'), await History.begin(journal, 'second', created=2.0)
+    assert await journal.due(RunQuery()) == ['first']  # the second has no step yet
+    await second.go('start', '', 'a')
+    assert await journal.due(RunQuery()) == ['second', 'first']
+    assert await journal.due(RunQuery(status=(Status.DONE,))) == ['first']
+    assert await journal.due(RunQuery(offset=1, limit=1, edge='x>y', state='z')) == ['second', 'first']
+    await survey(journal, RunQuery(status=(Status.DONE,)))
+    assert await journal.due(RunQuery()) == ['second']
+    assert await journal.trail(second.info.id) is None
+    assert await journal.trail(first.info.id) is not None
+
+
+async def test_trails_of_other_rules_are_made_anew(journal: Journal) -> None:
+    run = await looped(journal, 'one')
+    old = Trail(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
+    await journal.keep_trails({run.info.id: old})
+    assert await journal.trail(run.info.id) is None
+    assert await journal.due(RunQuery()) == ['one']
+    assert 'no>more' not in edges(await surveyed(journal))
+
+
+async def test_a_trail_is_never_replaced_by_a_shorter_one_nor_kept_of_nobody(journal: Journal) -> None:
+    run = await looped(journal, 'one')
+    await surveyed(journal)
+    kept = await journal.trail(run.info.id)
+    await journal.keep_trails({run.info.id: Trail(seq=1), RunId('nobody'): Trail(seq=1)})
+    assert await journal.trail(run.info.id) == kept
+    with pytest.raises(UnknownRun):
+        await journal.trail(RunId('nobody'))
+
+
+async def test_a_deleted_run_takes_its_trail_with_it(journal: Journal) -> None:
+    run, _ = await looped(journal, 'one'), await looped(journal, 'other')
+    await surveyed(journal)
+    await journal.delete(run.info.id)
+    assert (await journal.traffic(RunQuery())).runs == 1
+    assert edges(await journal.traffic(RunQuery()))['a>end'] == (1, 1)
+    await looped(journal, 'one', rounds=2)
+    assert await journal.due(RunQuery()) == ['one']
+
+
+async def test_a_survey_tells_how_far_it_is_and_what_it_did_is_kept(journal: Journal) -> None:
+    for number in range(45):
+        await looped(journal, f'run{number}', created=float(number))
+
+    class Enough(Exception):
+        """Nobody waits any more."""
+
+    told: list[tuple[int, int]] = []
+
+    def tell(done: int, of: int) -> None:
+        told.append((done, of))
+        if len(told) == 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        await survey(journal, RunQuery(), tell)
+    assert told == [(0, 45), (20, 45), (40, 45)]
+    assert len(await journal.due(RunQuery())) == 5
+    await survey(journal, RunQuery(), lambda done, of: told.append((done, of)))
+    assert told[3:] == [(0, 5), (5, 5)]
+
+
+# Lists and filters
+
+
+async def test_runs_are_listed_by_edge_and_state(journal: Journal) -> None:
+    await looped(journal, 'straight', rounds=0)
+    await looped(journal, 'round', created=2.0)
+    failed = await History.begin(journal, 'failed', created=3.0)
+    await failed.go('start', '', 'a')
+    await failed.go('failed', 'a', 'bad', status=Status.FAILED)
+    await surveyed(journal)
+
+    async def listed(**query: Any) -> list[str]:
+        return [info.id for info in (await journal.runs(RunQuery(**query))).runs]
+
+    assert await listed(edge='a>end') == ['round', 'straight']
+    assert await listed(edge='b.x>a') == ['round']
+    assert await listed(edge='b.x') == []
+    assert await listed(state='b') == ['round']
+    assert await listed(state='a') == ['failed', 'round', 'straight']
+    assert await listed(state='a', trouble=True) == ['failed']
+    assert await listed(state='a', edge='a>end', limit=1) == ['round']
+    assert (await journal.runs(RunQuery(state='a', limit=1))).total == 3
+    assert (await journal.traffic(RunQuery(edge='b.x>a'))).runs == 1
+
+
+async def test_traffic_is_of_the_runs_that_match(journal: Journal) -> None:
+    await looped(journal, 'a', created=1.0, tags=('x',))
+    await looped(journal, 'b', created=2.0, rounds=5, tags=('y',))
+    await looped(journal, 'c', created=3.0, rounds=2, tags=('x',), title='Zebra')
+    await surveyed(journal)
+
+    async def loops(**query: Any) -> int:
+        return edges(await journal.traffic(RunQuery(**query))).get('b.x>a', (0, 0))[0]
+
+    assert await loops() == await loops(limit=1, offset=2) == 8
+    assert await loops(tag='x') == 3
+    assert await loops(since=2.0) == 7
+    assert await loops(until=2.0) == 1
+    assert await loops(text='zebr') == 2
+    assert await loops(status=(Status.FAILED,)) == await loops(pattern='other') == 0
+
+
+# Any histories
+
+
+PATHS = ('a', 'b.x', 'bad', 'c')
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(['done', 'failed', 'expired', 'pause', 'resume', 'recover', 'edit', 'retry']),
+        st.sampled_from(PATHS),
+        st.sampled_from([0.0, 0.5, 3.0]),
+        st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(runs=st.lists(st.tuples(STEPS, STEPS), min_size=1, max_size=4))
+async def test_traffic_is_what_a_count_by_hand_says(journal: Journal, runs: Any) -> None:
+    """Histories that are surveyed in two pieces add up to what every single step says."""
+    for number in range((await journal.runs(RunQuery(limit=0))).total):
+        await journal.delete(RunId(f'r{number}'))
+    histories = [await History.begin(journal, f'r{number}') for number in range(len(runs))]
+    for part in (0, 1):
+        for history, parts in zip(histories, runs, strict=True):
+            await written(history, parts[part])
+        await surveyed(journal)
+    found = await journal.traffic(RunQuery())
+    by_hand = [counted(history.steps) for history in histories]
+    assert edges(found) == {
+        name: (sum(one[0][name] for one in by_hand), sum(name in one[0] for one in by_hand))
+        for name in {name for one in by_hand for name in one[0]}
+    }
+    for place in found.states:
+        stays = [one[1][place.path] for one in by_hand if place.path in one[1]]
+        times = sorted(stay.seconds for stay in stays)
+        assert (place.runs, place.visits) == (len(stays), sum(stay.visits for stay in stays))
+        assert (place.failed, place.expired) == (sum(s.failed for s in stays), sum(s.expired for s in stays))
+        assert place.fell == sum(stay.fell for stay in stays)
+        assert (place.median, place.p90) == tuple(times[math.ceil(len(times) * q) - 1] for q in (0.5, 0.9))
+        assert place.seconds == pytest.approx(sum(times))
+    assert {place.path for place in found.states} == {path for one in by_hand for path in one[1]}
+
+
+async def written(history: History, steps: Sequence[tuple[str, str, float, bool]]) -> None:
+    for name, dest, after, raised in steps:
+        if history.active == ('bad',):
+            return  # it has failed for good
+        source = history.active[0] if history.active else ''
+        if not source:
+            await history.go('start', '', 'a', after=after)
+        elif name in ('done', 'failed', 'expired'):
+            status = Status.FAILED if dest == 'bad' else None
+            await history.go(name, source, dest, after=after, raised=raised, status=status)
+        else:
+            await history.go(name, source, after=after, at='')
+
+
+def counted(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Stay]]:
+    """Edges and stays of a history, by the plainest means."""
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for number, step in enumerate(steps):
+        for path in step.entered:
+            found[path]['visits'] += 1
+        if step.event.name in ('failed', 'expired'):
+            found[step.event.at][step.event.name] += 1
+        stops = [one.event.name for one in steps[:number] if one.event.name in ('pause', 'resume')]
+        if number and step.event.name != 'recover' and stops[-1:] != ['pause']:
+            for path in {path for leaf in steps[number - 1].active for path in _and_around(leaf)}:
+                seconds[path] += step.time - steps[number - 1].time
+    if steps and steps[-1].active == ('bad',):
+        first = max(number for number, step in enumerate(steps) if not step.raised)
+        for path in {path for step in steps[first:] for path in step.left}:
+            found[path]['fell'] = 1
+    taken = Counter(f'{edge.source}>{edge.dest}' for step in steps for edge in step.edges)
+    return taken, {
+        path: Stay(**found[path], seconds=seconds[path])
+        for path in {*found} | {p for p in seconds if seconds[p]}
+    }

@@ -10,6 +10,8 @@ from typing import Any
 from engine.audit import audit
 from engine.catalog import Catalog
 from engine.chart import MOST_MOVES
+from engine.comparing.comparison import Comparison, compare
+from engine.comparing.tally import Tally, tally
 from engine.errors import UnknownStep
 from engine.journal import Journal
 from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
@@ -106,6 +108,17 @@ class Archive:
         made = self.catalog.pattern(info.pattern)
         transitions = await self.journal.transitions(run)
         return await asyncio.to_thread(audit, run, made(made.parse(info.parameters)), transitions)
+
+    async def compare(self, a: RunId, b: RunId) -> Comparison:
+        """Two runs beside each other, as far as they have got. Raises `UnknownRun`."""
+        one, other = await self._counted(a), await self._counted(b)
+        return await asyncio.to_thread(compare, one[0], other[0], one[1], other[1])
+
+    async def _counted(self, run: RunId) -> tuple[Tally, list[Transition]]:
+        fold = await self.fold(run)
+        steps = await self.journal.transitions(run, until=fold.ledger.seq)
+        info = await self.journal.info(run)
+        return await asyncio.to_thread(tally, info, fold.shape, fold.view, steps), steps
 
     async def annotate(
         self,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ui.commands import audit, diagram, patterns, resume, run, runs, serve, show
+from ui.commands import audit, compare, diagram, patterns, resume, run, runs, serve, show
 from ui.commands.exits import CODES, Guarded
 
 HELP = """Run multi-agent workflows as statecharts; watch, steer and replay them in the browser or here.
@@ -38,6 +38,7 @@ for name, command, epilog, panel in (
     ('resume', resume.resume, resume.EPILOG, 'Run'),
     ('runs', runs.runs, runs.EPILOG, 'Look'),
     ('show', show.show, show.EPILOG, 'Look'),
+    ('compare', compare.compare, compare.EPILOG, 'Look'),
     ('audit', audit.audit, audit.EPILOG, 'Look'),
     ('patterns', patterns.patterns, patterns.EPILOG, 'Look'),
     ('diagram', diagram.diagram, diagram.EPILOG, 'Look'),

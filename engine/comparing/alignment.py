@@ -1,4 +1,4 @@
-"""Aligns two sequences: which items of one answer which of the other, with as many pairs as there can be."""
+"""Aligns two sequences: which items of one answer which of the other, in as many pairs as can be."""
 
 from __future__ import annotations
 

@@ -71,8 +71,11 @@ class Comparison:
 
     @property
     def same_way(self) -> bool:
-        """Whether they went the same way from beginning to end."""
-        return self.divergence is None and not any(row.pending for row in self.rows) and not any(self.beyond)
+        """Whether they went the same way from beginning to end; a run goes the way that itself goes."""
+        over = self.a.view.status.ended and self.b.view.status.ended
+        if self.divergence is not None or any(self.beyond):
+            return False
+        return over or self.a.info.id == self.b.info.id
 
     @property
     def edges(self) -> dict[str, tuple[int, int]]:

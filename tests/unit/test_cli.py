@@ -8,7 +8,7 @@ import pytest
 from engine import Status
 from tests.commandline import Hemicycle
 
-COMMANDS = ('serve', 'run', 'resume', 'runs', 'show', 'audit', 'patterns', 'diagram')
+COMMANDS = ('serve', 'run', 'resume', 'runs', 'show', 'compare', 'audit', 'patterns', 'diagram')
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ class Code(IntEnum):
     STORAGE = 5
 
 
-CODES = """Exit code: **0** done · **1** the run failed, or an audit found a difference · **2** bad input, or
-refused · **3** cancelled · **4** let go of before its end, to be resumed · **5** the database cannot be
-used"""
+CODES = """Exit code: **0** done · **1** the run failed, or an audit or a comparison found a difference ·
+**2** bad input, or refused · **3** cancelled · **4** let go of before its end, to be resumed · **5** the
+database cannot be used"""
 
 OF_STATUS = {Status.DONE: Code.DONE, Status.FAILED: Code.FAILED, Status.CANCELLED: Code.CANCELLED}
 """Every other status: `UNFINISHED`."""

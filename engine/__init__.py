@@ -7,6 +7,9 @@ from engine.bounded.gates import TITLES
 from engine.bounded.report import Report, is_time_bounded, markdown, report_of
 from engine.bounded.schedule import Burn, burn_down
 from engine.bounded.schedule import Clock as PhaseClock
+from engine.bundle.importing import Imported, import_bundle
+from engine.bundle.redaction import Redaction
+from engine.bundle.writing import export_bundle, family, program
 from engine.catalog import Catalog, Fault
 from engine.clock import Clock, RealClock, SimulatedClock
 from engine.commands.limits import Limits
@@ -24,6 +27,7 @@ from engine.dynamic.job import Agent, BlogOrchestratorAgent, Job
 from engine.dynamic.phases import Phase
 from engine.dynamic.registry import Registry, lacking
 from engine.errors import (
+    BundleError,
     Diverged,
     EngineError,
     EventRefused,
@@ -47,7 +51,7 @@ from engine.files.scratch import Scratch, Tried
 from engine.files.tree import FileVersion
 from engine.files.workspace import Entry, Workspace
 from engine.files.workspaces import Workspaces
-from engine.journal import Journal, MemoryJournal
+from engine.journal import Journal, MemoryJournal, WholeRun
 from engine.mcp.remote import RemoteTool
 from engine.mcp.server import ServerHealth
 from engine.memory import Memory
@@ -230,6 +234,14 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # keep runs
     'Journal',
     'MemoryJournal',
+    'WholeRun',
+    # take runs to another place
+    'export_bundle',
+    'family',
+    'import_bundle',
+    'Imported',
+    'Redaction',
+    'program',
     # the files of agents, and commands in them
     'Workspaces',
     'Workspace',
@@ -240,6 +252,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Limits',
     'Ran',
     # what may go wrong
+    'BundleError',
     'Diverged',
     'EngineError',
     'EventRefused',

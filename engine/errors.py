@@ -13,6 +13,7 @@ EngineError
 │   ├── StaleOwner          the run has been claimed by somebody else since
 │   ├── JournalUnavailable  full disk, locked file: worth trying again
 │   └── JournalDamaged      the database is corrupt, or from a newer version
+├── BundleError             a file of exported runs cannot be taken in; names the line and the field
 ├── WorkspaceError          an agent's files could not be kept, found or restored
 ├── ModelError              a model call failed; says whether another attempt may help
 └── ToolError               a tool could not do what it was asked
@@ -145,6 +146,21 @@ PASSING = frozenset[str](
 
 class WorkspaceError(EngineError):
     """An agent's files could not be kept, found or restored."""
+
+
+class BundleError(EngineError):
+    """A file of exported runs cannot be taken in; nothing of it was.
+
+    Attributes:
+        line: the number of the line at fault, from 1; 0 is the file as a whole.
+        field: the field of that line, or ''.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, line: int, problem: str, *, field: str = '') -> None:
+        self.line, self.field, self.problem = line, field, problem
+        where = f'line {line}{f", {field}" if field else ""}: ' if line else ''
+        super().__init__(f'{where}{problem}')
 
 
 class ModelError(EngineError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Protocol
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from engine.errors import JournalConflict, StaleOwner, UnknownRun
 from engine.matching import matches
@@ -21,6 +22,18 @@ from engine.records import (
     Transition,
 )
 from engine.traffic.gather import gathered, passes
+from engine.weight import sorted_out, weight_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeRun:
+    """A run with all of its history, from elsewhere."""
+
+    info: RunInfo
+    """Its `bytes` are counted by the journal."""
+    shape: Shape
+    history: Iterable[Transition | Snapshot]
+    """Steps from the first to the last, and snapshots among them; gone through once, in a thread."""
 
 
 class Journal(Protocol):
@@ -31,6 +44,13 @@ class Journal(Protocol):
 
     async def fork(self, info: RunInfo, shape: Shape) -> None:
         """Keep a new run whose history begins as a copy of `info.parent` up to step `info.parent_at`."""
+
+    async def put(self, runs: Sequence[WholeRun]) -> None:
+        """Keep whole runs, all of them or none: nobody sees one before all are kept.
+
+        Raises:
+            JournalConflict: an id is taken, or a step is missing or there twice; nothing was written.
+        """
 
     async def claim(self, run: RunId, owner: str) -> RunInfo:
         """Make `owner` the run's only writer: sets the owner and raises the epoch.
@@ -141,9 +161,20 @@ class MemoryJournal:
         snapshots = [
             replace(item, run=info.id) for item in self._snapshots[parent] if item.seq <= info.parent_at
         ]
-        weight = sum(map(_weight, history)) + sum(_size(item.state) for item in snapshots)
+        weight = weight_of(history, snapshots)
         await self.create(replace(info, seq=len(history), bytes=weight), shape)
         self._transitions[info.id], self._snapshots[info.id] = history, snapshots
+
+    async def put(self, runs: Sequence[WholeRun]) -> None:
+        """Keep whole runs, all of them or none."""
+        found = [(run, *await asyncio.to_thread(sorted_out, run.info.id, run.history)) for run in runs]
+        ids = [run.info.id for run in runs]
+        if taken := [run for n, run in enumerate(ids) if run in self._infos or run in ids[:n]]:
+            raise JournalConflict(taken[0], 0)
+        for run, steps, snapshots in found:
+            weight = weight_of(steps, snapshots)
+            await self.create(replace(run.info, seq=len(steps), bytes=weight), run.shape)
+            self._transitions[run.info.id], self._snapshots[run.info.id] = steps, snapshots
 
     async def claim(self, run: RunId, owner: str) -> RunInfo:
         """Make `owner` the only writer."""
@@ -163,10 +194,9 @@ class MemoryJournal:
             if transition.seq != len(history) + offset:
                 raise JournalConflict(info.id, transition.seq)
         history.extend(transitions)
-        weight = sum(map(_weight, transitions))
+        weight = weight_of(transitions, [snapshot] if snapshot else [])
         if snapshot:
             self._snapshots[info.id].append(snapshot)
-            weight += _size(snapshot.state)
         kept = {name: getattr(stored, name) for name in KEPT}
         self._infos[info.id] = replace(info, **kept, bytes=stored.bytes + weight)
         return weight
@@ -266,17 +296,3 @@ class MemoryJournal:
         if run not in self._infos:
             raise UnknownRun(run)
         return run
-
-
-def _weight(transition: Transition) -> int:
-    """About what it takes; to write it out for an exact answer would cost more than all the rest."""
-    return 100 + _size(transition.event.data) + sum(_size(change.value) for change in transition.changes)
-
-
-def _size(value: Any) -> int:
-    """About what a JSON value takes."""
-    if isinstance(value, Mapping):
-        return sum(len(key) + _size(item) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return sum(map(_size, value))
-    return len(value) if isinstance(value, str) else 5

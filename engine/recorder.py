@@ -45,7 +45,7 @@ class Recorder:
         Raises:
             JournalError: the run is not ours any more, or its journal is damaged; nothing was written.
         """
-        info = _summary(info, ledger, self._unsaid)
+        info = summary(info, ledger, self._unsaid)
         due = ledger.seq - self._last_seq >= SNAPSHOT_STEPS and self._weight >= self._last_weight
         snapshot = snapshot_of(info.id, ledger, document()) if due else None
         weight = await self._append(info, steps, snapshot)
@@ -70,7 +70,8 @@ class Recorder:
                 return weight
 
 
-def _summary(info: RunInfo, ledger: Ledger, more: int) -> RunInfo:
+def summary(info: RunInfo, ledger: Ledger, more: int = 0) -> RunInfo:
+    """The summary after all that the ledger has taken; `more` bytes have come to it."""
     status = ledger.status
     return replace(
         info,

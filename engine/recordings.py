@@ -51,7 +51,7 @@ class Recordings:
             return
         if not self.path(source).is_file():
             raise InvalidInput({'replay': f'run {source} has no recording; it was not started with `record`'})
-        await asyncio.to_thread(_copy, self.path(source), self._replayed(info.id))
+        await asyncio.to_thread(_copy, self.path(source), self.replayed(info.id))
 
     async def taped(self, info: RunInfo, state: str, step: int) -> Taped | None:
         """What a call of this state goes through, if anything. Raises `EngineError`."""
@@ -75,9 +75,10 @@ class Recordings:
         self._replays.pop(run, None)
 
     def _open(self, info: RunInfo) -> Tape:
-        return Tape(self._replayed(info.id), 'replay', name=f'of run {info.options["replay"]}')
+        return Tape(self.replayed(info.id), 'replay', name=f'of run {info.options["replay"]}')
 
-    def _replayed(self, run: RunId) -> Path:
+    def replayed(self, run: RunId) -> Path:
+        """Where the copy of what a run replays is, if it replays one."""
         return self._workspaces.home(run) / 'replayed.jsonl'
 
 

@@ -21,8 +21,8 @@ def create(info: RunInfo, shape: Shape) -> Work[None]:
     """Keep a new run."""
 
     def work(connection: sqlite3.Connection) -> None:
-        _new(connection, info.id)
-        _insert(connection, info, shape)
+        check_new(connection, info.id)
+        insert(connection, info, shape)
 
     return work
 
@@ -32,14 +32,14 @@ def fork(info: RunInfo, shape: Shape) -> Work[None]:
 
     def work(connection: sqlite3.Connection) -> None:
         parent = number_of(connection, info.parent or RunId(''))
-        _new(connection, info.id)
+        check_new(connection, info.id)
         seq, size = connection.execute(
             'SELECT coalesce(max(seq), 0), coalesce(sum(length(body)), 0) + ('
             '   SELECT coalesce(sum(length(body)), 0) FROM snapshot WHERE run = :run AND seq <= :at'
             ' ) FROM "transition" WHERE run = :run AND seq <= :at',
             {'run': parent, 'at': info.parent_at},
         ).fetchone()
-        number = _insert(connection, replace(info, seq=seq, bytes=size), shape)
+        number = insert(connection, replace(info, seq=seq, bytes=size), shape)
         connection.execute(
             'INSERT INTO "transition" (run, seq, time, name, at, body)'
             ' SELECT ?, seq, time, name, at, body FROM "transition" WHERE run = ? AND seq <= ? ORDER BY seq',
@@ -102,12 +102,14 @@ def number_of(connection: sqlite3.Connection, run: RunId) -> int:
     return int(found[0])
 
 
-def _new(connection: sqlite3.Connection, run: RunId) -> None:
+def check_new(connection: sqlite3.Connection, run: RunId) -> None:
+    """Raises `JournalConflict` where there is such a run."""
     if connection.execute('SELECT 1 FROM run WHERE id = ?', (run,)).fetchone():
         raise JournalConflict(run, 0)
 
 
-def _insert(connection: sqlite3.Connection, info: RunInfo, shape: Shape) -> int:
+def insert(connection: sqlite3.Connection, info: RunInfo, shape: Shape) -> int:
+    """Write all of a new run but its history; gives its key."""
     number = connection.execute(INSERT_RUN, run_row(info)).lastrowid
     assert number is not None  # for the type checker: an INSERT has one
     connection.execute(INSERT_LAUNCH, launch_row(number, info, shape))

@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from engine.errors import JournalUnavailable
+from engine.journal import WholeRun
 from engine.records import (
     RunId,
     RunInfo,
@@ -28,6 +29,7 @@ from storage.append import Append
 from storage.codec import Codec
 from storage.database import Settings, explained
 from storage.fairness import Turns
+from storage.whole import Aside
 from storage.writer import Writer
 
 P = ParamSpec('P')
@@ -74,6 +76,16 @@ class SqlJournal:
     async def fork(self, info: RunInfo, shape: Shape) -> None:
         """Keep a new run that begins as a copy of its parent."""
         await self._writer.do(commands.fork(info, shape))
+
+    async def put(self, runs: Sequence[WholeRun]) -> None:
+        """Keep whole runs, all of them or none."""
+        aside = Aside(runs)
+        try:
+            with explained(self._settings.path):
+                await asyncio.to_thread(aside.fill)
+            await self._writer.do(aside)
+        finally:
+            await asyncio.to_thread(aside.close)
 
     async def claim(self, run: RunId, owner: str) -> RunInfo:
         """Make `owner` the only writer."""

@@ -55,13 +55,29 @@ class Objects:
         Raises:
             WorkspaceError: it is not there, or not what was kept.
         """
+        with self.open(digest) as file:
+            data = file.read()
+        self.check(digest, hashlib.sha256(data).hexdigest())
+        return data
+
+    def open(self, digest: str) -> BinaryIO:
+        """What was kept, to be read by pieces: whoever does has to `check`. Raises `WorkspaceError`."""
         try:
-            data = self._path(digest).read_bytes()
+            return self._path(digest).open('rb')
         except FileNotFoundError:
             raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
-        if hashlib.sha256(data).hexdigest() != digest:
+
+    def check(self, digest: str, found: str) -> None:
+        """Raises `WorkspaceError` where what was read has another digest than it is kept under."""
+        if found != digest:
             raise WorkspaceError(f'the content {digest[:12]} is damaged')
-        return data
+
+    def size(self, digest: str) -> int:
+        """Bytes of what was kept. Raises `WorkspaceError`."""
+        try:
+            return self._path(digest).stat().st_size
+        except FileNotFoundError:
+            raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
 
     def __contains__(self, digest: str) -> bool:
         return self._path(digest).exists()
@@ -69,16 +85,20 @@ class Objects:
     def lend(self, other: Objects) -> None:
         """Give everything to another store: as second names of the same files, where the disk can."""
         for path in self.root.glob('[0-9a-f][0-9a-f]/*'):
-            theirs = other.root / path.parent.name / path.name
-            if theirs.exists():
-                continue
-            theirs.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(path, theirs)
-            except FileExistsError:
-                pass
-            except OSError:
-                shutil.copyfile(path, theirs)
+            self.lend_one(f'{path.parent.name}{path.name}', other)
+
+    def lend_one(self, digest: str, other: Objects) -> None:
+        """Give one content to another store, in the same way."""
+        path, theirs = self._path(digest), other._path(digest)
+        if theirs.exists():
+            return
+        theirs.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, theirs)
+        except FileExistsError:
+            pass
+        except OSError:
+            shutil.copyfile(path, theirs)
 
     def _path(self, digest: str) -> Path:
         if not DIGEST.fullmatch(digest):

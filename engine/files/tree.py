@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.errors import WorkspaceError
 from engine.files.beneath import MOST_DEPTH, SCRATCH, Beneath, open_file, open_folder
-from engine.files.objects import Objects
+from engine.files.objects import DIGEST, Objects
 
 MOST_FILES = 100_000
 MOST_BYTES = 2 << 30
@@ -168,9 +168,29 @@ def entries_of(objects: Objects, tree: str) -> dict[str, tuple[Any, ...]]:
     """What a tree says of each name. Raises `WorkspaceError`."""
     try:
         found = json.loads(objects.get(tree)) if tree else {}
-        return {str(name): tuple(entry) for name, entry in found.items()}
-    except (ValueError, AttributeError, TypeError):
+        entries = {str(name): tuple(entry) for name, entry in found.items()}
+    except (ValueError, AttributeError, TypeError, RecursionError):
         raise WorkspaceError(f'the content {tree[:12]} is no snapshot') from None
+    # What another program has written may name a file outside of the folder.
+    for name, entry in entries.items():
+        if entry and not (_names_one(name) and _is_entry(*entry)):
+            raise WorkspaceError(f'the content {tree[:12]} is no snapshot: {name[:80]!r} names no file in it')
+    return {name: entry for name, entry in entries.items() if entry}
+
+
+def _names_one(name: str) -> bool:
+    return name not in ('', '.', '..') and '/' not in name and '\0' not in name
+
+
+def _is_entry(kind: object, *what: object) -> bool:
+    match kind, what:
+        case 'folder', [str(digest)]:
+            return bool(DIGEST.fullmatch(digest))
+        case 'link', [str()]:
+            return True
+        case 'file', [str(digest), int(), bool()]:
+            return bool(DIGEST.fullmatch(digest))
+    return False
 
 
 def files_of(objects: Objects, tree: str, *, beside: str = '') -> Iterator[FileVersion]:

@@ -116,8 +116,10 @@ def lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
         EngineError: it cannot be read.
     """
     try:
-        for line in path.read_bytes().split(b'\n')[:-1]:
-            yield line + b'\n', dict(orjson.loads(line))
+        with path.open('rb') as file:
+            for line in file:
+                if line.endswith(b'\n'):
+                    yield line, dict(orjson.loads(line))
     except (OSError, ValueError, TypeError) as error:
         raise EngineError(f'the recording {path} cannot be read: {error}') from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import JournalConflict, StaleOwner, UnknownRun
-from engine.journal import Journal, MemoryJournal
+from engine.journal import Journal, MemoryJournal, WholeRun
 from engine.records import (
     Budget,
     Change,
@@ -153,6 +153,63 @@ async def test_an_unknown_run_is_named(journal: Journal) -> None:
     ):
         with pytest.raises(UnknownRun, match='nobody'):
             await call
+    assert await listed(journal) == []
+
+
+# Whole runs
+
+
+def of_elsewhere(name: str, *history: Transition | Snapshot, **fields: Any) -> WholeRun:
+    return WholeRun(info=run(name, status=Status.DONE, **fields), shape=SHAPE, history=iter(history))
+
+
+async def test_whole_runs_are_kept(journal: Journal) -> None:
+    picture = Snapshot(run=RunId('one'), seq=2, state={'deep': [1, {'x': None}]})
+    await journal.put(
+        [
+            of_elsewhere('one', step(1), step(2), picture, step(3), tags=('b', 'a'), parent=RunId('gone')),
+            of_elsewhere('two', step(1, 'two')),
+        ]
+    )
+    info = await journal.info(RunId('one'))
+    assert info.bytes > 0
+    assert info == run('one', status=Status.DONE, tags=('b', 'a'), parent='gone', seq=3, bytes=info.bytes)
+    assert await journal.transitions(info.id) == [step(1), step(2), step(3)]
+    assert await journal.snapshot(info.id, 2) == picture and await journal.snapshot(info.id, 1) is None
+    assert await seqs(journal, 'two') == [1]
+    assert await listed(journal, text='debate', tag='a') == ['one']
+    assert await journal.unfinished() == []
+    await journal.delete(info.id)
+    assert await listed(journal) == ['two']
+
+
+async def test_a_whole_run_without_steps_is_kept(journal: Journal) -> None:
+    await journal.put([of_elsewhere('one')])
+    assert (await journal.info(RunId('one'))).seq == 0
+
+
+@pytest.mark.parametrize(
+    ('name', 'steps'),
+    [('there', (1,)), ('one', (1,)), ('two', (1, 3)), ('two', (2,))],
+    ids=['taken', 'twice', 'a gap', 'no first step'],
+)
+async def test_whole_runs_are_kept_all_or_none(journal: Journal, name: str, steps: tuple[int, ...]) -> None:
+    second = of_elsewhere(name, *(step(seq, name) for seq in steps))
+    await claimed(journal, 'there', steps=2)
+    with pytest.raises(JournalConflict):
+        await journal.put([of_elsewhere('one', step(1)), second])
+    assert await listed(journal) == ['there']
+    assert await seqs(journal, 'there') == [1, 2]
+
+
+async def test_a_history_that_breaks_off_leaves_nothing(journal: Journal) -> None:
+    def broken() -> Iterator[Transition]:
+        yield step(1)
+        raise ValueError('cut off')
+
+    whole = WholeRun(info=run(), shape=SHAPE, history=broken())
+    with pytest.raises(ValueError, match='cut off'):
+        await journal.put([whole])
     assert await listed(journal) == []
 
 

@@ -94,6 +94,8 @@ from engine.records import (
 )
 from engine.scripted.library import Sample, scenarios
 from engine.stage import Stage, stage
+from engine.stepping.expression import NAMES as CONDITION_NAMES
+from engine.stepping.expression import parsed as parse_condition
 from engine.stepping.halts import How
 from engine.stepping.regions import region_of
 from engine.steps import Step
@@ -177,6 +179,8 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # read runs
     'Breakpoint',
     'How',
+    'CONDITION_NAMES',
+    'parse_condition',
     'region_of',
     'fold',
     'Fold',

@@ -22,7 +22,7 @@ from engine.host import Host
 from engine.journal import Journal, MemoryJournal
 from engine.options import Options
 from engine.plain import said
-from engine.prepare import Charts, begun, budgeted, forked, launched, restored, unpriced_models
+from engine.prepare import Charts, begun, budgeted, forked, launched, opened, restored, unpriced_models
 from engine.recordings import Recordings
 from engine.records import Budget, Event, Outcome, RunId, RunInfo
 from engine.run import Run
@@ -141,7 +141,7 @@ class Conductor(Steering):
             models=models or {},
             seed=seed,
             owner=self.owner,
-            options=options,
+            options=opened(options, workflow, chart.shape),
             like=like,
             budget=budget,
         )
@@ -251,7 +251,8 @@ class Conductor(Steering):
         ledger.active = (START,)
         run = self._enliven(info, chart, state, ledger)
         budget = {'budget': asdict(info.budget)} if info.budget else {}
-        data = {'memory': state.dump()['memory'], **budget, **await self._prices(info)}
+        halts = {name: info.options[name] for name in ('paused', 'breakpoints') if name in info.options}
+        data = {'memory': state.dump()['memory'], **budget, **halts, **await self._prices(info)}
         await run.send(Event(name='start', data=data))
 
     async def _prices(self, info: RunInfo) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from engine.errors import InvalidInput
-from engine.records import RunId
+from engine.records import Breakpoint, RunId
 
 Approvals = Literal['marked', 'all', 'none']
 """Which tools wait for a person's word: those that are marked so, every one, or none."""
@@ -25,6 +25,10 @@ class Options(TypedDict, total=False):
     """Whether what its models' endpoints answer is kept, so that another run can replay it."""
     replay: RunId
     """The run whose recording answers in place of all models."""
+    paused: bool
+    """Whether its first state is entered, and no work starts."""
+    breakpoints: Sequence[Breakpoint | Mapping[str, Any]]
+    """Where it is to stop."""
 
 
 OPTIONS = TypeAdapter(Options)

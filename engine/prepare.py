@@ -18,9 +18,11 @@ from engine.path import is_active
 from engine.pattern import Pattern, problems
 from engine.plain import plain
 from engine.reads import built
-from engine.records import CONTROL, EXHAUSTED, Budget, Event, RunId, RunInfo, StatePath, Usage, View
+from engine.records import CONTROL, EXHAUSTED, Budget, Event, RunId, RunInfo, Shape, StatePath, Usage, View
 from engine.shape import START, walk
 from engine.state import RunState
+from engine.stepping.breakpoint import dumped
+from engine.stepping.checking import checked as placed
 from engine.view import Fold, Ledger
 
 FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
@@ -121,6 +123,14 @@ def launched(  # noqa: PLR0913  (what a launch form has)
         owner=owner,
         epoch=1,
     )
+
+
+def opened(options: Mapping[str, Any], workflow: Pattern, shape: Shape) -> Mapping[str, Any]:
+    """Options with the breakpoints that a run begins with as they are kept. Raises `InvalidInput`."""
+    if not options.get('breakpoints'):
+        return options
+    found = placed(options['breakpoints'], shape, type(workflow).Memory.model_fields)
+    return {**options, 'breakpoints': dumped(found)}
 
 
 def budgeted(budget: Budget | None) -> Budget | None:

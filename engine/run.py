@@ -29,6 +29,7 @@ from engine.records import (
 from engine.state import RunState
 from engine.stepping.breakpoint import dumped
 from engine.stepping.checking import checked
+from engine.stepping.debugger import Debugger
 from engine.view import Ledger
 from engine.work import Work
 
@@ -47,6 +48,7 @@ class Run:
         self._mailbox = Mailbox(self._handle)
         self._work = Work(chart, ledger, host, lambda: (self.info, self.state), self._mailbox.post)
         self._treasurer = Treasurer(ledger, self._work, host.services.clock, self._mailbox.post)
+        self._debugger = Debugger(ledger, chart.shape, lambda: self.state)
         self.lost = ''
         """Why this process may no longer write to the run, if it may not."""
 
@@ -208,6 +210,7 @@ class Run:
     async def _journal_and_act(self, steps: list[Transition]) -> None:
         steps = [self._taken(step) for step in steps]
         steps += self._of_budget(steps)
+        steps += [self._taken(self._step(event)) for event in self._debugger.due(steps)]
         self._treasurer.wind()
         if not steps:
             return

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from engine.errors import InvalidInput
 from engine.outline import Shape
 from engine.stepping.breakpoint import Breakpoint, loaded, numbered
+from engine.stepping.expression import check
 
 MOST_NAMED = 12
 """Places that an error lists."""
@@ -25,7 +27,8 @@ def checked(told: Any, shape: Shape, fields: Collection[str]) -> tuple[Breakpoin
     Raises:
         InvalidInput: it names the field.
     """
-    found = numbered(loaded(told))
+    read = [replace(item, when=item.when.strip(), hits=0, problem='') for item in loaded(told)]
+    found = numbered(read)
     states = [state.path for state in shape.states]
     edges = [f'{edge.source}>{edge.dest or edge.source}' for edge in shape.edges]
     problems: dict[str, str] = {}
@@ -40,6 +43,11 @@ def checked(told: Any, shape: Shape, fields: Collection[str]) -> tuple[Breakpoin
             problems[where] = 'one of enter, leave and edge, not several'
         elif item.label == 'nothing':
             problems[where] = 'say where or when it stops: enter, leave, edge or when'
+        if item.when:
+            try:
+                check(item.when, fields)
+            except InvalidInput as error:
+                problems[f'{where}.when'] = error.problems['when']
     ids = [item.id for item in found]
     if len(set(ids)) < len(ids):
         problems['breakpoints'] = 'two of them have the same number'
@@ -52,6 +60,6 @@ def _known(path: str, known: Sequence[str]) -> str:
     close = get_close_matches(path, known, n=3)
     if close:
         return f'do you mean {" or ".join(close)}?'
-    listed = list(dict.fromkeys(known))
+    listed = sorted(dict.fromkeys(known), key=lambda name: name.count('.'))
     more = f' and {len(listed) - MOST_NAMED} more' if len(listed) > MOST_NAMED else ''
     return f'there are: {", ".join(listed[:MOST_NAMED])}{more}'

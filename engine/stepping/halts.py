@@ -10,6 +10,8 @@ from engine.errors import InvalidInput
 from engine.path import StatePath, is_active, parent_of, within
 from engine.stepping.breakpoint import Breakpoint, dumped, loaded
 
+MOST_WHY = 300
+"""Characters of the reasons that another is added to."""
 How = Literal['in', 'over', 'out']
 
 
@@ -119,12 +121,15 @@ class Halts:
             self.why = {path: why for path, why in self.why.items() if path in self.says}
 
     def _hold(self, at: str, data: Mapping[str, Any], active: Sequence[StatePath]) -> None:
+        before = self.why.get(at, '')
         self._forget(at)
         self.strides = {path: stride for path, stride in self.strides.items() if is_active(path, active)}
         self.says = {path: held for path, held in self.says.items() if held or not within(path, at)}
         self.says[at] = True
         if data.get('reason'):
-            self.why[at] = str(data['reason'])
+            # What still ends while it is held may reach another breakpoint.
+            known = f'{before}; ' if before and len(before) < MOST_WHY else ''
+            self.why[at] = f'{known}{data["reason"]}'
         hit = data.get('breakpoints') or ()
         self.breakpoints = tuple(
             replace(item, hits=item.hits + 1, enabled=item.enabled and not item.once)
@@ -153,9 +158,9 @@ class Halts:
 
     def _set(self, data: Mapping[str, Any]) -> None:
         if 'breakpoints' in data:
-            hits = {item.id: item.hits for item in self.breakpoints}
+            hits = {(item.id, item.label): item.hits for item in self.breakpoints}
             fresh = _read(data['breakpoints'])
-            self.breakpoints = tuple(replace(item, hits=hits.get(item.id, 0)) for item in fresh)
+            self.breakpoints = tuple(replace(item, hits=hits.get((item.id, item.label), 0)) for item in fresh)
         problems = data.get('problems') or {}
         self.breakpoints = tuple(
             replace(item, problem=str(problems[item.id])) if item.id in problems else item

@@ -1,4 +1,4 @@
-"""Debugger: says where a live run is to stop, at breakpoints and where a step over or out is done."""
+"""Debugger: says where a live run stops: at breakpoints, and where a step over or out is done."""
 
 from __future__ import annotations
 

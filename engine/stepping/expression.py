@@ -1,4 +1,4 @@
-"""Conditions of breakpoints: a small part of Python's expressions, compiled to functions, without `eval`."""
+"""Conditions of breakpoints: a small part of Python's expressions as functions, without `eval`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader: turns what Python's parser makes of a condition into functions; refuses all it does not know."""
+"""Reader: turns what Python reads of a condition into functions; refuses all that it does not know."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ from engine.errors import (
     PatternError,
     StaleOwner,
     ToolError,
+    UnknownNote,
     UnknownPattern,
     UnknownRun,
     UnknownStep,
@@ -51,17 +52,23 @@ from engine.files.scratch import Scratch, Tried
 from engine.files.tree import FileVersion
 from engine.files.workspace import Entry, Workspace
 from engine.files.workspaces import Workspaces
-from engine.journal import Journal, MemoryJournal, WholeRun
+from engine.journal import Journal, WholeRun
+from engine.keeping.keeper import Tidied
+from engine.keeping.retention import Retention, Taken
+from engine.keeping.section import size_of
+from engine.keeping.weight import Weight, folder_bytes
 from engine.mcp.remote import RemoteTool
 from engine.mcp.server import ServerHealth
 from engine.memory import Memory
 from engine.message import Message
 from engine.notation import edge_label, mermaid
+from engine.passing import MemoryJournal
 from engine.pattern import Pattern
 from engine.records import (
     CONTROL,
     ENDINGS,
     EXHAUSTED,
+    Annotation,
     Breakpoint,
     Budget,
     Change,
@@ -72,6 +79,7 @@ from engine.records import (
     Event,
     Gauge,
     Guard,
+    Note,
     Origin,
     Outcome,
     Oversight,
@@ -185,6 +193,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'fold',
     'Fold',
     'message_of',
+    'Annotation',
     'Budget',
     'mermaid',
     'edge_label',
@@ -196,6 +205,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Gauge',
     'Guard',
     'Message',
+    'Note',
     'Origin',
     'Outcome',
     'Oversight',
@@ -238,6 +248,12 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # keep runs
     'Journal',
     'MemoryJournal',
+    'Retention',
+    'Taken',
+    'Tidied',
+    'Weight',
+    'folder_bytes',
+    'size_of',
     'WholeRun',
     # take runs to another place
     'export_bundle',
@@ -269,6 +285,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'PatternError',
     'StaleOwner',
     'ToolError',
+    'UnknownNote',
     'UnknownPattern',
     'UnknownRun',
     'UnknownStep',

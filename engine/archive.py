@@ -1,9 +1,9 @@
-"""Archive: what can be read of runs, past and present, and what a person may note on them."""
+"""Archive: what can be read of runs, past and present."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from engine.comparing.comparison import Comparison, compare
 from engine.comparing.tally import Tally, tally
 from engine.errors import UnknownStep
 from engine.journal import Journal
-from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
+from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
 from engine.shape import draw
 from engine.traffic.survey import Told, survey
 from engine.view import Fold
@@ -95,6 +95,10 @@ class Archive:
         """Steps of a run, in order. Raises `UnknownRun`."""
         return await self.journal.transitions(run, after=after, until=until, limit=limit)
 
+    async def notes(self, run: RunId) -> list[Note]:
+        """The notes on the run's steps, in their order. Raises `UnknownRun`."""
+        return await self.journal.notes(run)
+
     async def audit(self, run: RunId) -> int:
         """Re-fire the run's events through a fresh chart.
 
@@ -119,17 +123,6 @@ class Archive:
         steps = await self.journal.transitions(run, until=fold.ledger.seq)
         info = await self.journal.info(run)
         return await asyncio.to_thread(tally, info, fold.shape, fold.view, steps), steps
-
-    async def annotate(
-        self,
-        run: RunId,
-        *,
-        title: str | None = None,
-        tags: Sequence[str] | None = None,
-        note: str | None = None,
-    ) -> RunInfo:
-        """Change what a person says of a run. Raises `UnknownRun`."""
-        return await self.journal.annotate(run, title=title, tags=tags, note=note)
 
     def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
         """The chart a run of the pattern would have; parameters that are left out are at their defaults.

@@ -19,8 +19,10 @@ from engine.errors import EngineError, EventRefused, InvalidInput
 from engine.feed import Feed, Item
 from engine.files.workspaces import Workspaces, default_root
 from engine.host import Host
-from engine.journal import Journal, MemoryJournal
+from engine.journal import Journal
+from engine.keeping.keeper import Keeper
 from engine.options import Options
+from engine.passing import MemoryJournal
 from engine.plain import said
 from engine.prepare import Charts, begun, budgeted, forked, launched, opened, restored, unpriced_models
 from engine.recordings import Recordings
@@ -28,12 +30,11 @@ from engine.records import Budget, Event, Outcome, RunId, RunInfo
 from engine.run import Run
 from engine.shape import START
 from engine.state import RunState
-from engine.steering import Steering
 from engine.view import Ledger
 from engine.watch import watch
 
 
-class Conductor(Steering):
+class Conductor(Keeper):
     """Runs workflows.
 
     Use it as an async context manager: leaving it lets go of the runs, which go on when recovered.
@@ -62,13 +63,12 @@ class Conductor(Steering):
         sandbox: Sandbox | None = None,
         private_addresses: bool | None = None,
     ) -> None:
-        super().__init__(journal or MemoryJournal(), catalog or Catalog.load())
-        self.clock: Clock = clock or RealClock()
+        kept = journal or MemoryJournal()
+        root = workspaces or (None if isinstance(kept, MemoryJournal) else default_root())
+        super().__init__(kept, catalog or Catalog.load(), clock or RealClock(), Workspaces(root))
         self.owner = owner or uuid.uuid4().hex
         self.feed = Feed()
         self._is_alive = is_alive
-        passing = isinstance(self.journal, MemoryJournal)
-        self.workspaces = Workspaces(workspaces or (None if passing else default_root()))
         self.recordings = Recordings(self.workspaces)
         self.sandbox = sandbox or Sandbox.of_environment()
         self.services = services = Services(
@@ -212,15 +212,6 @@ class Conductor(Steering):
         view, shape = await self.view(run), await self.journal.shape(run)
         answer = view.memory.get(shape.answer) if shape.answer else None
         return Outcome(run=run, status=view.status, answer=answer, error=view.error, memory=view.memory)
-
-    async def delete(self, run: RunId) -> None:
-        """Forget a run that has ended, or that nobody can go on with. Raises `UnknownRun`, `EventRefused`."""
-        info = await self.journal.info(run)
-        if not info.status.ended and run not in self.stranded:
-            raise EventRefused(run, 'delete', 'it has not ended; cancel it first')
-        await self.journal.delete(run)
-        await self.workspaces.delete(run)
-        self.stranded.pop(run, None)
 
     async def _like(self, pattern: str, run: RunId | None) -> RunInfo | None:
         """The run that is to be replayed. Raises `UnknownRun`, `InvalidInput`."""

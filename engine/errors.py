@@ -6,6 +6,7 @@ EngineError
 ├── UnknownPattern          no pattern of that name
 ├── UnknownRun              no run of that id
 ├── UnknownStep             the run has no such step
+├── UnknownNote             the run has no such note
 ├── EventRefused            the run's active states do not take that event
 ├── Diverged                re-firing the journal gave another transition than the recorded one
 ├── JournalError            the journal did not take or give something
@@ -75,6 +76,14 @@ class UnknownStep(EngineError):
     def __init__(self, run: str, step: int, last: int) -> None:
         self.run, self.step, self.last = run, step, last
         super().__init__(f'run {run} has no step {step}: its last is {last}')
+
+
+class UnknownNote(EngineError):
+    """The run has no such note."""
+
+    def __init__(self, run: str, note: int) -> None:
+        self.run, self.note = run, note
+        super().__init__(f'run {run} has no note {note}')
 
 
 class EventRefused(EngineError):

@@ -163,6 +163,9 @@ def forked(  # noqa: PLR0913  (what a fork is made from)
         owner=owner,
         epoch=0,
         bytes=0,
+        starred=False,
+        pinned=False,
+        deleted=0.0,
     )
 
 

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Literal, NewType
+from typing import Any, Literal
 
 from engine.budgets.budget import Budget, Gauge
 from engine.budgets.spent import SOURCES, Origin, Spending, Usage
+from engine.listed import PURGING, Annotation, Note, RunId, RunInfo, RunPage, RunQuery, Status
 from engine.outline import EdgeShape, Oversight, Shape, StateShape
 from engine.path import RUN, StatePath
 from engine.stepping.breakpoint import Breakpoint
 from engine.traffic.records import RULES, EdgeTraffic, Ends, StateTraffic, Stay, Traffic, Trail
-
-RunId = NewType('RunId', str)
-
-
-class Status(StrEnum):
-    """What a run is doing, as a list of runs shows it."""
-
-    RUNNING = 'running'
-    PAUSED = 'paused'
-    WAITING = 'waiting'
-    DONE = 'done'
-    FAILED = 'failed'
-    CANCELLED = 'cancelled'
-
-    @property
-    def ended(self) -> bool:
-        """Whether the run is over for good."""
-        return self in (Status.DONE, Status.FAILED, Status.CANCELLED)
-
 
 CONTROL = frozenset(
     {'start', 'pause', 'resume', 'step', 'cancel', 'retry', 'edit', 'recover', 'abort', 'breakpoints'}
@@ -146,68 +127,6 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunInfo:
-    """What is known of a run without reading its history."""
-
-    id: RunId
-    pattern: str
-    title: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    models: Mapping[str, str] = field(default_factory=dict)  # per role; '' is for all others
-    seed: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)  # how it runs: see `engine.options`
-    status: Status = Status.RUNNING
-    created: float = 0.0
-    updated: float = 0.0
-    seq: int = 0
-    """The last journaled step."""
-    usage: Usage = field(default_factory=Usage)
-    error: str = ''
-    waiting: str = ''
-    """What a person is asked for, when the status is `waiting`."""
-    simulated: bool = True
-    """Whether every model of the run is scripted."""
-    budget: Budget | None = None
-    """The most that it may use, as last extended; None is no limit."""
-    tags: tuple[str, ...] = ()
-    note: str = ''
-    parent: RunId | None = None
-    """The run this was forked from, at step `parent_at`."""
-    parent_at: int = 0
-    owner: str = ''
-    epoch: int = 0
-    """Raised by each claim; an append under an older epoch is refused."""
-    bytes: int = 0  # what its history takes in the journal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunQuery:
-    """Which runs to list, newest first."""
-
-    text: str = ''
-    pattern: str = ''
-    status: tuple[Status, ...] = ()
-    tag: str = ''
-    since: float | None = None
-    until: float | None = None
-    edge: str = ''
-    """Runs that took this edge, `source>dest`, and were in the state at this path, by their trails."""
-    state: str = ''
-    trouble: bool = False
-    """With a state: only runs for which something failed or expired there."""
-    offset: int = 0
-    limit: int = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPage:
-    """One page of a list of runs, with the number of all that match."""
-
-    runs: tuple[RunInfo, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """All that a fold knows at a step: it bounds how far a seek has to go back."""
 
@@ -280,9 +199,9 @@ class Outcome:
 
 
 __all__ = [
-    'CONTROL', 'ENDINGS', 'EXHAUSTED', 'RULES', 'RUN', 'SOURCES', 'Breakpoint', 'Budget', 'Change',
-    'Delta', 'Edge', 'EdgeShape', 'EdgeTraffic', 'Ends', 'Event', 'Gauge', 'Guard', 'Origin', 'Outcome',
-    'Oversight', 'RunId', 'RunInfo', 'RunPage', 'RunQuery', 'Shape', 'Snapshot', 'Spending', 'StatePath',
-    'StateShape', 'StateTraffic', 'Status', 'Stay', 'Traffic', 'Trail', 'Transition', 'Trouble', 'Usage',
-    'View',
+    'CONTROL', 'ENDINGS', 'EXHAUSTED', 'PURGING', 'RULES', 'RUN', 'SOURCES', 'Annotation', 'Breakpoint',
+    'Budget', 'Change', 'Delta', 'Edge', 'EdgeShape', 'EdgeTraffic', 'Ends', 'Event', 'Gauge', 'Guard',
+    'Note', 'Origin', 'Outcome', 'Oversight', 'RunId', 'RunInfo', 'RunPage', 'RunQuery', 'Shape',
+    'Snapshot', 'Spending', 'StatePath', 'StateShape', 'StateTraffic', 'Status', 'Stay', 'Traffic', 'Trail',
+    'Transition', 'Trouble', 'Usage', 'View',
 ]  # fmt: skip

@@ -9,12 +9,15 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.errors import JournalConflict, UnknownRun
-from engine.records import RunId, RunInfo, Shape
+from engine.errors import JournalConflict, UnknownNote, UnknownRun
+from engine.records import Annotation, Note, RunId, RunInfo, Shape
 from storage.rows import launch_row, run_row
 from storage.search import forget, index
 from storage.statements import INSERT_LAUNCH, INSERT_RUN, INSERT_TAG
 from storage.writer import Work
+
+SAID = ('title', 'note', 'starred', 'pinned', 'deleted')
+"""What of an annotation has a column of its own name."""
 
 
 def create(info: RunInfo, shape: Shape) -> Work[None]:
@@ -66,18 +69,54 @@ def claim(run: RunId, owner: str) -> Work[int]:
     return work
 
 
-def annotate(run: RunId, *, title: str | None, tags: Sequence[str] | None, note: str | None) -> Work[None]:
-    """Change what a person says of a run."""
+def annotate(run: RunId, said: Annotation) -> Work[None]:
+    """Change what a person says of a run, or where it is."""
+    columns = {name: value for name, value in said.items() if name in SAID}
 
     def work(connection: sqlite3.Connection) -> None:
         number = number_of(connection, run)
-        connection.execute(
-            'UPDATE run SET title = coalesce(?, title), note = coalesce(?, note) WHERE number = ?',
-            (title, note, number),
-        )
-        if tags is not None:
+        if columns:
+            names = ', '.join(f'{name} = ?' for name in columns)
+            connection.execute(f'UPDATE run SET {names} WHERE number = ?', (*columns.values(), number))
+        if 'tags' in said:
             connection.execute('DELETE FROM tag WHERE run = ?', (number,))
-            _tag(connection, number, tags)
+            _tag(connection, number, said['tags'])
+        index(connection, number)
+
+    return work
+
+
+def write_note(note: Note) -> Work[Note]:
+    """Keep a note on a step, or change one."""
+
+    def work(connection: sqlite3.Connection) -> Note:
+        number = number_of(connection, note.run)
+        kept = note
+        if note.id:
+            seq, created = _note(connection, number, note.run, note.id)
+            connection.execute(
+                'UPDATE note SET text = ?, edited = ? WHERE id = ?', (note.text, note.edited, note.id)
+            )
+            kept = replace(note, seq=seq, created=created)
+        else:
+            values = (number, note.seq, note.text, note.created, note.edited)
+            made = connection.execute(
+                'INSERT INTO note (run, seq, text, created, edited) VALUES (?, ?, ?, ?, ?)', values
+            )
+            kept = replace(note, id=made.lastrowid or 0)
+        index(connection, number)
+        return kept
+
+    return work
+
+
+def delete_note(run: RunId, note: int) -> Work[None]:
+    """Forget a note on a step."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        number = number_of(connection, run)
+        _note(connection, number, run, note)
+        connection.execute('DELETE FROM note WHERE id = ?', (note,))
         index(connection, number)
 
     return work
@@ -100,6 +139,14 @@ def number_of(connection: sqlite3.Connection, run: RunId) -> int:
     if found is None:
         raise UnknownRun(run)
     return int(found[0])
+
+
+def _note(connection: sqlite3.Connection, number: int, run: RunId, note: int) -> tuple[int, float]:
+    found = connection.execute('SELECT seq, created FROM note WHERE id = ? AND run = ?', (note, number))
+    row = found.fetchone()
+    if row is None:
+        raise UnknownNote(run, note)
+    return int(row[0]), float(row[1])
 
 
 def check_new(connection: sqlite3.Connection, run: RunId) -> None:

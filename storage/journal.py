@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar, Unpack
 
 from sqlalchemy import Connection
 
 from engine.errors import JournalUnavailable
 from engine.journal import WholeRun
 from engine.records import (
+    Annotation,
+    Note,
     RunId,
     RunInfo,
     RunPage,
@@ -126,17 +128,22 @@ class SqlJournal:
         """Every run that has not ended, oldest first."""
         return await self._read(queries.unfinished)
 
-    async def annotate(
-        self,
-        run: RunId,
-        *,
-        title: str | None = None,
-        tags: Sequence[str] | None = None,
-        note: str | None = None,
-    ) -> RunInfo:
+    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
         """Change what a person says of a run."""
-        await self._writer.do(commands.annotate(run, title=title, tags=tags, note=note))
+        await self._writer.do(commands.annotate(run, said))
         return await self.info(run)
+
+    async def notes(self, run: RunId) -> list[Note]:
+        """The notes on a run's steps."""
+        return await self._read(queries.notes, run)
+
+    async def write_note(self, note: Note) -> Note:
+        """Keep a note, or change one."""
+        return await self._writer.do(commands.write_note(note))
+
+    async def delete_note(self, run: RunId, note: int) -> None:
+        """Forget a note."""
+        await self._writer.do(commands.delete_note(run, note))
 
     async def delete(self, run: RunId) -> None:
         """Forget a run."""

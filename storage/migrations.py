@@ -28,7 +28,7 @@ def second(connection: sqlite3.Connection) -> None:
     """A note on each run, and full-text search over what people wrote."""
     connection.execute("ALTER TABLE run ADD COLUMN note VARCHAR NOT NULL DEFAULT ''")
     connection.execute('CREATE VIRTUAL TABLE search USING fts5(title, note, parameters, tags, pattern)')
-    index_all(connection)
+    # It is filled by the sixth, without which it cannot be: what is indexed has notes on steps among it.
 
 
 def third(connection: sqlite3.Connection) -> None:
@@ -58,7 +58,20 @@ def fifth(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth, fifth)
+def sixth(connection: sqlite3.Connection) -> None:
+    """Notes on steps; stars, pins, and a trash; the indexes of the list know what is in the trash."""
+    for column in (
+        'starred BOOLEAN NOT NULL DEFAULT 0',
+        'pinned BOOLEAN NOT NULL DEFAULT 0',
+        'deleted FLOAT NOT NULL DEFAULT 0',
+    ):
+        connection.execute(f'ALTER TABLE run ADD COLUMN {column}')
+    for statement in SIXTH.split(';'):
+        connection.execute(statement)
+    index_all(connection)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth, fifth, sixth)
 """Never edit one that has been released: add another."""
 
 
@@ -145,4 +158,19 @@ CREATE TABLE trail_state (
     path VARCHAR NOT NULL, visits INTEGER NOT NULL, seconds FLOAT NOT NULL, failed INTEGER NOT NULL,
     expired INTEGER NOT NULL, fell INTEGER NOT NULL, PRIMARY KEY (run, path)
 ) WITHOUT ROWID
+"""
+
+SIXTH = """
+CREATE TABLE note (
+    id INTEGER NOT NULL PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, text VARCHAR NOT NULL, created FLOAT NOT NULL, edited FLOAT NOT NULL
+);
+CREATE INDEX note_of_step ON note (run, seq);
+DROP INDEX run_newest;
+DROP INDEX run_of_pattern;
+DROP INDEX run_in_status;
+CREATE INDEX run_newest ON run (deleted, created, id);
+CREATE INDEX run_of_pattern ON run (deleted, pattern, created, id);
+CREATE INDEX run_in_status ON run (deleted, status, created, id);
+CREATE INDEX run_kept ON run (deleted, pinned, created, id)
 """

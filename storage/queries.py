@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_column, select, text
 
 from engine.errors import UnknownRun
-from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Status, Trail, Transition
+from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Status, Trail, Transition
 from storage.codec import read_snapshot, read_transition
 from storage.rows import LAUNCH, RUN, SHAPE, TAG, infos, read_info
 from storage.search import matching
-from storage.statements import STEP, STORED
+from storage.statements import NOTE, STEP, STORED
 from storage.trails import passing, read_trail
 
 
@@ -69,20 +69,27 @@ def runs(connection: Connection, query: RunQuery) -> RunPage:
     wanted = and_(True, *filters(query))
     total = connection.execute(select(func.count()).select_from(RUN).where(wanted)).scalar_one()
     rows = connection.execute(
-        infos()
-        .where(wanted)
-        .order_by(RUN.c.created.desc(), RUN.c.id.desc())
-        .limit(query.limit)
-        .offset(query.offset)
+        infos().where(wanted).order_by(*_order(query)).limit(query.limit).offset(query.offset)
     )
     return RunPage(runs=tuple(map(read_info, rows)), total=total)
 
 
 def unfinished(connection: Connection) -> list[RunInfo]:
-    """Every run that has not ended, oldest first."""
+    """Every run of the list that has not ended, oldest first."""
     going = [status.value for status in Status if not status.ended]
-    rows = connection.execute(infos().where(RUN.c.status.in_(going)).order_by(RUN.c.created, RUN.c.id))
+    wanted = and_(RUN.c.deleted == 0, RUN.c.status.in_(going))
+    rows = connection.execute(infos().where(wanted).order_by(RUN.c.created, RUN.c.id))
     return [read_info(row) for row in rows]
+
+
+def notes(connection: Connection, run: RunId) -> list[Note]:
+    """The notes on a run's steps, in their order. Raises `UnknownRun`."""
+    number = number_of(connection, run)
+    rows = connection.execute(select(NOTE).where(NOTE.c.run == number).order_by(NOTE.c.seq, NOTE.c.id))
+    return [
+        Note(id=row.id, run=run, seq=row.seq, text=row.text, created=row.created, edited=row.edited)
+        for row in rows
+    ]
 
 
 def number_of(connection: Connection, run: RunId) -> int:
@@ -93,9 +100,22 @@ def number_of(connection: Connection, run: RunId) -> int:
     return int(number)
 
 
+def _order(query: RunQuery) -> list[ColumnElement[Any]]:
+    pins = [RUN.c.pinned.desc()] if query.pins_first else []
+    deleted = [RUN.c.deleted.desc()] if query.place == 'trash' else []
+    return [*pins, *deleted, RUN.c.created.desc(), RUN.c.id.desc()]
+
+
+PLACES = {'list': RUN.c.deleted == 0, 'trash': RUN.c.deleted > 0, 'purging': RUN.c.deleted < 0}
+
+
 def filters(query: RunQuery) -> list[ColumnElement[bool]]:
     """What rows of `run` must fulfil."""
-    found: list[ColumnElement[bool]] = passing(query)
+    found: list[ColumnElement[bool]] = [PLACES[query.place], *passing(query)]
+    if query.starred:
+        found.append(RUN.c.starred)
+    if query.pinned:
+        found.append(RUN.c.pinned)
     if query.pattern:
         found.append(RUN.c.pattern == query.pattern)
     if query.status:

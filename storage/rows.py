@@ -58,6 +58,9 @@ def read_info(row: Row[Any]) -> RunInfo:
         owner=row.owner,
         epoch=row.epoch,
         bytes=row.bytes,
+        starred=row.starred,
+        pinned=row.pinned,
+        deleted=row.deleted,
     )
 
 
@@ -82,6 +85,9 @@ def run_row(info: RunInfo) -> dict[str, Any]:
         'owner': info.owner,
         'epoch': info.epoch,
         'bytes': info.bytes,
+        'starred': info.starred,
+        'pinned': info.pinned,
+        'deleted': info.deleted,
     }
 
 

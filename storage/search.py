@@ -26,15 +26,23 @@ def matching(text: str) -> str:
 def index(connection: sqlite3.Connection, number: int) -> None:
     """Write the index's row of one run anew, from its present tables."""
     connection.execute('DELETE FROM search WHERE rowid = ?', (number,))
-    title, note, pattern, parameters, tags = connection.execute(
+    title, note, pattern, parameters, tags, notes = connection.execute(
         'SELECT title, note, pattern, parameters,'
-        ' (SELECT group_concat(label, char(10)) FROM tag WHERE run = number)'
+        ' (SELECT group_concat(label, char(10)) FROM tag WHERE run = number),'
+        ' (SELECT group_concat(text, char(10)) FROM note WHERE run = number)'
         ' FROM run JOIN launch ON run = number WHERE number = ?',
         (number,),
     ).fetchone()
     connection.execute(
         'INSERT INTO search (rowid, title, note, parameters, tags, pattern) VALUES (?, ?, ?, ?, ?, ?)',
-        (number, title, note, '\n'.join(_texts(json.loads(parameters))), tags or '', pattern),
+        (
+            number,
+            title,
+            f'{note}\n{notes or ""}',
+            '\n'.join(_texts(json.loads(parameters))),
+            tags or '',
+            pattern,
+        ),
     )
 
 

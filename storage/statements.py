@@ -14,9 +14,9 @@ from sqlalchemy.sql.elements import ClauseElement
 from sqlmodel import SQLModel
 
 from storage.rows import LAUNCH, RUN, TAG, USAGE
-from storage.tables import Step, Stored
+from storage.tables import Remark, Step, Stored
 
-STEP, STORED = (SQLModel.metadata.tables[str(model.__tablename__)] for model in (Step, Stored))
+STEP, STORED, NOTE = (SQLModel.metadata.tables[str(one.__tablename__)] for one in (Step, Stored, Remark))
 
 
 def _text(statement: ClauseElement | Executable, style: Literal['named', 'qmark'] = 'named') -> str:

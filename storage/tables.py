@@ -1,4 +1,4 @@
-"""The tables, as SQLModel classes: runs, launches, tags, transitions, snapshots, trails.
+"""The tables, as SQLModel classes: runs, launches, tags, notes, transitions, snapshots, trails.
 
 Everything of a run hangs on `run.number`, a small integer, not on its id: keys stay a few bytes wide.
 What changes with every step (`run`) is kept apart from what never changes and may be long (`launch`), so that
@@ -15,9 +15,10 @@ class Run(SQLModel, table=True):
     """The summary of a run: one short row, rewritten by each append."""
 
     __table_args__ = (
-        Index('run_newest', 'created', 'id'),
-        Index('run_of_pattern', 'pattern', 'created', 'id'),
-        Index('run_in_status', 'status', 'created', 'id'),
+        Index('run_newest', 'deleted', 'created', 'id'),
+        Index('run_of_pattern', 'deleted', 'pattern', 'created', 'id'),
+        Index('run_in_status', 'deleted', 'status', 'created', 'id'),
+        Index('run_kept', 'deleted', 'pinned', 'created', 'id'),
     )
 
     number: int | None = Field(default=None, primary_key=True)
@@ -48,6 +49,9 @@ class Run(SQLModel, table=True):
     owner: str
     epoch: int
     bytes: int
+    starred: bool = False
+    pinned: bool = False
+    deleted: float = 0.0
 
 
 class Launch(SQLModel, table=True):
@@ -70,6 +74,20 @@ class Tag(SQLModel, table=True):
     run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
     position: int = Field(primary_key=True)
     label: str
+
+
+class Remark(SQLModel, table=True):
+    """A note on a step."""
+
+    __tablename__ = 'note'
+    __table_args__ = (Index('note_of_step', 'run', 'seq'),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    run: int = Field(foreign_key='run.number', ondelete='CASCADE')
+    seq: int
+    text: str
+    created: float
+    edited: float = 0.0
 
 
 class Step(SQLModel, table=True):

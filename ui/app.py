@@ -10,7 +10,7 @@ from nicegui import app, background_tasks
 
 from engine import Conductor
 from ui.door import Door
-from ui.pages import home, launch, missing, report, run, runs, settings, tools
+from ui.pages import home, launch, missing, report, run, runs, settings, tools, trash
 from ui.settings import Places
 from ui.theme import serve_assets, warn_everywhere
 from ui.tuning import tune
@@ -51,7 +51,7 @@ def build(open_conductor: Open, places: Places | None = None) -> None:
     app.on_startup(start)
     app.on_shutdown(stop)
     serve_assets()
-    pages: tuple[Any, ...] = (home, launch, runs, run, report, tools, settings, missing)
+    pages: tuple[Any, ...] = (home, launch, runs, run, report, tools, settings, trash, missing)
     for page in pages:
         page.register(door)
 

@@ -1,8 +1,9 @@
-"""What can be done with runs, one or several: say something of them, cancel, delete."""
+"""What can be done with runs, one or several: tag, star, pin, cancel, delete, restore."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from nicegui import ui
@@ -14,6 +15,7 @@ from ui.door import Door
 from ui.forms import Form
 from ui.selection import Deed
 from ui.theme import button
+from ui.undo import Undo
 from ui.words import count
 
 
@@ -33,11 +35,19 @@ class Deeds:
         """`on_done` is awaited after each change."""
         self._door, self._on_done = door, on_done
         self._place = ui.element('div').classes('ghost')
+        self._undo = Undo()
         self.for_several = (
             Deed(text='Tag', icon='sell', act=self.tag),
+            Deed(text='Star', icon='star', act=self.star),
+            Deed(text='Pin', icon='push_pin', act=self.pin),
             Deed(text='Delete', icon='delete', act=self.delete, kind='danger'),
         )
         """What the bar of the list offers for the ticked runs."""
+        self.for_deleted = (
+            Deed(text='Restore', icon='restore_from_trash', act=self.restore),
+            Deed(text='Delete for good', icon='delete_forever', act=self.purge, kind='danger'),
+        )
+        """The same in the trash."""
 
     async def edit(self, info: RunInfo) -> None:
         """Change title, tags and note."""
@@ -47,7 +57,7 @@ class Deeds:
             changed = self._door().annotate(
                 info.id, title=said.title or info.title, tags=said.tags, note=said.note
             )
-            await self._do([changed])
+            await self._do([(changed, info)])
 
     async def tag(self, runs: Sequence[RunInfo]) -> None:
         """Give tags to all of these runs, and take others from them."""
@@ -69,13 +79,7 @@ class Deeds:
         with self._place:
             tags = cast(Tags | None, await settled(dialog))
         if tags is not None:
-            await self._do(
-                self._door().annotate(
-                    info.id,
-                    tags=[tag for tag in dict.fromkeys([*info.tags, *tags.add]) if tag not in tags.remove],
-                )
-                for info in runs
-            )
+            await self._do((self._door().annotate(info.id, tags=_tags(info, tags)), info) for info in runs)
 
     async def cancel(self, info: RunInfo) -> None:
         """Ask, then cancel a run."""
@@ -87,33 +91,88 @@ class Deeds:
                 no='Let it run',
             )
         if sure:
-            await self._do([self._door().cancel(info.id)])
+            await self._do([(self._door().cancel(info.id), info)])
 
     async def delete(self, runs: Sequence[RunInfo]) -> None:
-        """Ask, then delete runs."""
+        """Put runs into the trash, and offer to take that back; ask first where one has not ended."""
+        unended = [info for info in runs if not info.status.ended and info.id not in self._door().stranded]
+        if unended:
+            one = len(runs) == 1
+            with self._place:
+                sure = await ask(
+                    'Cancel and delete this run?' if one else f'Delete {count(len(runs), "run")}?',
+                    f'“{runs[0].title}” has not ended. It is cancelled, which cannot be undone, and deleted.'
+                    if one
+                    else f'{count(len(unended), "of them has", "of them have")} not ended: cancelled first,'
+                    ' which cannot be undone.',
+                    yes='Cancel and delete',
+                    no='Keep it' if one else 'Keep them',
+                )
+            if not sure:
+                return
+        done = await self._do((self._door().delete(info.id, cancel=True), info) for info in runs)
+        self._offer('Deleted', done, self.restore)
+
+    async def restore(self, runs: Sequence[RunInfo]) -> None:
+        """Take runs out of the trash."""
+        await self._do((self._door().restore(info.id), info) for info in runs)
+
+    async def purge(self, runs: Sequence[RunInfo]) -> None:
+        """Ask, then remove runs for good."""
         one = len(runs) == 1
         with self._place:
             sure = await ask(
-                'Delete this run?' if one else f'Delete {count(len(runs), "run")}?',
-                f'“{runs[0].title}” and its whole history are deleted. This cannot be undone.'
-                if one
-                else 'They and their whole histories are deleted. This cannot be undone.',
-                yes='Delete the run' if one else 'Delete them',
+                'Delete this run for good?' if one else f'Delete {count(len(runs), "run")} for good?',
+                (f'“{runs[0].title}” is' if one else 'They are')
+                + ' removed with the history, the files and the recording. This cannot be undone.',
+                yes='Delete for good',
                 no='Keep it' if one else 'Keep them',
             )
         if sure:
-            await self._do(self._door().delete(info.id) for info in runs)
+            await self._do((self._door().purge(info.id), info) for info in runs)
 
-    async def _do(self, works: Iterable[Awaitable[object]]) -> None:
-        problems = []
-        for work in works:
+    async def star(self, runs: Sequence[RunInfo]) -> None:
+        """Star runs; take the stars away where all have one."""
+        on = not all(info.starred for info in runs)
+        await self._do((self._door().annotate(info.id, starred=on), info) for info in runs)
+
+    async def pin(self, runs: Sequence[RunInfo]) -> None:
+        """Pin runs; unpin them where all are pinned."""
+        on = not all(info.pinned for info in runs)
+        done = await self._do((self._door().annotate(info.id, pinned=on), info) for info in runs)
+        if not on:
+            self._offer('Unpinned', done, self.pin)
+
+    def _offer(
+        self, what: str, runs: Sequence[RunInfo], undo: Callable[[Sequence[RunInfo]], Awaitable[object]]
+    ) -> None:
+        if not runs:
+            return
+        told = f'“{runs[0].title or runs[0].id}”' if len(runs) == 1 else count(len(runs), 'run')
+
+        async def again() -> None:
+            await undo([replace(info, pinned=False) for info in runs])
+
+        self._undo.offer(f'{what} {told}.', again)
+
+    async def _do(self, works: Iterable[tuple[Awaitable[object], RunInfo]]) -> list[RunInfo]:
+        """Do what can be done, say what could not; gives the runs it was done with."""
+        problems, done = [], []
+        for work, info in works:
             try:
                 await work
             except EngineError as error:
                 problems.append(str(error))
+            else:
+                done.append(info)
         with self._place:
             for problem in dict.fromkeys(problems):
                 ui.notify(
                     f'That did not work: {problem}', type='negative', timeout=8_000, close_button='Close'
                 )
         await self._on_done()
+        return done
+
+
+def _tags(info: RunInfo, change: Tags) -> list[str]:
+    return [tag for tag in dict.fromkeys([*info.tags, *change.add]) if tag not in change.remove]

@@ -16,6 +16,8 @@ from ui.theme import WORDS, button
 UNENDED = 'unended'
 STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {status.value: words for status, words in WORDS.items()}
 
+MARKED = {'': 'Starred or not', 'starred': 'Starred', 'pinned': 'Pinned'}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
@@ -25,6 +27,8 @@ class Filters:
     pattern: str = ''
     status: str = ''
     tag: str = ''
+    marked: str = ''
+    """One of `MARKED`."""
     since: str = ''
     """A day, as 2026-03-04; `until` is included."""
     until: str = ''
@@ -39,6 +43,7 @@ class Filters:
             pattern=given.get('pattern', ''),
             status=given.get('status', '') if given.get('status', '') in STATUSES else '',
             tag=given.get('tag', ''),
+            marked=given.get('marked', '') if given.get('marked', '') in MARKED else '',
             since=given.get('since', '') if _day(given.get('since', '')) else '',
             until=given.get('until', '') if _day(given.get('until', '')) else '',
             page=int(page) if page.isdecimal() and 0 < int(page) < 10**6 else 1,
@@ -47,7 +52,9 @@ class Filters:
     @property
     def narrowing(self) -> int:
         """How many filters are set."""
-        return sum(map(bool, (self.text, self.pattern, self.status, self.tag, self.since, self.until)))
+        return sum(
+            map(bool, (self.text, self.pattern, self.status, self.tag, self.marked, self.since, self.until))
+        )
 
     def address(self, path: str) -> str:
         """The page at `path` with these filters."""
@@ -56,8 +63,8 @@ class Filters:
         }
         return f'{path}?{urlencode(given)}' if given else path
 
-    def query(self, size: int) -> RunQuery:
-        """What the journal is asked, `size` runs a page."""
+    def query(self, size: int, *, trash: bool = False) -> RunQuery:
+        """What the journal is asked, `size` runs a page; of the list or of the trash."""
         if self.status == UNENDED:
             status = tuple(status for status in Status if not status.ended)
         else:
@@ -71,6 +78,10 @@ class Filters:
             tag=self.tag,
             since=since.timestamp() if since else None,
             until=(until + timedelta(days=1)).timestamp() if until else None,
+            starred=self.marked == 'starred',
+            pinned=self.marked == 'pinned',
+            place='trash' if trash else 'list',
+            pins_first=not trash,
             offset=(self.page - 1) * size,
             limit=size,
         )
@@ -103,6 +114,7 @@ class FilterBar:
             self._pattern = self._choice('Pattern', {'': 'Any pattern', **patterns}, filters.pattern)
             self._status = self._choice('Status', STATUSES, filters.status)
             self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag, 'all')
+            self._marked = self._choice('Marked', MARKED, filters.marked)
             self._since = self._date('From', filters.since)
             self._until = self._date('To', filters.until)
         for field in (self._text, self._since, self._until):
@@ -133,7 +145,15 @@ class FilterBar:
     def clear(self) -> None:
         """Show all runs."""
         self._setting = True
-        for field in (self._text, self._pattern, self._status, self._tag, self._since, self._until):
+        for field in (
+            self._text,
+            self._pattern,
+            self._status,
+            self._tag,
+            self._marked,
+            self._since,
+            self._until,
+        ):
             field.set_value('')
         self._setting = False
         self._changed()
@@ -143,7 +163,8 @@ class FilterBar:
             return
         read = Filters.read({
             'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
-            'tag': self._tag.value, 'since': self._since.value or '', 'until': self._until.value or '',
+            'tag': self._tag.value, 'marked': self._marked.value,
+            'since': self._since.value or '', 'until': self._until.value or '',
         })  # fmt: skip
         if read != replace(self._filters, page=1):
             self._filters = read

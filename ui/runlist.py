@@ -13,7 +13,7 @@ from ui.door import Door
 from ui.filters import FilterBar, Filters
 from ui.parts import Text
 from ui.runmenu import RunMenu
-from ui.runrow import RunRow
+from ui.runrow import RowActs, RunRow
 from ui.selection import KEYS, BulkBar, Selection
 from ui.theme import button, empty, notice
 
@@ -28,9 +28,9 @@ TAGS_FROM = 200
 class RunList:
     """Runs on a page at `path`, which holds the filters in its address."""
 
-    def __init__(self, door: Door, filters: Filters, *, path: str, size: int) -> None:
-        """Draw the list, still empty: `load` fills it."""
-        self._door, self._path, self._size = door, path, size
+    def __init__(self, door: Door, filters: Filters, *, path: str, size: int, trash: bool = False) -> None:
+        """Draw the list, still empty: `load` fills it. With `trash` it is that of the deleted runs."""
+        self._door, self._path, self._size, self._trash = door, path, size, trash
         self.filters = filters
         self._rows: dict[RunId, RunRow] = {}
         self._shown: RunPage | None = None
@@ -38,6 +38,7 @@ class RunList:
         self._looking = asyncio.Lock()
         self._deeds = Deeds(door, on_done=self.look)
         self._menu = RunMenu(door, self._deeds)
+        self._acts = RowActs(menu=self._menu.open, tick=self._tick, star=self._star)
         self._selection = Selection(on_change=self._ticked)
         self._bar = FilterBar(filters, self._titles, on_change=self._filter)
         self._trouble = ui.element('div').classes('ghost')
@@ -56,7 +57,7 @@ class RunList:
             self._older = button('Older', icon='chevron_right', kind='quiet trailing')
             self._older.on('click', lambda: self._turn(1))
         self._pager.set_visibility(False)
-        self._bulk = BulkBar(self._selection, self._deeds.for_several)
+        self._bulk = BulkBar(self._selection, self._deeds.for_deleted if trash else self._deeds.for_several)
 
     async def load(self) -> None:
         """Fill the list, and keep it up to date from now on; returns at the latest after `PATIENCE`."""
@@ -77,7 +78,7 @@ class RunList:
         async with self._looking:
             asked = self.filters
             try:
-                page = await self._door().runs(asked.query(self._size))
+                page = await self._door().runs(asked.query(self._size, trash=self._trash))
                 if self._shown is None:
                     newest = await self._door().runs(RunQuery(limit=TAGS_FROM))
                     self._bar.offer_tags(tag for run in newest.runs for tag in run.tags)
@@ -94,6 +95,14 @@ class RunList:
                 self._filter(replace(asked, page=-(-page.total // self._size)))
         else:
             self._show(page)
+            await self._weigh(page)
+
+    async def _weigh(self, page: RunPage) -> None:
+        weights = await self._door().weigh(page.runs)
+        if not self._card.is_deleted:
+            for run, row in self._rows.items():
+                if run in weights:
+                    row.weigh(weights[run])
 
     def _show(self, page: RunPage) -> None:
         now = self._door().clock.now()
@@ -105,12 +114,14 @@ class RunList:
                 row = self._rows.get(info.id)
                 if row is None:
                     title = self._titles.get(info.pattern, info.pattern)
-                    row = self._rows[info.id] = RunRow(
-                        info, title, now, on_menu=self._menu.open, on_tick=self._tick
-                    )
+                    row = self._rows[info.id] = RunRow(info, title, now, self._acts)
                     row.element.move(target_index=place)
                 else:
                     row.show(info, now)
+                    if (
+                        self._list.default_slot.children.index(row.element) != place
+                    ):  # pinned, or not any more
+                        row.element.move(target_index=place)
         self._selection.show(page.runs)
         if self._shown is None or (self._shown.total, bool(self._shown.runs)) != (
             page.total,
@@ -131,6 +142,8 @@ class RunList:
                 empty('search_off', 'No run matches.')
                 with ui.element('div').classes('empty-action'):
                     button('Clear filters').on('click', self._bar.clear)
+            elif self._trash:
+                empty('delete_outline', 'Nothing is in the trash.')
             else:
                 empty('play_circle', 'No runs yet. Run a sample: it takes one click and costs nothing.')
 
@@ -141,6 +154,9 @@ class RunList:
         self._told.show(f'{page.total:,} {"run" if page.total == 1 else "runs"}')
         for turn, possible in ((self._newer, first > 0), (self._older, first + len(page.runs) < page.total)):
             turn.props(remove='disabled') if possible else turn.props('disabled')
+
+    async def _star(self, row: RunRow) -> None:
+        await self._deeds.star([row.info])
 
     def _tick(self, row: RunRow, on: bool, reach: bool) -> None:
         self._selection.tick(row.info.id, on, reach=reach)

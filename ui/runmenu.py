@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
+from engine import RunInfo
 from ui.deeds import Deeds
 from ui.door import Door
 from ui.menus import menu
@@ -30,18 +31,25 @@ class RunMenu:
         with row.menu_button, menu(f'Actions for {info.title}') as opened:
             self._open = opened
             opened.on('hide', lambda: self._closed(opened))
-            if info.pattern in self._door().catalog.patterns:
-                with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
-                    _face('history', 'Use its input again')
-                if recorded(info):
-                    with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
-                        _face('replay', 'Run again from its recording')
-            _item('edit', 'Edit title, tags and note', lambda: self._deeds.edit(info))
-            if not info.status.ended:
-                _item('stop_circle', 'Cancel the run', lambda: self._deeds.cancel(info), 'danger')
-            if info.status.ended or info.id in self._door().stranded:
-                _item('delete', 'Delete the run', lambda: self._deeds.delete([info]), 'danger')
+            if info.deleted:
+                _item('restore_from_trash', 'Restore the run', lambda: self._deeds.restore([info]))
+                _item('delete_forever', 'Delete for good', lambda: self._deeds.purge([info]), 'danger')
+            else:
+                self._draw(info)
         opened.open()
+
+    def _draw(self, info: RunInfo) -> None:
+        if info.pattern in self._door().catalog.patterns:
+            with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
+                _face('history', 'Use its input again')
+            if recorded(info):
+                with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
+                    _face('replay', 'Run again from its recording')
+        _item('push_pin', 'Unpin' if info.pinned else 'Pin: keep it, on top', lambda: self._deeds.pin([info]))
+        _item('edit', 'Edit title, tags and note', lambda: self._deeds.edit(info))
+        if not info.status.ended:
+            _item('stop_circle', 'Cancel the run', lambda: self._deeds.cancel(info), 'danger')
+        _item('delete', 'Delete the run', lambda: self._deeds.delete([info]), 'danger')
 
     def _closed(self, opened: ui.menu) -> None:
         if self._open is opened:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from nicegui import ui
 
-from engine import RunInfo
+from engine import RunInfo, Weight
 from ui.parts import Text, attach, link
 from ui.reading import span
 from ui.theme import WORDS, button
-from ui.words import ago, count, exact
+from ui.words import ago, count, exact, size
 
 TICK = '(event) => emit([event.target.checked, event.shiftKey])'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowActs:
+    """What a person does to a row."""
+
+    menu: Callable[[RunRow], None]
+    """Opens the menu of actions."""
+    tick: Callable[[RunRow, bool, bool], None]
+    """It was ticked or no longer is; the last says whether Shift was held."""
+    star: Callable[[RunRow], Awaitable[None]]
 
 
 class RunRow:
@@ -23,22 +35,16 @@ class RunRow:
         info: RunInfo,
         pattern: str,
         now: float,
-        *,
-        on_menu: Callable[[RunRow], None],
-        on_tick: Callable[[RunRow, bool, bool], None],
+        acts: RowActs,
     ) -> None:
-        """Draw the row; `pattern` is its pattern's title.
-
-        `on_menu` opens the menu of actions; `on_tick` is told whether the row was ticked, and whether Shift
-        was held.
-        """
+        """Draw the row; `pattern` is its pattern's title."""
         self.info = info
         self._tags: tuple[str, ...] | None = None
         with ui.element('li').classes('run') as self.element:
             self._box = ui.element('input').classes('run-tick').props('type="checkbox"')
             self._box.on(
                 'click',
-                lambda event: on_tick(self, bool(event.args[0]), bool(event.args[1])),
+                lambda event: acts.tick(self, bool(event.args[0]), bool(event.args[1])),
                 js_handler=TICK,
             )
             with link(f'/runs/{info.id}', 'run-link') as self._link:
@@ -49,13 +55,16 @@ class RunRow:
                     with ui.element('span').classes('run-notes') as self._notes:
                         Text('span', pattern, 'run-pattern')
                         self._told = ui.element('span').classes('run-told')
+                self._bytes = Text('span', '', 'run-bytes num', title='Bytes: history, files and recording')
                 self._steps = Text('span', '', 'run-steps num')
                 self._tokens = Text('span', '', 'run-tokens num')
                 self._duration = Text('span', '', 'run-duration num')
                 self._ago = Text('time', '', 'run-ago num', title=exact(info.created))
+            self._star = button('', icon='star_outline', kind='quiet run-star')
+            self._star.on('click', lambda: acts.star(self))
             self.menu_button = button('', icon='more_vert', kind='quiet run-menu')
             attach(self.menu_button, aria_haspopup='menu', title='Actions')
-            self.menu_button.on('click', lambda: on_menu(self))
+            self.menu_button.on('click', lambda: acts.menu(self))
         self.show(info, now)
 
     def show(self, info: RunInfo, now: float) -> None:
@@ -70,13 +79,26 @@ class RunRow:
             attach(self._title, title=info.title)
             attach(self._box, aria_label=f'Select {info.title or info.id}')
             attach(self.menu_button, aria_label=f'Actions for {info.title or info.id}')
-        told = _told(info)
+        if (old.title, old.starred) != (info.title, info.starred) or 'aria-pressed' not in self._star.props:
+            attach(
+                self._star,
+                aria_pressed=str(info.starred).lower(),
+                aria_label=f'Star {info.title or info.id}',
+                title='Starred: kept' if info.starred else 'Star: keep it',
+            )
+            self._star.clear()
+            with self._star:
+                ui.icon('star' if info.starred else 'star_outline')
+            self._star.update()
+        told = _told(info, now)
         if told != self._tags:
             self._tags = told
             self._told.clear()
             with self._told:
                 for kind, text in (part.split(':', 1) for part in told):
                     Text('span', text, kind)
+        if not self._bytes.text:
+            self._bytes.show(size(info.bytes))
         self._steps.show(count(info.seq, 'step'))
         self._tokens.show(count(info.usage.total, 'token'))
         if info.status.ended:
@@ -85,6 +107,15 @@ class RunRow:
             self._duration.show(f'for {span(now - info.created)}')
         self._ago.show(ago(info.created, now))
 
+    def weigh(self, weight: Weight) -> None:
+        """Show what it takes on the disk."""
+        self._bytes.show(size(weight.total))
+        parts = {'history': weight.history, 'files': weight.files, 'recording': weight.recording}
+        told = ', '.join(f'{name} {size(number)}' for name, number in parts.items() if number)
+        if self._bytes.props.get('title') != told:
+            attach(self._bytes, title=told)
+            self._bytes.update()
+
     def tick(self, on: bool) -> None:
         """Show whether it is ticked."""
         if self._box.props.get('checked', False) is not on:
@@ -92,9 +123,11 @@ class RunRow:
             self._box.update()
 
 
-def _told(info: RunInfo) -> tuple[str, ...]:
+def _told(info: RunInfo, now: float) -> tuple[str, ...]:
     """What else is worth a word, as `class:text`."""
-    told = ['chip sim:simulated'] if info.simulated else []
+    told = ['chip pinned:pinned'] if info.pinned else []
+    told += [f'chip:deleted {ago(info.deleted, now)}'] if info.deleted else []
+    told += ['chip sim:simulated'] if info.simulated else []
     if info.options.get('replay'):
         told = ['chip sim:replayed']
     told += [f'chip tag:{tag}' for tag in info.tags]

@@ -12,6 +12,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.errors import EngineError
+from engine.keeping.retention import Retention
+from engine.keeping.section import RetentionSection
 from engine.mcp.section import McpSection
 from engine.mcp.server import Server
 from engine.wire.endpoint import Endpoint, Structure
@@ -68,6 +70,7 @@ class File(_Table):
     endpoints: dict[str, Section] = {}
     prices: dict[str, PriceTable] = {}
     mcp: dict[str, McpSection] = {}
+    retention: RetentionSection = RetentionSection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,8 @@ class Configured:
     """The MCP servers."""
     missing_servers: Mapping[str, str] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
+    retention: Retention = field(default_factory=Retention)
+    """How long runs are kept."""
 
 
 def configured(
@@ -143,6 +148,7 @@ def configured(
         prices=Prices(own=own),
         servers=servers,
         missing_servers=missing_servers,
+        retention=file.retention.policy(),
     )
 
 

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import JournalConflict, StaleOwner, UnknownRun
-from engine.journal import Journal, MemoryJournal, WholeRun
+from engine.journal import Journal, WholeRun
+from engine.passing import MemoryJournal
 from engine.records import (
     Budget,
     Change,

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import UnknownRun
-from engine.journal import Journal, MemoryJournal
+from engine.journal import Journal
+from engine.passing import MemoryJournal
 from engine.records import (
     RULES,
     Edge,

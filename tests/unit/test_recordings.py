@@ -234,9 +234,11 @@ async def test_a_recording_goes_with_its_run_and_a_replay_keeps_its_own(place: P
         await conductor.result(first)
         again = await conductor.start('lone', replay=first)
         await conductor.delete(first)
+        await conductor.purge(first)
         assert not place.recording(first).exists()
         assert (await conductor.result(again)).status is Status.DONE
         await conductor.delete(again)
+        await conductor.purge(again)
         assert list(place.folder.iterdir()) == []
 
 

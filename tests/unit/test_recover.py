@@ -164,6 +164,7 @@ async def test_what_cannot_go_on_is_stranded_and_holds_up_nobody() -> None:
         with pytest.raises(EventRefused, match='there is no pattern'):
             await heir.pause(gone)
         await heir.delete(gone)
+        await heir.purge(gone)
         assert gone not in heir.stranded
         with pytest.raises(EventRefused, match='cancel it first'):
             await heir.delete(fine)

@@ -162,9 +162,11 @@ async def test_a_fork_gets_the_files_of_its_step_in_folders_of_its_own(tmp_path:
         await here.result(fork)
         assert held(here, fork, which) == held(here, parent, which) == [f'{which}-{n}' for n in range(3)]
         await here.delete(parent)
+        await here.purge(parent)
         assert [path.name for path in tmp_path.iterdir()] == [fork]
         assert (await at_step(here, fork, early))[first] == [f'{which}-0']
         await here.delete(fork)
+        await here.purge(fork)
         assert list(tmp_path.iterdir()) == []
         with pytest.raises(UnknownRun):
             await here.delete(fork)

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from sqlalchemy.dialects import sqlite
@@ -169,10 +170,10 @@ async def test_a_folder_cannot_be_a_database(tmp_path: Path) -> None:
 async def test_a_page_that_rotted_is_reported(file: Path) -> None:
     journal = await open_journal(file)
     info = await claimed(journal)
-    await journal.append(info, [step(seq, str(seq) * 3000) for seq in range(1, 200)])
+    await journal.append(info, [step(seq, Random(seq).randbytes(1500).hex()) for seq in range(1, 200)])
     await journal.close()
     content = bytearray(file.read_bytes())
-    for at in range(4096 * 8, len(content), 4096):
+    for at in range(len(content) // 2 // 4096 * 4096, len(content), 4096):  # the steps are at its end
         content[at : at + 4096] = b'\x55' * min(4096, len(content) - at)
     file.write_bytes(content)
     journal = await open_journal(file)

@@ -54,9 +54,11 @@ async def _stranded(door: Door) -> None:
     found = []
     for run, reason in door().stranded.items():
         try:
-            found.append((await door().info(run), reason))
+            info = await door().info(run)
         except EngineError:
-            continue  # deleted since, or not readable just now: the list of runs says so
+            continue  # not readable just now: the list of runs says so
+        if not info.deleted:
+            found.append((info, reason))
     if not found:
         return
     with notice('fail', 'link_off'):

@@ -7,7 +7,7 @@ from nicegui import ui
 
 from ui.door import Door
 from ui.filters import Filters
-from ui.parts import Text
+from ui.parts import Text, link
 from ui.runlist import RunList
 from ui.theme import frame
 
@@ -22,6 +22,10 @@ def register(door: Door) -> None:
     async def runs(request: Request) -> None:
         with frame('Runs', here='/runs'):
             with ui.element('section').classes('section').props('aria-labelledby="runs"'):
-                Text('h1', 'Runs', id='runs')
+                with ui.element('div').classes('section-head'):
+                    Text('h1', 'Runs', id='runs')
+                    ui.element('div').classes('grow')
+                    with link('/trash', 'small'):
+                        Text('span', 'Recently deleted')
                 listed = RunList(door, Filters.read(request.query_params), path='/runs', size=SIZE)
             await listed.load()

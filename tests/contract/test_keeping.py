@@ -1,0 +1,157 @@
+"""What every journal keeps beside histories: stars, pins, notes on steps, and what is in the trash."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.errors import UnknownNote, UnknownRun
+from engine.journal import Journal
+from engine.records import PURGING, Note, RunId, RunQuery, Status
+from tests.contract.test_journal import SHAPE, anyio_backend, claimed, journal, listed, run, seqs, step
+
+pytestmark = pytest.mark.anyio
+
+__all__ = ['anyio_backend', 'journal']  # fixtures
+
+ONE = RunId('one')
+
+
+async def note(journal: Journal, text: str, seq: int = 1, **fields: object) -> Note:
+    return await journal.write_note(Note(run=ONE, seq=seq, text=text, **fields))  # type: ignore[arg-type]
+
+
+async def texts(journal: Journal, name: str = 'one') -> list[tuple[int, str]]:
+    return [(found.seq, found.text) for found in await journal.notes(RunId(name))]
+
+
+async def test_a_new_run_has_neither_star_nor_pin_and_is_in_the_list(journal: Journal) -> None:
+    info = await claimed(journal)
+    assert (info.starred, info.pinned, info.deleted) == (False, False, 0.0)
+    kept = run('two', starred=True, pinned=True, deleted=5.5)
+    await journal.create(kept, SHAPE)
+    assert await journal.info(kept.id) == kept
+
+
+async def test_stars_and_pins_stay_and_do_not_disturb_the_owner(journal: Journal) -> None:
+    info = await claimed(journal)
+    assert await journal.annotate(ONE, starred=True) == replace(info, starred=True)
+    assert await journal.annotate(ONE, pinned=True, title='x') == replace(
+        info, starred=True, pinned=True, title='x'
+    )
+    await journal.append(replace(info, seq=1, status=Status.DONE), [step(1)])
+    found = await journal.info(ONE)
+    assert (found.starred, found.pinned, found.title, found.status) == (True, True, 'x', Status.DONE)
+    assert not (await journal.annotate(ONE, starred=False)).starred
+
+
+async def test_lists_of_starred_and_of_pinned_runs(journal: Journal) -> None:
+    for number, name in enumerate('abcd'):
+        await journal.create(run(name, created=float(number)), SHAPE)
+    await journal.annotate(RunId('a'), pinned=True)
+    await journal.annotate(RunId('c'), pinned=True, starred=True)
+    assert await listed(journal) == ['d', 'c', 'b', 'a']
+    assert await listed(journal, pins_first=True) == ['c', 'a', 'd', 'b']
+    assert await listed(journal, pins_first=True, limit=2, offset=1) == ['a', 'd']
+    assert await listed(journal, starred=True) == ['c']
+    assert await listed(journal, pinned=True) == ['c', 'a']
+    assert await listed(journal, pinned=True, text='nothing') == []
+    assert (await journal.runs(RunQuery(pinned=True, limit=1))).total == 2
+
+
+async def test_the_trash_is_a_list_of_its_own(journal: Journal) -> None:
+    for number, name in enumerate('abcd'):
+        await journal.create(run(name, created=float(number), tags=('t',)), SHAPE)
+    await journal.annotate(RunId('a'), deleted=20.0)
+    await journal.annotate(RunId('c'), deleted=10.0)
+    await journal.annotate(RunId('d'), deleted=PURGING)
+    assert await listed(journal) == await listed(journal, tag='t', text='debate') == ['b']
+    assert await listed(journal, place='trash') == ['a', 'c']
+    assert await listed(journal, place='purging') == ['d']
+    assert [info.id for info in await journal.unfinished()] == ['b']
+    assert (await journal.info(RunId('a'))).deleted == 20.0
+    await journal.annotate(RunId('a'), deleted=0.0)
+    assert await listed(journal) == ['b', 'a']
+
+
+async def test_a_fork_does_not_go_with_its_parent(journal: Journal) -> None:
+    parent = await claimed(journal, steps=4)
+    await journal.annotate(ONE, pinned=True)
+    await journal.fork(run('child', parent=parent.id, parent_at=3, seq=3), SHAPE)
+    await journal.annotate(ONE, deleted=9.0)
+    assert await listed(journal) == ['child']
+    await journal.delete(ONE)
+    assert await seqs(journal, 'child') == [1, 2, 3]
+    assert (await journal.info(RunId('child'))).parent == 'one'
+
+
+async def test_notes_on_steps_are_kept_in_the_order_of_steps(journal: Journal) -> None:
+    await claimed(journal, steps=3)
+    first = await note(journal, 'on the third', 3, created=5.0)
+    second = await note(journal, 'on the first', created=6.0)
+    third = await note(journal, 'another on the first', created=7.0)
+    assert first.id and len({first.id, second.id, third.id}) == 3
+    assert await journal.notes(ONE) == [second, third, first]
+    assert second == Note(id=second.id, run=ONE, seq=1, text='on the first', created=6.0)
+    changed = await journal.write_note(replace(third, seq=9, text='better', created=99.0, edited=8.0))
+    assert changed == replace(third, text='better', edited=8.0)  # it stays where and when it was written
+    await journal.delete_note(ONE, second.id)
+    assert await journal.notes(ONE) == [changed, first]
+
+
+async def test_notes_leave_the_history_as_it_is(journal: Journal) -> None:
+    info = await claimed(journal, steps=2)
+    before = await journal.transitions(ONE)
+    await note(journal, 'a remark')
+    assert await journal.transitions(ONE) == before
+    assert await journal.info(ONE) == info
+    await journal.append(replace(info, seq=3), [step(3)])
+
+
+async def test_a_note_that_is_not_there_is_named(journal: Journal) -> None:
+    await claimed(journal)
+    await claimed(journal, 'two')
+    kept = await note(journal, 'mine')
+    for number in (kept.id + 1, -1):
+        with pytest.raises(UnknownNote, match=f'one has no note {number}'):
+            await journal.delete_note(ONE, number)
+    with pytest.raises(UnknownNote, match='two has no note'):
+        await journal.delete_note(RunId('two'), kept.id)
+    with pytest.raises(UnknownNote, match='two has no note'):
+        await journal.write_note(replace(kept, run=RunId('two'), text='stolen'))
+    assert await journal.notes(ONE) == [kept]
+    nobody = RunId('nobody')
+    for call in (
+        journal.notes(nobody),
+        journal.write_note(Note(run=nobody, seq=1, text='x')),
+        journal.delete_note(nobody, kept.id),
+        journal.annotate(nobody, starred=True),
+    ):
+        with pytest.raises(UnknownRun, match='nobody'):
+            await call
+
+
+async def test_search_finds_what_was_said_of_a_step(journal: Journal) -> None:
+    await claimed(journal, title='Horses', note='for Monday')
+    kept = await note(journal, 'a Zebra appears')
+    await note(journal, 'the café closes')
+    assert await listed(journal, text='zeb') == await listed(journal, text='café horses') == ['one']
+    assert await listed(journal, text='monday zebra') == ['one']
+    await journal.write_note(replace(kept, text='a donkey appears'))
+    assert await listed(journal, text='zebra') == []
+    await journal.annotate(ONE, title='Ponies')
+    assert await listed(journal, text='donkey ponies') == ['one']
+    await journal.delete_note(ONE, kept.id)
+    assert await listed(journal, text='donkey') == []
+
+
+async def test_notes_go_with_their_run_and_not_to_its_forks(journal: Journal) -> None:
+    await claimed(journal, steps=2)
+    await note(journal, 'of the parent')
+    await journal.fork(run('child', parent=ONE, parent_at=2, seq=2), SHAPE)
+    assert await texts(journal, 'child') == []
+    await journal.delete(ONE)
+    await claimed(journal)
+    assert await texts(journal) == []
+    assert await listed(journal, text='parent') == []

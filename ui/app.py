@@ -13,6 +13,7 @@ from ui.door import Door
 from ui.pages import home, launch, missing, report, run, runs, settings, tools, trash
 from ui.settings import Places
 from ui.theme import serve_assets, warn_everywhere
+from ui.tidying import tidy_daily
 from ui.tuning import tune
 
 log = logging.getLogger('hemicycle')
@@ -42,6 +43,7 @@ def build(open_conductor: Open, places: Places | None = None) -> None:
         await warn_of(conductor)
         # Servers on this machine need no configuration; nobody has to wait until they are found.
         background_tasks.create(conductor.catalog.offer.discover(), name='look for models here')
+        background_tasks.create(tidy_daily(conductor), name='tidy runs')
         tune()
         door.open(conductor)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ui.commands import audit, compare, diagram, patterns, resume, run, runs, serve, show
+from ui.commands import annotate, audit, compare, diagram, patterns, remove, resume, run, runs, serve, show
 from ui.commands.exits import CODES, Guarded
 
 HELP = """Run multi-agent workflows as statecharts; watch, steer and replay them in the browser or here.
@@ -40,6 +40,13 @@ for name, command, epilog, panel in (
     ('show', show.show, show.EPILOG, 'Look'),
     ('compare', compare.compare, compare.EPILOG, 'Look'),
     ('audit', audit.audit, audit.EPILOG, 'Look'),
+    ('note', annotate.note, annotate.NOTE, 'Keep'),
+    ('star', annotate.star, annotate.STAR, 'Keep'),
+    ('pin', annotate.pin, annotate.PIN, 'Keep'),
+    ('delete', remove.delete, remove.DELETE, 'Keep'),
+    ('restore', remove.restore, remove.RESTORE, 'Keep'),
+    ('purge', remove.purge, remove.PURGE, 'Keep'),
+    ('retain', remove.retain, remove.RETAIN, 'Keep'),
     ('patterns', patterns.patterns, patterns.EPILOG, 'Look'),
     ('diagram', diagram.diagram, diagram.EPILOG, 'Look'),
 ):

@@ -41,8 +41,16 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     tag: Annotated[str, typer.Option(help='Runs with this tag.', rich_help_panel=WHICH)] = '',
     search: Annotated[
         str,
-        typer.Option(help='Runs with these words in title, parameters, tags or note.', rich_help_panel=WHICH),
+        typer.Option(
+            help='Runs with these words in title, parameters, tags, note or notes on steps.',
+            rich_help_panel=WHICH,
+        ),
     ] = '',
+    starred: Annotated[bool, typer.Option('--starred', help='Starred runs.', rich_help_panel=WHICH)] = False,
+    pinned: Annotated[bool, typer.Option('--pinned', help='Pinned runs.', rich_help_panel=WHICH)] = False,
+    deleted: Annotated[
+        bool, typer.Option('--deleted', help='Deleted runs, instead of the others.', rich_help_panel=WHICH)
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, help='How many at most.', rich_help_panel=SHOWN)] = 20,
     offset: Annotated[
         int, typer.Option(min=0, help='How many newer ones to leave out.', rich_help_panel=SHOWN)
@@ -52,7 +60,15 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """List runs, the newest first. Works while a server runs."""
     query = RunQuery(
-        text=search, pattern=pattern, status=tuple(status or ()), tag=tag, offset=offset, limit=limit
+        text=search,
+        pattern=pattern,
+        status=tuple(status or ()),
+        tag=tag,
+        starred=starred,
+        pinned=pinned,
+        place='trash' if deleted else 'list',
+        offset=offset,
+        limit=limit,
     )
     page = asyncio.run(_page(storage_of(context), settings_of(database), query))
     if as_json:
@@ -61,7 +77,7 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     elif page.runs:
         _print(page)
     else:
-        narrowed = any((search, pattern, status, tag, offset))
+        narrowed = any((search, pattern, status, tag, starred, pinned, deleted, offset))
         typer.echo('no run matches' if narrowed else 'there are no runs yet: start one with `hemicycle run`')
 
 
@@ -86,7 +102,10 @@ def _print(page: RunPage) -> None:
 
 
 def _row(info: RunInfo) -> tuple[Text | str, ...]:
+    marks = [word for word in ('starred', 'pinned') if getattr(info, word)]
     title = Text(short(info.title, 200))
+    if marks:
+        title.append(f'  ({", ".join(marks)})', style='yellow')
     if info.tags:
         title.append(f'  {" ".join(f"#{short(tag)}" for tag in info.tags)}', style='dim')
     if info.error:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import typer
 
@@ -25,7 +25,7 @@ from engine import (
 )
 from ui.settings import Locks, Settings, Storage, Synchronous
 
-PAGE = 500
+Place = Literal['list', 'trash']
 SHOWN_IDS = 5
 
 
@@ -82,36 +82,28 @@ async def reading(
         yield conductor
 
 
-async def find(conductor: Conductor, name: str) -> RunId:
-    """The run that a person means by an id, the beginning of one, or `last`.
+async def find(conductor: Conductor, name: str, place: Place = 'list') -> RunId:
+    """The run that a person means by an id, the beginning of one, or `last`; of the list or the trash.
 
     Raises:
         UnknownRun: there is none.
         InvalidInput: several ids begin so.
     """
     if name == 'last':
-        newest = await conductor.runs(RunQuery(limit=1))
+        newest = await conductor.runs(RunQuery(place=place, limit=1))
         if not newest.runs:
             raise UnknownRun(name)
         return newest.runs[0].id
     try:
         return (await conductor.info(RunId(name))).id
     except UnknownRun:
-        found = [run async for run in _all_ids(conductor) if name and run.startswith(name)]
+        found = [info.id async for info in conductor.every(place) if name and info.id.startswith(name)]
     if not found:
         raise UnknownRun(name)
     if len(found) > 1:
         listed = ', '.join(found[:SHOWN_IDS]) + (', ...' if len(found) > SHOWN_IDS else '')
         raise InvalidInput({'RUN': f'{len(found)} runs begin with {name!r}: {listed}'})
     return found[0]
-
-
-async def _all_ids(conductor: Conductor) -> AsyncIterator[RunId]:
-    offset = 0
-    while page := (await conductor.runs(RunQuery(offset=offset, limit=PAGE))).runs:
-        for info in page:
-            yield info.id
-        offset += len(page)
 
 
 class _OneUnfinished:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from engine import RunInfo, Shape, Transition, View, is_time_bounded, markdown, report_of
+from engine import Note, RunInfo, Shape, Transition, View, is_time_bounded, markdown, report_of
 from ui.commands.exits import Refused
 from ui.commands.options import AsJson, Database, RunName
 from ui.commands.session import find, reading, settings_of, storage_of
@@ -36,6 +36,8 @@ class Found:
     view: View
     steps: list[Transition]
     """All up to the step; where a step was named, that one alone."""
+    notes: list[Note]
+    """Those on these steps."""
 
 
 def show(  # noqa: PLR0913  (options)
@@ -71,10 +73,13 @@ def show(  # noqa: PLR0913  (options)
             run=asdict(found.info),
             view=asdict(found.view),
             transitions=[asdict(step) for step in found.steps],
+            notes=[asdict(note) for note in found.notes],
         )
         return
     story = Story(found.shape, found.view)
     story.header(found.info)
+    for note in found.notes:
+        typer.echo(f'note on step {note.seq}: {plain(note.text)}')
     story.states()
     if at is None:
         story.steps(found.steps)
@@ -92,5 +97,8 @@ async def _find(storage: Storage, settings: Settings, name: str, at: int | None)
             info=await conductor.info(run),
             shape=await conductor.shape(run),
             view=view,
+            notes=[
+                note for note in await conductor.notes(run) if note.seq <= view.seq and at in (None, note.seq)
+            ],
             steps=await conductor.transitions(run, after=0 if at is None else at - 1, until=view.seq),
         )

@@ -52,6 +52,7 @@ from engine.files.scratch import Scratch, Tried
 from engine.files.tree import FileVersion
 from engine.files.workspace import Entry, Workspace
 from engine.files.workspaces import Workspaces
+from engine.forks.variation import Forecast, Kin, Play, Variation
 from engine.journal import Journal, WholeRun
 from engine.keeping.keeper import Tidied
 from engine.keeping.retention import Retention, Taken
@@ -139,6 +140,11 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'SimulatedClock',
     'Feed',
     'Item',
+    # fork runs
+    'Variation',
+    'Play',
+    'Forecast',
+    'Kin',
     # write patterns
     'Pattern',
     'Memory',

@@ -14,6 +14,7 @@ from engine.comparing.comparison import Comparison, compare
 from engine.comparing.tally import Tally, tally
 from engine.errors import UnknownStep
 from engine.journal import Journal
+from engine.prepare import workflow_of
 from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
 from engine.shape import draw
 from engine.traffic.survey import Told, survey
@@ -109,9 +110,9 @@ class Archive:
             Diverged, UnknownPattern, UnknownRun
         """
         info = await self.journal.info(run)
-        made = self.catalog.pattern(info.pattern)
+        workflow = workflow_of(self.catalog, info)
         transitions = await self.journal.transitions(run)
-        return await asyncio.to_thread(audit, run, made(made.parse(info.parameters)), transitions)
+        return await asyncio.to_thread(audit, run, workflow, transitions)
 
     async def compare(self, a: RunId, b: RunId) -> Comparison:
         """Two runs beside each other, as far as they have got. Raises `UnknownRun`."""

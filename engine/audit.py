@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -27,10 +29,12 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
     Raises:
         Diverged: names the first step that the chart decides otherwise today, and what is different.
     """
+    steps = list(transitions)
+    pattern = _as_begun(pattern, steps)
     chart = Chart(pattern)
     fold, state = Fold(run, chart.shape), None
     active: tuple[StatePath, ...] = (START,)
-    for turn in turns(transitions):
+    for turn in turns(steps):
         first = turn[0]
         if first.event.name == 'start':
             state = _begin(run, pattern, first)
@@ -38,6 +42,9 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
             raise Diverged(run, first.seq, 'the history does not begin with `start`')
         if first.event.name in CONTROL and first.event.name != 'start':
             fold.take(first)
+            if _is_varied(first):
+                state.pattern = pattern = _as_varied(pattern, first.event.data['varied'], 1)
+                chart = Chart(pattern)
             if first.changes:
                 state = RunState.load(pattern, fold.document)
             state.notices = fold.ledger.meter.notices
@@ -48,6 +55,28 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
             fold.take_all(turn)
         active = turn[-1].active
     return fold.ledger.seq
+
+
+def _as_begun(pattern: Pattern, steps: Iterable[Transition]) -> Pattern:
+    """The pattern as it was when the run began: forks of it may have had other parameters since."""
+    changed = (step.event.data['varied'] for step in steps if _is_varied(step))
+    return _as_varied(pattern, next(changed, {}), 0)
+
+
+def _is_varied(step: Transition) -> bool:
+    return step.event.name == 'recover' and 'varied' in step.event.data
+
+
+def _as_varied(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
+    """The pattern with what a fork changed of it: as it was before (0), or is after it (1)."""
+    found = pattern
+    if 'parameters' in ways:
+        found = type(pattern)(type(pattern).parse(ways['parameters'][after]))
+        found.instructed = pattern.instructed
+    if 'instructions' in ways:
+        found = copy(found)
+        found.instructed = ways['instructions'][after]
+    return found
 
 
 def turns(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:

@@ -18,13 +18,13 @@ from engine.commands.sandbox import PRIVATE, Sandbox, is_on
 from engine.errors import EngineError, EventRefused, InvalidInput
 from engine.feed import Feed, Item
 from engine.files.workspaces import Workspaces, default_root
+from engine.forks.forking import Forking
 from engine.host import Host
 from engine.journal import Journal
-from engine.keeping.keeper import Keeper
 from engine.options import Options
 from engine.passing import MemoryJournal
 from engine.plain import said
-from engine.prepare import Charts, begun, budgeted, forked, launched, opened, restored, unpriced_models
+from engine.prepare import Charts, begun, launched, opened, restored, unpriced_models, workflow_of
 from engine.recordings import Recordings
 from engine.records import Budget, Event, Outcome, RunId, RunInfo
 from engine.run import Run
@@ -34,7 +34,7 @@ from engine.view import Ledger
 from engine.watch import watch
 
 
-class Conductor(Keeper):
+class Conductor(Forking):
     """Runs workflows.
 
     Use it as an async context manager: leaving it lets go of the runs, which go on when recovered.
@@ -171,33 +171,6 @@ class Conductor(Keeper):
                 found.append(info.id)
         return found
 
-    async def fork(
-        self, run: RunId, at: int, *, title: str = '', paused: bool = False, budget: Budget | None = None
-    ) -> RunId:
-        """Start a new run from step `at` of another, which stays as it is; it calls models from there.
-
-        What step `at` brought about by itself, the `raised` steps right after it, belongs to it and is
-        taken too: see `parent_at` of the new run. Its agents get their files as they were then, in folders
-        of their own. It has the whole of `budget`, or of its parent's as it was then: what its parent had
-        used does not count.
-
-        Raises:
-            UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
-        """
-        parent = await self.journal.info(run)
-        made = self.catalog.pattern(parent.pattern)
-        self._charts.of(made(made.parse(parent.parameters)))
-        fold = await self.fold(run, await self.turn_end(parent, at))
-        view, limits = fold.view, budgeted(budget) or fold.ledger.meter.budget
-        info = forked(parent, view, title=title, owner=self.owner, now=self.clock.now(), budget=limits)
-        with self._waking_up(info.id):
-            await self.workspaces.fork(run, info.id, view.files.values())
-            await self.recordings.cut(run, view, into=info.id)
-            await self.journal.fork(info, await self.journal.shape(run))
-            told = {'budget': asdict(limits)} if limits else {}
-            await self._resume(info.id, {'forked': f'{run}@{view.seq}', 'paused': paused, **told})
-        return info.id
-
     def watch(self, run: RunId, *, after: int = 0) -> AsyncIterator[Item]:
         """The steps after `after`, those to come, and text; ends with the run. Raises `UnknownRun`."""
         return watch(self.journal, self.feed, run, after, is_live=lambda: run in self._live)
@@ -223,8 +196,7 @@ class Conductor(Keeper):
     async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None:
         with self._waking_up(run):
             stored = await self.journal.info(run)
-            made = self.catalog.pattern(stored.pattern)
-            workflow = made(made.parse(stored.parameters))
+            workflow = workflow_of(self.catalog, stored)
             chart = self._charts.of(workflow)
             # Claimed first: from now on no other process adds to what is read next.
             info = await self.journal.claim(run, self.owner)

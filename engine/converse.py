@@ -130,8 +130,10 @@ async def awaiting(spec: AgentSpec, scope: Scope, activity: Activity, message: M
 
 async def _tools(spec: AgentSpec, scope: Scope, activity: Activity) -> Registry:
     """The agent's tools that can be used here; a run's memory may turn more of them off."""
-    role = spec.role_named(scope.state.agents[scope.path].role)
-    own = [name for name in spec.tools if role is None or name in role.tools]
+    name = scope.state.agents[scope.path].role
+    role = spec.role_named(name)
+    own = [tool for tool in spec.tools if role is None or tool in role.tools]
+    own = activity.run.options.get('tools', {}).get(name, own)
     known = Registry((await activity.services.toolset(own)).values())
     found = await known.available(activity.services.sandbox)
     return found.but(getattr(scope.state.memory, 'off', {}))

@@ -94,6 +94,13 @@ class Journal(Protocol):
         note on a step; an edge and a state, when the trail that is kept has them.
         """
 
+    async def family(self, run: RunId) -> list[RunInfo]:
+        """The run, those it was forked from as far as they are kept, and all forks of these; oldest first.
+
+        Raises:
+            UnknownRun
+        """
+
     async def unfinished(self) -> list[RunInfo]:
         """Every run of the list that has not ended, oldest first."""
 

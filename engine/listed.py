@@ -56,7 +56,7 @@ class RunInfo:
     tags: tuple[str, ...] = ()
     note: str = ''
     parent: RunId | None = None
-    """The run this was forked from, at step `parent_at`."""
+    """The run this was forked from, at step `parent_at`; or that was run again, where that is 0."""
     parent_at: int = 0
     owner: str = ''
     epoch: int = 0

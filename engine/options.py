@@ -29,6 +29,15 @@ class Options(TypedDict, total=False):
     """Whether its first state is entered, and no work starts."""
     breakpoints: Sequence[Breakpoint | Mapping[str, Any]]
     """Where it is to stop."""
+    instructions: dict[str, str]
+    """By role: its standing instructions, where they are not those of the pattern."""
+    tools: dict[str, list[str]]
+    """By role: its tools, where they are not those of the pattern."""
+
+
+OF_ONE = ('kind', 'group', 'play', 'paused')
+"""What stands among the options of one run, and is not taken over by those that are made from it: how it came
+about, the tag of the variants beside it, what it plays of its parent, and whether it began paused."""
 
 
 OPTIONS = TypeAdapter(Options)

@@ -121,6 +121,19 @@ class MemoryJournal:
         found = self._found(query)
         return RunPage(runs=tuple(found[query.offset : query.offset + query.limit]), total=len(found))
 
+    async def family(self, run: RunId) -> list[RunInfo]:
+        """The run, its ancestors, and all forks of these."""
+        root = self._infos[self._known(run)]
+        while root.parent in self._infos:
+            root = self._infos[root.parent]
+        forks: dict[RunId | None, list[RunInfo]] = {}
+        for info in self._infos.values():
+            forks.setdefault(info.parent, []).append(info)
+        found = [root]
+        for info in found:  # which grows on the way
+            found.extend(forks.get(info.id, ()))
+        return sorted(found, key=lambda info: (info.created, info.id))
+
     async def unfinished(self) -> list[RunInfo]:
         """Every run that has not ended, oldest first."""
         found = [info for info in self._infos.values() if not info.status.ended and not info.deleted]

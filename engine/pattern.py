@@ -68,6 +68,9 @@ class Pattern:
     class Parameters(BaseModel):
         """Asked for in the launch form."""
 
+    instructed: Mapping[str, str] = {}
+    """Of one run, by role: its standing instructions, where they are not those of the pattern."""
+
     Memory: type[BaseMemory] = BaseMemory
     states: Any = ()
     transitions: Any = ()

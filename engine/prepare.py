@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from engine.activity import Services
 from engine.attempt import choices
+from engine.catalog import Catalog
 from engine.chart import Chart
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
-from engine.options import checked
+from engine.options import OF_ONE, checked
 from engine.path import is_active
 from engine.pattern import Pattern, problems
 from engine.plain import plain
@@ -67,6 +68,14 @@ class Charts:
 
 def _key(workflow: Pattern, names: frozenset[str]) -> object:
     return type(workflow), names, workflow.parameters.model_dump_json(include=set(names))
+
+
+def workflow_of(catalog: Catalog, info: RunInfo) -> Pattern:
+    """The pattern of a run, as the run has it. Raises `UnknownPattern`, `InvalidInput`."""
+    made = catalog.pattern(info.pattern)
+    workflow = made(made.parse(info.parameters))
+    workflow.instructed = info.options.get('instructions', {})
+    return workflow
 
 
 def begun(workflow: Pattern) -> RunState:
@@ -150,7 +159,7 @@ def forked(  # noqa: PLR0913  (what a fork is made from)
         parent,
         id=RunId(uuid.uuid4().hex[:12]),
         title=title.strip() or parent.title,
-        options={name: value for name, value in parent.options.items() if name != 'replay'},
+        options={name: value for name, value in parent.options.items() if name not in ('replay', *OF_ONE)},
         created=now,
         updated=now,
         status=view.status,

@@ -26,7 +26,7 @@ def built(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
     """
     names: set[str] = set()
     everything = frozenset(type(workflow.parameters).model_fields)
-    if vars(workflow).keys() - {'parameters'} or vars(workflow.parameters).keys() - everything:
+    if vars(workflow).keys() - {'parameters', 'instructed'} or vars(workflow.parameters).keys() - everything:
         names |= everything  # it has been worked out from them, by its own `__init__` or a cached property
     probe = copy.copy(workflow)
     probe.parameters = _watched(workflow.parameters, names)

@@ -53,6 +53,8 @@ class Event:
     ran: float = 0.0
     """Seconds since 1970, and those the run had run by then, without pauses. Guards and actions see both; the
     journal keeps them as the step's time."""
+    played: int = 0
+    """The step of the parent's that it was played from, in a fork; 0 where it happened here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

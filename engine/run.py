@@ -134,8 +134,7 @@ class Run:
         if problem:
             raise EventRefused(self.info.id, event.name, problem)
         if event.name == 'edit':
-            self.state, changes = edited(self.state, event)
-            return replace(self._step(event), changes=changes)
+            return replace(self._step(event), changes=self._edit(event))
         if event.name in ('cancel', 'abort'):
             return replace(self._step(event), left=self._all_active(), active=())
         if event.name == 'breakpoints':
@@ -148,8 +147,13 @@ class Run:
         if 'forked' in event.data and event.name == 'recover':
             self.state.notices = ('',) * len(self.state.notices)  # Those were of its parent's budget.
         if event.name in ('retry', 'recover'):
-            return replace(self._step(event), changes=self._told(event.at))
+            changes = self._edit(event) if event.data.get('changes') else ()
+            return replace(self._step(event), changes=(*changes, *self._told(event.at)))
         return self._step(event)
+
+    def _edit(self, event: Event) -> tuple[Change, ...]:
+        self.state, changes = edited(self.state, event)
+        return changes
 
     def _of_budget(self, steps: Sequence[Transition]) -> Iterator[Transition]:
         """What the budget calls for after these steps: journaled with them, so nothing starts in between."""

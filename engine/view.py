@@ -110,6 +110,8 @@ class Ledger:
         self.meter.take(event, transition.seq, self.usage)
         self.halts.take(event.name, event.at, event.data, transition.active)
         match event.name:
+            case 'recover' if event.data.get('retried'):
+                self.attempts = {}
             case 'cancel':
                 self.cancelled, self.error = True, str(event.data.get('reason', ''))
             case 'abort':

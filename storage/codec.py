@@ -63,6 +63,7 @@ class Codec:
             [(edge.source, edge.dest) for edge in step.edges],
             [(guard.name, guard.value, guard.wanted, guard.source, guard.dest) for guard in step.guards],
             [(change.op, change.path, change.value) for change in step.changes],
+            *([event.played] if event.played else ()),
         ]
         return _encode(value, f'step {step.seq} of run {step.run}')
 
@@ -97,12 +98,19 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
     """
     seq, time, name, at, body = row
     try:
-        data, attempt, since, raised, left, entered, active, edges, guards, changes = _decode(body)
+        data, attempt, since, raised, left, entered, active, edges, guards, changes, *played = _decode(body)
         return Transition(
             run=run,
             seq=seq,
             time=time,
-            event=Event(name=name, at=StatePath(at), data=data, attempt=attempt, since=since),
+            event=Event(
+                name=name,
+                at=StatePath(at),
+                data=data,
+                attempt=attempt,
+                since=since,
+                played=played[0] if played else 0,
+            ),
             raised=raised,
             left=tuple(left),
             entered=tuple(entered),

@@ -124,6 +124,10 @@ class SqlJournal:
         """Summaries of the runs that match, newest first."""
         return await self._read(queries.runs, query)
 
+    async def family(self, run: RunId) -> list[RunInfo]:
+        """The run, its ancestors, and all forks of these."""
+        return await self._read(queries.family, run)
+
     async def unfinished(self) -> list[RunInfo]:
         """Every run that has not ended, oldest first."""
         return await self._read(queries.unfinished)

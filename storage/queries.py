@@ -74,6 +74,28 @@ def runs(connection: Connection, query: RunQuery) -> RunPage:
     return RunPage(runs=tuple(map(read_info, rows)), total=total)
 
 
+def family(connection: Connection, run: RunId) -> list[RunInfo]:
+    """The run, its ancestors, and all forks of these, oldest first. Raises `UnknownRun`."""
+    info(connection, run)
+    ids = [id for (id,) in connection.execute(FAMILY, {'run': run})]
+    rows = connection.execute(infos().where(RUN.c.id.in_(ids)).order_by(RUN.c.created, RUN.c.id))
+    return [read_info(row) for row in rows]
+
+
+FAMILY = text("""
+WITH RECURSIVE
+    up (id, parent) AS (
+        SELECT id, parent FROM run WHERE id = :run
+        UNION SELECT run.id, run.parent FROM up JOIN run ON run.id = up.parent
+    ),
+    down (id) AS (
+        SELECT id FROM up WHERE parent IS NULL OR parent NOT IN (SELECT id FROM run)
+        UNION SELECT run.id FROM down JOIN run ON run.parent = down.id
+    )
+SELECT id FROM down
+""")
+
+
 def unfinished(connection: Connection) -> list[RunInfo]:
     """Every run of the list that has not ended, oldest first."""
     going = [status.value for status in Status if not status.ended]

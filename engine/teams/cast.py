@@ -49,8 +49,9 @@ def _visit(spec: AgentSpec, scope: Scope) -> None:
         if known.problem:
             known.problem = ''
         return
+    instructions = scope.pattern.instructed.get(spec.role, spec.instructions)
     scope.state.agents[scope.path] = AgentState(
-        role=spec.role, instructions=spec.instructions, messages=_opening(spec.instructions, task)
+        role=spec.role, instructions=instructions, messages=_opening(instructions, task)
     )
 
 
@@ -72,10 +73,11 @@ def _recast(spec: AgentSpec, scope: Scope) -> None:
         raise PatternError(scope.pattern.name, problem, where=f'state {scope.path!r}')
     before = scope.state.agents.get(scope.path)
     task = Message.of('user', _told(spec.prompt, 'prompt', str, scope))
+    instructions = scope.pattern.instructed.get(role.name, role.instructions)
     scope.state.agents[scope.path] = AgentState(
         role=role.name,
-        instructions=role.instructions,
-        messages=_opening(role.instructions, task),
+        instructions=instructions,
+        messages=_opening(instructions, task),
         visits=part.visit,
         allowed=before.allowed if before else (),
     )

@@ -418,6 +418,36 @@ async def test_a_fork_begins_as_its_parent(journal: Journal) -> None:
     assert await seqs(journal, 'child') == [1, 2, 3, 4]
 
 
+async def test_a_family_is_found_from_any_of_its_runs(journal: Journal) -> None:
+    for name, parent, created in [
+        ('root', None, 1.0),
+        ('left', 'root', 3.0),
+        ('right', 'root', 2.0),
+        ('leaf', 'left', 4.0),
+        ('stranger', None, 5.0),
+        ('orphan', 'gone', 6.0),
+        ('its-fork', 'orphan', 7.0),
+    ]:
+        await journal.create(run(name, parent=parent and RunId(parent), created=created), SHAPE)
+
+    async def family(of: str) -> list[str]:
+        return [info.id for info in await journal.family(RunId(of))]
+
+    for name in ('root', 'left', 'right', 'leaf'):
+        assert await family(name) == ['root', 'right', 'left', 'leaf']
+    assert await family('stranger') == ['stranger']
+    assert await family('its-fork') == ['orphan', 'its-fork']
+    with pytest.raises(UnknownRun):
+        await journal.family(RunId('nobody'))
+
+
+async def test_it_keeps_what_a_step_was_played_from(journal: Journal) -> None:
+    info = await claimed(journal)
+    sent = step(1, event=Event(name='done', at=StatePath('judging'), since=1, played=17))
+    await journal.append(info, [sent])
+    assert await journal.transitions(info.id) == [sent]
+
+
 async def test_annotating_changes_what_is_given(journal: Journal) -> None:
     info = await claimed(journal, tags=('a', 'b'), note='old')
     assert await journal.annotate(info.id, title='New') == replace(info, title='New')

@@ -1,0 +1,1 @@
+"""Forks of runs: with something changed, played from what was recorded, foretold, run again."""

@@ -1,0 +1,134 @@
+"""Forecast: what a fork may use, by what its parent used after the step, or other runs did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import add
+
+from engine.activity import Services
+from engine.attempt import choices
+from engine.budgets.usage import read
+from engine.forks.variation import Forecast, Play, Variation
+from engine.path import parent_of
+from engine.records import ENDINGS, RunInfo, Shape, StatePath, StateShape, Transition, Usage
+
+
+def play_of(variation: Variation, path: str, role: str, step: int) -> Play:
+    """How work of a state is done in a fork that the parent's step `step` ended (0: it never did)."""
+    if f'@{step}' in variation.plays:
+        return variation.plays[f'@{step}']
+    where = path
+    while where:
+        if where in variation.plays:
+            return variation.plays[where]
+        where = parent_of(where)
+    return variation.plays.get(role, variation.after)
+
+
+def from_parent(  # noqa: PLR0913  (what a forecast is made of)
+    variation: Variation,
+    at: int,
+    steps: Iterable[Transition],
+    shape: Shape,
+    info: RunInfo,
+    services: Services,
+) -> Forecast:
+    """What the fork may use, if it goes as its parent did.
+
+    Args:
+        variation: of the fork.
+        at: the step it begins at.
+        steps: the parent's after that; all of them, where the fork begins anew.
+        shape: the parent's chart.
+        info: the fork's summary: its models count.
+        services: the models, with their prices.
+    """
+    roles = {state.path: state for state in shape.states if state.role}
+    used: dict[str, Usage] = {}
+    calls = tokens = 0
+    dollars: float | None = 0.0
+    seconds, before = 0.0, None
+    for step in steps:
+        passed, before = step.time - (before or step.time), step.time
+        event = step.event
+        if step.raised or event.name not in (*ENDINGS, 'retry'):
+            continue
+        role = _role(roles, event.at, event.data)
+        play = variation.before if step.seq <= at else play_of(variation, event.at, role, step.seq)
+        if play == 'recorded':
+            continue
+        seconds += passed
+        spent = read(event.data)
+        if not spent:
+            continue
+        usage = reduce(add, spent.values())
+        used[role] = used.get(role, Usage()) + usage
+        if play == 'simulated' or _free(info.models, role, services):
+            continue
+        calls, tokens = calls + usage.calls, tokens + usage.total
+        cost = _cost(info.models, role, usage, services)
+        dollars = None if cost is None or dollars is None else dollars + cost
+    return Forecast(
+        calls=calls,
+        tokens=tokens,
+        dollars=dollars,
+        seconds=seconds,
+        roles=used,
+        basis='parent',
+        free=is_free(variation, info.models, services),
+    )
+
+
+def from_others(
+    variation: Variation, info: RunInfo, others: Iterable[RunInfo], spent: Usage, services: Services
+) -> Forecast:
+    """What it may use where its parent never got that far: as much as other runs of the pattern did.
+
+    Args:
+        variation: of the fork.
+        info: its summary.
+        others: runs of the pattern that are done.
+        spent: what its parent had used at the step it begins at: that much less.
+        services: the models.
+    """
+    free, found = is_free(variation, info.models, services), list(others)
+    if free:
+        return Forecast(calls=0, tokens=0, dollars=0.0, free=True)
+    if not found:
+        return Forecast()
+    whole, count = reduce(add, (other.usage for other in found)), len(found)
+    costs = [other.usage.cost for other in found if other.models == info.models]
+    known = [cost for cost in costs if cost is not None]
+    return Forecast(
+        calls=max(0, round(whole.calls / count) - spent.calls),
+        tokens=max(0, round(whole.total / count) - spent.total),
+        dollars=max(0.0, sum(known) / len(known) - spent.dollars) if known else None,
+        seconds=max(0.0, sum(other.updated - other.created for other in found) / count),
+        basis='runs',
+    )
+
+
+def is_free(variation: Variation, models: Mapping[str, str], services: Services) -> bool:
+    """Whether nothing that may be called costs money: all is played, or only plays."""
+    plays = {variation.after, variation.before, *variation.plays.values()}
+    live = 'live' in plays or (variation.played and variation.beyond == 'live')
+    return not live or all(_free(models, role, services) for role in {'', *models})
+
+
+def _role(roles: Mapping[StatePath, StateShape], at: StatePath, data: Mapping[str, object]) -> str:
+    agent = roles.get(at) or roles.get(StatePath(parent_of(at)))
+    return str(data.get('role') or (agent.role if agent else at))
+
+
+def _free(models: Mapping[str, str], role: str, services: Services) -> bool:
+    named = choices(models, role)
+    return all(name in services.models and services.models[name].simulated for name in named)
+
+
+def _cost(models: Mapping[str, str], role: str, usage: Usage, services: Services) -> float | None:
+    """By today's price of the first model of the role; else what it cost then."""
+    name = choices(models, role)[0]
+    price = getattr(services.models[name], 'price', None) if name in services.models else None
+    found = price(usage) if price else None
+    return found if found is not None else (usage.cost if usage.dollars else None)

@@ -1,0 +1,292 @@
+"""Forking: starts runs from runs that there are, as they were at a step or anew."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from engine.activity import Services
+from engine.budgets.budget import Budget
+from engine.chart import Chart
+from engine.control import edited
+from engine.errors import EventRefused, InvalidInput
+from engine.forks.forecast import from_others, from_parent
+from engine.forks.lineage import tree
+from engine.forks.retrying import last_good
+from engine.forks.variation import WINNER, Forecast, Kin, Kind, Variation
+from engine.forks.varied import alike, checked, edits, varied
+from engine.keeping.keeper import Keeper
+from engine.options import OF_ONE
+from engine.pattern import Pattern
+from engine.prepare import Charts, begun, budgeted, forked, restored, workflow_of
+from engine.recordings import Recordings
+from engine.records import Event, RunId, RunInfo, RunQuery, Status, Usage
+from engine.state import RunState
+
+LOOKED_AT = 20
+"""The newest runs of a pattern, which say what a fork of one that is not done may use."""
+
+
+class Forking(Keeper):
+    """Forks, re-runs and retries. None of them changes the run that it begins from."""
+
+    owner: str
+    services: Services
+    recordings: Recordings
+    _charts: Charts
+
+    async def fork(  # noqa: PLR0913  (all but the first two have defaults)
+        self,
+        run: RunId,
+        at: int,
+        *,
+        title: str = '',
+        paused: bool = False,
+        budget: Budget | None = None,
+        variation: Variation | None = None,
+    ) -> RunId:
+        """Start a new run from step `at` of another, which stays as it is.
+
+        What step `at` brought about by itself, the `raised` steps right after it, belongs to it and is
+        taken too: see `parent_at` of the new run. Its agents get their files as they were then, in folders
+        of their own. It has the whole of `budget`, or of its parent's as it was then: what its parent had
+        used does not count.
+
+        Args:
+            run: which.
+            at: the step; of no matter where the variation begins anew.
+            title: of the new run; its parent's by default.
+            paused: whether it waits to be resumed.
+            budget: the most that it may use.
+            variation: what is otherwise, and what is played; by default models are called from there.
+
+        Raises:
+            UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
+            InvalidInput: names the field of the variation, or the place of the change.
+        """
+        return await self._fork(run, at, variation or Variation(), title=title, paused=paused, budget=budget)
+
+    async def fork_all(
+        self,
+        run: RunId,
+        at: int,
+        variations: Mapping[str, Variation],
+        *,
+        paused: bool = False,
+        budget: Budget | None = None,
+    ) -> list[RunId]:
+        """Fork several variants at once, to be watched side by side.
+
+        Args:
+            run: which.
+            at: the step.
+            variations: by what each is called: it stands behind the title of its run.
+            paused: whether they wait to be resumed.
+            budget: the most that each may use.
+
+        Returns:
+            The runs, in that order. They have one tag in common: see `Kin.group`.
+
+        Raises:
+            UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
+            InvalidInput: none was started; it names the variant and the field.
+        """
+        parent, group = await self.journal.info(run), f'variants-{uuid.uuid4().hex[:6]}'
+        for name, variation in variations.items():
+            try:
+                await self._drafted(parent, at, variation)
+            except InvalidInput as error:
+                found = {f'{name}: {field}': problem for field, problem in error.problems.items()}
+                raise InvalidInput(found) from None
+        titles = {name: f'{parent.title} ({name})' for name in variations}
+        return [
+            await self._fork(
+                run, at, variation, title=titles[name], paused=paused, budget=budget, group=group
+            )
+            for name, variation in variations.items()
+        ]
+
+    async def forecast(self, run: RunId, at: int, variation: Variation | None = None) -> Forecast:
+        """What a fork may use, before it is started: an estimate.
+
+        Raises:
+            UnknownRun, UnknownStep, UnknownPattern, EventRefused
+            InvalidInput: the fork would be refused; it names the field.
+        """
+        parent, chosen = await self.journal.info(run), variation or Variation()
+        info = (await self._drafted(parent, at, chosen)).info
+        if parent.status is Status.DONE:
+            begin = at if chosen.before == 'recorded' else 0
+            steps = await self.journal.transitions(run, after=begin)
+            shape = await self.journal.shape(run)
+            return await asyncio.to_thread(from_parent, chosen, at, steps, shape, info, self.services)
+        others = RunQuery(pattern=parent.pattern, status=(Status.DONE,), limit=LOOKED_AT)
+        found = (await self.journal.runs(others)).runs
+        return await asyncio.to_thread(from_others, chosen, info, found, info.usage, self.services)
+
+    async def rerun(
+        self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
+    ) -> RunId:
+        """Start a run over: the same parameters, models, seed, options and budget, from the first step.
+
+        Raises:
+            UnknownRun, UnknownPattern, InvalidInput
+        """
+        live = Variation(before='live')
+        return await self._fork(run, 0, live, title=title, paused=paused, budget=budget, kind='rerun')
+
+    async def retry(
+        self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
+    ) -> RunId:
+        """Fork a run that failed, or was cancelled, right before that: what failed is made again.
+
+        Raises:
+            UnknownRun, UnknownPattern, WorkspaceError
+            EventRefused: the run has not failed.
+        """
+        at = await self.retry_at(run)
+        return await self._fork(run, at, Variation(), title=title, paused=paused, budget=budget, kind='retry')
+
+    async def retry_at(self, run: RunId) -> int:
+        """The step that `retry` goes on from. Raises `UnknownRun`, `EventRefused`."""
+        info = await self.journal.info(run)
+        if info.status not in (Status.FAILED, Status.CANCELLED):
+            raise EventRefused(run, 'retry', f'it has not failed: it is {info.status}')
+        return await last_good(self.journal, info)
+
+    async def lineage(self, run: RunId) -> Kin:
+        """The family of a run: a tree from the oldest of those it was forked from. Raises `UnknownRun`."""
+        return tree(await self.journal.family(run))
+
+    async def mark_winner(self, run: RunId) -> None:
+        """Say that a run is the best of the variants that it was forked with. Raises `UnknownRun`."""
+        info = await self.journal.info(run)
+        group = info.options.get('group')
+        for other in await self.journal.family(run) if group else [info]:
+            if other.id != run and other.options.get('group') == group and WINNER in other.tags:
+                await self.journal.annotate(other.id, tags=[tag for tag in other.tags if tag != WINNER])
+        if WINNER not in info.tags:
+            await self.journal.annotate(run, tags=[*info.tags, WINNER])
+
+    async def _fork(  # noqa: PLR0913  (all but the first three have defaults)
+        self,
+        run: RunId,
+        at: int,
+        variation: Variation,
+        *,
+        title: str,
+        paused: bool,
+        budget: Budget | None,
+        kind: Kind = 'fork',
+        group: str = '',
+    ) -> RunId:
+        parent = await self.journal.info(run)
+        draft = await self._drafted(parent, at, variation)
+        begins_paused = paused and not draft.info.parent_at
+        marks = {'kind': kind if kind != 'fork' else '', 'group': group, 'paused': begins_paused}
+        info = replace(
+            draft.info,
+            title=title.strip() or draft.info.title,
+            options={**draft.info.options, **{name: value for name, value in marks.items() if value}},
+            tags=(*(tag for tag in draft.info.tags if tag != WINNER), *([group] if group else ())),
+            budget=budgeted(budget) or draft.info.budget,
+        )
+        with self._waking_up(info.id):
+            if not info.parent_at:
+                await self.recordings.begin(info)
+                await self.journal.create(info, draft.chart.shape)
+                await self._begin(info, draft.chart, draft.state)
+                return info.id
+            moment = await self.fold(run, info.parent_at)
+            await self.workspaces.fork(run, info.id, moment.view.files.values())
+            await self.recordings.cut(run, moment.view, into=info.id)
+            await self.journal.fork(info, draft.chart.shape)
+            limits = {'budget': asdict(info.budget)} if info.budget else {}
+            afresh = {'retried': True} if kind == 'retry' else {}
+            forked_at = {'forked': f'{run}@{info.parent_at}', 'paused': paused}
+            await self._resume(info.id, {**forked_at, **afresh, **limits, **draft.data})
+        return info.id
+
+    async def _drafted(self, parent: RunInfo, at: int, variation: Variation) -> Draft:
+        """A fork that has not been started: all that may be wrong with it is found here."""
+        workflow = workflow_of(
+            self.catalog, replace(parent, parameters={**parent.parameters, **variation.parameters})
+        )
+        workflow.instructed = {**workflow.instructed, **variation.instructions}
+        checked(variation, workflow, self.services)
+        if variation.played:
+            raise InvalidInput({'after': 'steps cannot be played from the journal yet'})
+        chart = self._charts.of(workflow)
+        if variation.before != 'recorded' or (at == 0 and variation.after == 'recorded'):
+            return self._anew(parent, variation, workflow, chart)
+        fold = await self.fold(parent.id, await self.turn_end(parent, at))
+        if not alike(chart.shape, await self.journal.shape(parent.id)):
+            problem = 'they change the chart: begin at the start, where the steps before are done anew'
+            raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
+        limits = fold.ledger.meter.budget
+        made = forked(parent, fold.view, title='', owner=self.owner, now=self.clock.now(), budget=limits)
+        info = varied(made, variation, workflow, self.services)
+        state = restored(fold, workflow, chart)
+        changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
+        if changes:
+            state, _ = edited(state, Event(name='edit', data={'changes': changes}))
+        data = {'changes': changes} if changes else {}
+        ways = {name: [_way(parent, name), _way(info, name)] for name in ('parameters', 'instructions')}
+        turned = {name: way for name, way in ways.items() if way[0] != way[1]}
+        return Draft(info=info, chart=chart, state=state, data=data | ({'varied': turned} if turned else {}))
+
+    def _anew(self, parent: RunInfo, variation: Variation, workflow: Pattern, chart: Chart) -> Draft:
+        state, now = begun(workflow), self.clock.now()
+        changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
+        if changes:
+            state, _ = edited(state, Event(name='edit', data={'changes': changes}))
+        made = replace(
+            parent,
+            id=RunId(uuid.uuid4().hex[:12]),
+            options={name: value for name, value in parent.options.items() if name not in OF_ONE},
+            status=Status.RUNNING,
+            created=now,
+            updated=now,
+            seq=0,
+            usage=Usage(),
+            error='',
+            waiting='',
+            parent=parent.id,
+            parent_at=0,
+            owner=self.owner,
+            epoch=1,
+            bytes=0,
+            starred=False,
+            pinned=False,
+            deleted=0.0,
+        )
+        return Draft(info=varied(made, variation, workflow, self.services), chart=chart, state=state, data={})
+
+    @abstractmethod
+    def _waking_up(self, run: RunId) -> AbstractContextManager[None]: ...
+
+    @abstractmethod
+    async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None: ...
+
+    @abstractmethod
+    async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A run that could be started."""
+
+    info: RunInfo
+    chart: Chart
+    state: RunState
+    data: Mapping[str, Any]
+    """For the step with which it begins."""
+
+
+def _way(info: RunInfo, what: str) -> Any:
+    return info.parameters if what == 'parameters' else info.options.get(what, {})

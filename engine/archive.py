@@ -15,7 +15,7 @@ from engine.comparing.tally import Tally, tally
 from engine.errors import UnknownStep
 from engine.journal import Journal
 from engine.prepare import workflow_of
-from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
+from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Traffic, Transition, View
 from engine.shape import draw
 from engine.traffic.survey import Told, survey
 from engine.view import Fold
@@ -82,6 +82,10 @@ class Archive:
         return (
             fold.take_all(rest) if len(rest) < FOLD_IN_PLACE else await asyncio.to_thread(fold.take_all, rest)
         )
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before `at`: a fold up to it may begin there. Raises `UnknownRun`."""
+        return await self.journal.snapshot(run, at)
 
     async def turn_end(self, info: RunInfo, at: int) -> int:
         """The last step of the turn that step `at` belongs to: what it brought about by itself included."""

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from engine.errors import InvalidInput
 from engine.memory import MemoryMisuse, escape
-from engine.patch import apply
+from engine.patch import patched
 from engine.path import within
 from engine.pattern import problems
 from engine.records import Change, Event, Shape
@@ -79,7 +79,7 @@ def edited(state: RunState, event: Event) -> tuple[RunState, tuple[Change, ...]]
         if change.path.split('/')[1:2] not in (['memory'], ['agents']):
             raise InvalidInput({change.path or 'path': 'a path begins with /memory or /agents'})
         try:
-            apply(document, [change])
+            document = patched(document, [change])
         except (KeyError, IndexError, ValueError, TypeError):
             raise InvalidInput({change.path or 'path': 'there is nothing at this place'}) from None
     for part in ('memory', 'agents'):

@@ -1,4 +1,4 @@
-"""Carries out recorded changes (JSON Patch) on a plain JSON document."""
+"""Carries out recorded changes (JSON Patch) on a plain JSON document, which stays as it is."""
 
 from __future__ import annotations
 
@@ -8,33 +8,55 @@ from typing import Any
 from engine.records import Change
 
 
-def apply(document: dict[str, Any], changes: Iterable[Change]) -> None:
-    """Carry out recorded changes on a plain JSON document, in place.
+def patched(document: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, Any]:
+    """A document with recorded changes carried out; it shares with the old one all that did not change.
+
+    So a fold can be kept, gone back to and gone on from without copying what a run remembers: a change
+    costs what lies on the way to it, and not what lies beside.
 
     Raises:
-        KeyError, IndexError: the document is not the one the changes were recorded on.
+        KeyError, IndexError, ValueError, TypeError: the document is not the one the changes were recorded on.
     """
+    found = dict(document)
     for change in changes:
-        target: Any = document
         _, *parts = change.path.split('/')
         if '~' in change.path:
             parts = [part.replace('~1', '/').replace('~0', '~') for part in parts]
         last = parts.pop()
+        target: Any = found
         for part in parts:
-            target = target[int(part)] if isinstance(target, list) else target[part]
-        if not isinstance(target, list):
-            if change.op == 'remove':
-                del target[last]
-            else:
-                target[last] = fresh(change.value)
-        elif change.op == 'remove':
-            del target[int(last)]
-        elif change.op == 'replace':
-            target[int(last)] = fresh(change.value)
-        elif last == '-':
-            target.append(fresh(change.value))
+            target = _opened(target, part)
+        _write(target, last, change)
+    return found
+
+
+def _opened(target: Any, part: str) -> Any:
+    """What stands at one part of a pointer, as a copy that may be written to."""
+    key: Any = int(part) if isinstance(target, list) else part
+    inner = target[key]
+    if isinstance(inner, list):
+        target[key] = list(inner)
+    elif isinstance(inner, Mapping):
+        target[key] = dict(inner)
+    else:
+        raise TypeError(f'{part} holds no other values')
+    return target[key]
+
+
+def _write(target: Any, last: str, change: Change) -> None:
+    if not isinstance(target, list):
+        if change.op == 'remove':
+            del target[last]
         else:
-            target.insert(int(last), fresh(change.value))
+            target[last] = change.value
+    elif change.op == 'remove':
+        del target[int(last)]
+    elif change.op == 'replace':
+        target[int(last)] = change.value
+    elif last == '-':
+        target.append(change.value)
+    else:
+        target.insert(int(last), change.value)
 
 
 def fresh(value: Any) -> Any:

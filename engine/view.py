@@ -11,7 +11,7 @@ from typing import Any, Self
 from engine.budgets.meter import Meter
 from engine.budgets.usage import grown, kept_spending, origin_of, read
 from engine.files.objects import DIGEST
-from engine.patch import apply, fresh
+from engine.patch import fresh, patched
 from engine.path import parent_of
 from engine.records import (
     RUN,
@@ -157,7 +157,7 @@ class Ledger:
 
 
 class Fold:
-    """A run read up to some step. `take` goes on by one; the document is changed in place."""
+    """A run read up to some step. `take` goes on by one; a document that was taken from it stays as it is."""
 
     def __init__(self, run: RunId, shape: Shape) -> None:
         self.run, self.shape = run, shape
@@ -167,9 +167,9 @@ class Fold:
     def take(self, transition: Transition) -> Self:
         """Go on by one step."""
         if transition.event.name == 'start':
-            self.document['memory'] = fresh(transition.event.data.get('memory', {}))
+            self.document = {**self.document, 'memory': transition.event.data.get('memory', {})}
         self.ledger.take(transition)
-        apply(self.document, transition.changes)
+        self.document = patched(self.document, transition.changes)
         return self
 
     def take_all(self, transitions: Iterable[Transition]) -> Self:
@@ -180,7 +180,7 @@ class Fold:
 
     @property
     def view(self) -> View:
-        """The run at this step. Its mappings are the fold's own: good until the next `take`."""
+        """The run at this step; all but memory and agents are the fold's own: good until the next `take`."""
         ledger = self.ledger
         return View(
             run=self.run,
@@ -217,8 +217,9 @@ class Fold:
     def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
         """Go on from a snapshot."""
         fold = cls(snapshot.run, shape)
-        state = fresh(dict(snapshot.state))  # The journal may hand out its own.
-        fold.document = {'told': {}, **state.pop('document')}
+        # The journal may hand out its own: what a ledger changes in place is copied, and a document is not.
+        state = fresh({name: value for name, value in snapshot.state.items() if name != 'document'})
+        fold.document = {'told': {}, **snapshot.state['document']}
         state['usage'] = Usage(**state['usage'])
         state['spending'] = kept_spending(state.get('spending'), fold.document['agents'])
         if meter := state.pop('meter', None):
@@ -263,7 +264,7 @@ def snapshot_of(run: RunId, ledger: Ledger, document: Mapping[str, Any]) -> Snap
             'spending': {path: asdict(spent) for path, spent in ledger.spending.items()},
             'meter': ledger.meter.dump(),
             'halts': ledger.halts.dump(),
-            'document': fresh(document),
+            'document': document,
         },
     )
 

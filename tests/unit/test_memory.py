@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from engine import Memory
 from engine.memory import Log, MemoryMisuse
-from engine.patch import apply
+from engine.patch import patched
 
 
 class Point(BaseModel):
@@ -153,7 +153,7 @@ class EveryChange(RuleBasedStateMachine):
 
     @invariant()
     def changes_reproduce_the_memory(self) -> None:
-        apply(self.document, self.log.take())
+        self.document = patched(self.document, self.log.take())
         assert self.document['memory'] == to_jsonable_python(self.memory)
         assert (self.memory.texts, self.memory.table) == (self.texts, self.table)
 

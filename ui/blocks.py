@@ -8,7 +8,8 @@ from typing import Any
 
 from engine import Shape, StatePath, Transition
 from ui.calls import Block, Calls, call_block
-from ui.reading import mark_of, speaker
+from ui.marks import mark_of
+from ui.reading import speaker
 
 
 def agent_blocks(agent: Mapping[str, Any], calls: Calls | None = None) -> list[Block]:
@@ -86,7 +87,7 @@ def entry(transition: Transition, shape: Shape) -> Block | None:
     mark = mark_of(transition, {})
     if mark is None or mark.kind == 'revision':
         return None
-    kind = 'human' if mark.kind == 'human' else 'event'
+    kind = 'human' if mark.kind in ('human', 'pause') else 'event'
     return {
         'kind': kind,
         'title': 'You' if kind == 'human' else '',

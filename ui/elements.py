@@ -1,4 +1,4 @@
-"""The components of ours that run in the browser: diagram, conversation, trees, code, marks, combobox."""
+"""The components of ours that run in the browser: diagram, conversation, trees, code, combobox."""
 
 from __future__ import annotations
 
@@ -49,15 +49,17 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
     def light(self, lit: dict[str, Any]) -> None:
         """Light states and edges (`ui.diagram.lit`)."""
         if self._props['lit'] != lit:
-            self._props['lit'] = lit
-            self.update()
+            with self._props.suspend_updates():  # the drawing itself need not be sent again
+                self._props['lit'] = lit
+            self.run_method('relight', lit)
 
     def overlay(self, layer: str, spots: Spots) -> None:
         """Put marks on states and edges as the layer of this name; it gives up those that it had."""
         layers = {**self._props['overlays'], layer: spots}
         if spots != self._props['overlays'].get(layer, {}):
-            self._props['overlays'] = {name: found for name, found in layers.items() if found}
-            self.update()
+            with self._props.suspend_updates():
+                self._props['overlays'] = {name: found for name, found in layers.items() if found}
+            self.run_method('recover', self._props['overlays'])
 
 
 class Conversation(Element, component=ASSETS / 'conversation.js'):
@@ -117,40 +119,18 @@ class Speeches(Element, component=ASSETS / 'transcript.js'):
 class Tree(Element, component=ASSETS / 'tree.js'):
     """A JSON document that can be opened branch by branch."""
 
-    def __init__(self, value: dict[str, Any]) -> None:
-        """Show `value`."""
+    def __init__(self, value: dict[str, Any], *, on_follow: Callable[[str], Any] | None = None) -> None:
+        """Show `value`; `on_follow` gets the pointer of a node whose next change is asked for."""
         super().__init__()
-        self._props |= {'value': value, 'changed': []}
+        self._props |= {'value': value, 'changed': [], 'follows': on_follow is not None}
+        if on_follow:
+            self.on('follow', lambda event: on_follow(str(event.args)))
 
     def show(self, value: dict[str, Any], changed: Sequence[str]) -> None:
         """Show another document; `changed` are the pointers that are marked."""
         with self._props.suspend_updates():
             self._props |= {'value': value, 'changed': list(changed)}
         self.run_method('show', value, list(changed))
-
-
-class Marks(Element, component=ASSETS / 'marks.js'):
-    """Marks over the slider."""
-
-    def __init__(self, on_pick: Callable[[int], Any]) -> None:
-        """Show none yet; `on_pick` gets the step of the mark that was clicked."""
-        super().__init__()
-        self._shown: tuple[Sequence[dict[str, Any]], int] = ((), 1)
-        self._props |= {'marks': [], 'head': 1}
-        self.on('pick', lambda event: on_pick(int(event.args)))
-
-    def show(self, marks: Sequence[dict[str, Any]], head: int) -> None:
-        """Show these marks (seq, kind, text) over a slider that ends at `head`."""
-        known, before = self._shown
-        if (known, before) == (marks, head):
-            return
-        self._shown = (marks, head)
-        with self._props.suspend_updates():
-            self._props |= {'marks': list(marks), 'head': head}
-        if known == marks:
-            self.run_method('place', head)
-        else:
-            self.run_method('show', list(marks), head)
 
 
 class Splits(Element, component=ASSETS / 'splits.js'):

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine import Conductor, Delta, EngineError, Fold, RunInfo, Shape, Transition, Trouble
-from ui.grown import Grown
-from ui.history import History
-from ui.reading import Mark, befores, mark_of
+from ui.index import index_of
+from ui.reading import befores
 
 BREATH = 50
 """Steps of a history that are looked through at once."""
@@ -36,17 +35,8 @@ class Follower:
         self._conductor, self._run, self._known = conductor, info.id, info.seq
         self.fold = Fold(info.id, shape)
         """The run at its newest step. It begins at the head: the history is only looked through."""
-        self.times: list[float] = []
-        """The time of each step; step n is at n - 1."""
-        self.marks: list[Mark] = []
-        self.visits: dict[str, list[int]] = {}
-        """Each state that was entered, and the steps that did it."""
-        self.walked: dict[str, int] = {}
-        """Each edge that was taken, and the step that did it first."""
-        self.grown = Grown.of(shape)
-        """Which step added each message, verdict and intervention."""
-        self.history = History()
-        """What the steps say of each agent."""
+        self.index = index_of(conductor, info.id, shape)
+        """What the steps say, as far as they have been read by this page or another one."""
         self.last: Transition | None = None
         self.befores: list[Any] = []
         """The values that the newest step's changes replaced."""
@@ -62,15 +52,18 @@ class Follower:
     @property
     def caught_up(self) -> bool:
         """Whether the whole history has been looked through."""
-        return len(self.times) >= self.head
+        return self.index.seq >= self.head
 
     async def follow(self) -> None:
         """Go on until the run has ended."""
         try:
             self.fold = await self._conductor.fold(self._run)
-            async for item in self._conductor.watch(self._run):
+            self._news.read = True  # by other pages, perhaps
+            begin = min(self.index.seq, self.fold.ledger.seq)
+            async for item in self._conductor.watch(self._run, after=begin):
                 if isinstance(item, Transition):
-                    self._index(item)
+                    self.index.take(item)
+                    self._news.read = True
                     if item.seq > self.fold.ledger.seq:
                         self._take(item)
                     elif item.seq % BREATH == 0:
@@ -89,19 +82,6 @@ class Follower:
             return None
         self._news = News()
         return news
-
-    def _index(self, step: Transition) -> None:
-        mark = mark_of(step, self.visits)
-        if mark:
-            self.marks.append(mark)
-        for path in step.entered:
-            self.visits.setdefault(path, []).append(step.seq)
-        for edge in step.edges:
-            self.walked.setdefault(f'{edge.source}>{edge.dest or edge.source}', step.seq)
-        self.history.take(step)
-        self.grown.take(step)
-        self.times.append(step.time)
-        self._news.read = True
 
     def _take(self, step: Transition) -> None:
         self.last, self.befores = step, befores(self.fold.document, step.changes)

@@ -1,4 +1,4 @@
-"""Reads steps for people: marks, what an event could have led to, durations, paths."""
+"""Reads steps for people: what an event could have led to, durations, paths."""
 
 from __future__ import annotations
 
@@ -8,76 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from posixpath import commonpath
-from typing import Any, Literal
+from typing import Any
 
 from engine import Change, EdgeShape, Guard, Shape, Transition
-
-HUMAN = {
-    'pause': 'paused the run',
-    'resume': 'let the run go on',
-    'step': 'let the run take one step',
-    'cancel': 'cancelled the run',
-    'edit': 'changed the memory',
-    'approve': 'allowed the tools',
-    'deny': 'did not allow the tools',
-    'extend': 'added to the budget',
-}
-"""What a person did, by the event."""
-
-
-Kind = Literal['error', 'revision', 'human', 'verdict', 'restart', 'budget']
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """Something on the slider that is worth finding again."""
-
-    seq: int
-    kind: Kind
-    text: str
 
 
 def speaker(role: str) -> str:
     """A role's name as a title."""
     return re.sub(r'(?<=[a-z])(?=\d)', ' ', role.replace('_', ' ').replace('-', ' ')).capitalize()
-
-
-def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
-    """The mark a step deserves; `visits` are the states entered before it, with the steps that did."""
-    found = _deed(transition) or _turn(transition, visits)
-    return Mark(seq=transition.seq, kind=found[0], text=found[1]) if found else None
-
-
-def _deed(transition: Transition) -> tuple[Kind, str] | None:
-    """What the event says by itself: a mishap, a restart, what a person did."""
-    event, data = transition.event, transition.event.data
-    match event.name:
-        case 'failed' | 'expired' | 'abort' | 'exhaust' if not transition.raised:
-            return 'error', str(data.get('error') or data.get('reason') or f'{event.at} {event.name}')
-        case 'retry':
-            return 'error', f'{data.get("error")}; attempt {event.attempt} in {data.get("delay", 0):.1f} s'
-        case 'warn':
-            return 'budget', str(data.get('reason') or 'the budget runs low')
-        case 'recover':
-            again = 'taken up again: the work in flight began anew'
-            return 'restart', f'forked from {data["forked"]}' if data.get('forked') else again
-        case name if name in HUMAN:
-            return 'human', f'{HUMAN[name]}: {data["reason"]}' if data.get('reason') else HUMAN[name]
-    return None
-
-
-def _turn(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:
-    """A way back to a state that was first entered before the one that is left, or a verdict."""
-    seq = transition.seq
-    first = {path: steps[0] for path, steps in visits.items() if '.' not in path}
-    left = min((first.get(path, seq) for path in transition.left if '.' not in path), default=0)
-    back = [path for path in transition.entered if '.' not in path and first.get(path, seq) < left]
-    if back:
-        return 'revision', f'back to {back[0]}'
-    output = transition.event.data.get('output')
-    if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
-        return 'verdict', 'approved' if output['approved'] else 'sent back'
-    return None
 
 
 def headline(transition: Transition) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
 from nicegui import ui
 
-from engine import Conductor, Fold, RunInfo, Shape, Transition, View
+from engine import Conductor, RunInfo, Shape, Transition, View
 from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
 from ui.messages import Wanted
+from ui.panes.address import Address
 from ui.panes.agents import AgentPanes
 from ui.panes.around import Around
 from ui.panes.artifacts import Artifacts
@@ -20,7 +20,7 @@ from ui.panes.chart import ChartPane
 from ui.panes.comparison import Comparison
 from ui.panes.council import Council
 from ui.panes.dialogs import Dialogs, told
-from ui.panes.extras import TABS, Extras
+from ui.panes.extras import ENDS, Extras
 from ui.panes.files import Files
 from ui.panes.header import Header
 from ui.panes.inspector import Inspector
@@ -31,7 +31,12 @@ from ui.panes.tabs import Tabs
 from ui.panes.transcript import Transcript
 from ui.panes.trouble import Trouble
 from ui.panes.width import Width
-from ui.reading import befores, headline
+from ui.past import Moment, Past
+from ui.reading import headline
+from ui.unhurried import Unhurried
+
+PAUSE = 0.4
+"""Seconds between two times that the panes are drawn, while the slider moves."""
 
 
 class Screen:
@@ -43,7 +48,9 @@ class Screen:
         self._at: int | None = None
         self._view: View | None = None
         self._step: Transition | None = None
-        self._wanted: list[int | None] = []
+        self._replaced: list[Any] = []
+        self._past = Past(conductor, info.id, shape)
+        self._wanted: list[tuple[int | None, bool]] = []
         self._seeking = False
         self._watched = False
         """Whether the page says that another process runs it."""
@@ -58,13 +65,14 @@ class Screen:
             conductor=self._conductor,
             run=self._info.id,
             shape=self._shape,
-            history=self.follower.history,
+            history=self.follower.index.history,
             send=self._send,
         )
         self._header = Header(self._info, self._steer, around.named)
         self._budgets = Budgets(self._conductor, self._info.id)
         self._strip = Strip(self._conductor, self._info, self._shape)
         self._extras = Extras(around, self.follower, self.seek, wanted or Wanted(), self._say_address)
+        self._address = Address(self._visit)
         self._trouble = Trouble()
         switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
@@ -72,6 +80,7 @@ class Screen:
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
                 tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._opened(tabs.shown))
+                self._tabs = tabs
                 self._width = Width(tabs.aside, self._be_wide)
                 with tabs.panel('Agents'):
                     self._agents = AgentPanes(around, self._width.want)
@@ -82,8 +91,9 @@ class Screen:
                     self._files = Files(around, self.seek)
                 self._extras.draw(tabs)
                 self._artifacts, self._comparison = Artifacts(around, tabs), Comparison(around, tabs)
-            self._inspector = Inspector(self._shape, around.named)
+            self._inspector = Inspector(self._shape, around.named, self._follow_change)
         self._player = Player(self.follower, self.seek)
+        self._rest = Unhurried(self._show_panes, PAUSE, self._grid)
         self._said = narration()
         stranded = self._conductor.stranded.get(self._info.id)
         if stranded:
@@ -94,23 +104,26 @@ class Screen:
                 'visibility', 'Another process runs it: here it can be watched, and not steered.'
             )
         await self._read(self._info.seq if at is None else at, at)
-        if TABS.get(tab) in tabs.titles:
-            tabs.open(TABS[tab])
+        if ENDS.get(tab) in tabs.titles:
+            tabs.pick(ENDS[tab])
         ui.timer(1 / LOOKS_A_SECOND, self._look)
         ui.timer(1.0, self._tick)
 
-    async def seek(self, at: int | None) -> None:
-        """Go to a step (None is the present). While one is being read, only the newest wish counts."""
-        self._wanted = [at]
+    async def seek(self, at: int | None, *, leap: bool = True) -> None:
+        """Go to a step (None is the present). While one is being read, only the newest wish counts.
+
+        A leap is an entry of its own in the browser's history: one goes back from it to where one was.
+        """
+        self._wanted = [(at, leap)]
         if self._seeking:
             return
         self._seeking = True
         try:
             while self._wanted:
-                wish = self._wanted.pop()
+                wish, leap = self._wanted.pop()
                 if wish is not None and not self._live and wish >= self.follower.head:
                     wish = None
-                await self._go(wish)
+                await self._go(wish, leap=leap)
         finally:
             self._seeking = False
 
@@ -120,61 +133,87 @@ class Screen:
         ledger = self.follower.fold.ledger
         return not (ledger.status if ledger.seq else self._info.status).ended
 
-    async def _go(self, at: int | None) -> None:
+    async def _go(self, at: int | None, *, leap: bool) -> None:
         if at is None and self.follower.last is not None:
-            await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
+            await self._show_newest()
         elif at is None:
             await self._read(self.follower.head, None)
         else:
-            self._agents.still()
+            if self._at is None:
+                self._agents.still()
             await self._read(at, at)
-        self._say_address()
+        if leap:
+            self._say_address(leap=True)
 
-    def _say_address(self) -> None:
-        address = json.dumps(self._extras.address(self._at))
-        ui.run_javascript(f'history.replaceState(null, "", {address})')
+    async def _visit(self, end: str, at: int | None) -> None:
+        """Go where the browser went back to."""
+        title = ENDS.get(end, self._tabs.titles[0])
+        if title in self._tabs.titles and title != self._tabs.shown:
+            self._tabs.open(title)
+        if at != self._at:
+            await self.seek(at if at is None else min(at, self.follower.head), leap=False)
+
+    def _say_address(self, *, leap: bool = False) -> None:
+        self._address.say(self._extras.address(self._at), leap=leap)
 
     async def _read(self, seq: int, at: int | None) -> None:
         """Show step `seq` from the journal, as the past or, with `at` None, as the present."""
-        fold = await self._conductor.fold(self._info.id, max(seq - 1, 0))
-        found = await self._conductor.transitions(self._info.id, after=seq - 1, until=seq) if seq else []
-        if not found:
-            await self._show(fold, at, None, [])
-            return
-        replaced = befores(fold.document, found[0].changes)
-        await self._show(fold.take(found[0]), at, found[0], replaced)
+        await self._show(await self._past.at(seq), at)
 
-    async def _show(self, fold: Fold, at: int | None, step: Transition | None, replaced: list[Any]) -> None:
-        self._at = at
-        view, seq = fold.view, fold.ledger.seq
-        self._view, self._step = view, step
-        self._chart.show(view, step)
+    async def _show_newest(self) -> None:
+        follower = self.follower
+        await self._show(Moment(follower.fold, follower.last, follower.befores), None)
+
+    async def _show(self, moment: Moment, at: int | None) -> None:
+        view, self._at = moment.fold.view, at
+        self._view, self._step, self._replaced = view, moment.step, moment.befores
+        self._chart.light(view, moment.step)
+        self._show_player(view)
+        # What moves under a slider is seen at any speed; the words in the panes are not.
+        await (self._show_panes() if at is None else self._rest.ask())
+
+    async def _show_panes(self) -> None:
+        """Show what need not keep up with the slider: words, and what is slow to draw."""
+        view, step, at = self._view, self._step, self._at
+        if view is None:
+            return
+        self._chart.show(view)
         self._agents.show(view, live=at is None, mine=self._mine)
         self._convene(view)
-        await self._transcript.show(seq)
-        self._files.show(view)
         self._extras.show(view)
-        newest = self.follower.fold.view if self.follower.fold.ledger.seq else view
+        self._files.show(view)
         self._artifacts.show(view)
         self._comparison.show(view)
-        self._inspector.show(view, step, replaced, self._since(seq))
-        self._header.show(newest, mine=self._mine)
-        self._strip.show(view, newest, mine=self._mine)
+        self._inspector.show(view, step, self._replaced, self._since(view.seq))
+        self._header.show(self._newest(view), mine=self._mine)
+        self._strip.show(view, self._newest(view), mine=self._mine)
         self._budgets.show(view, mine=self._mine)
-        self._player.show(at, ended=not self._live)
         if step is not None:
-            self._said.set_text(f'Step {seq}: {headline(step)}')
+            self._said.set_text(f'Step {view.seq}: {headline(step)}')
         self._tick()
+        if at is not None or self._address.said:
+            self._say_address()
+        await self._transcript.show(view.seq)
         await self._agents.count_files(view)
+
+    async def _follow_change(self, place: str) -> None:
+        await self._player.change(place)
+
+    def _newest(self, view: View) -> View:
+        return self.follower.fold.view if self.follower.fold.ledger.seq else view
+
+    def _show_player(self, view: View) -> None:
+        link = self._extras.address(view.seq)
+        self._player.show(view, self._at, ended=not self._live, link=link)
 
     async def _look(self) -> None:
         news = self.follower.look()
         if self.follower.problem:
-            self._warn(self.follower.problem)
+            self._trouble.warn(self.follower.problem, mine=self._mine)
         if news is None:
             return
         if news.trouble is not None:
-            self._warn(news.trouble)
+            self._trouble.warn(news.trouble, mine=self._mine)
         if self._watched and not self._live:
             self._watched = False
             self._trouble.say()
@@ -187,7 +226,7 @@ class Screen:
             return
         if news.steps:
             self._transcript.add(news.steps)
-            await self._show(self.follower.fold, None, self.follower.last, self.follower.befores)
+            await self._show_newest()
         elif self.follower.head != self._view.seq:
             await self._read(self.follower.head, None)  # it went on while the page was made
         elif news.read:
@@ -195,8 +234,8 @@ class Screen:
         self._agents.stream(news.text)
 
     def _more_is_known(self, view: View) -> None:
-        self._chart.show(view, self._step)
-        self._player.show(self._at, ended=not self._live)
+        self._chart.light(view, self._step)
+        self._show_player(view)
         if self.follower.caught_up and not self._whole:
             self._whole = True
             self._agents.refresh()
@@ -209,7 +248,7 @@ class Screen:
         return self._conductor.runs_here(self._info.id)
 
     def _since(self, seq: int) -> float | None:
-        times = self.follower.times
+        times = self.follower.index.times
         return times[seq - 1] - times[seq - 2] if 2 <= seq <= len(times) else None
 
     def _tick(self) -> None:
@@ -233,7 +272,7 @@ class Screen:
         self._transcript.open(tab == 'Transcript')
         self._council.open(tab)
         self._extras.open(tab)
-        self._say_address()
+        self._say_address(leap=self._tabs.by_hand)
         self._artifacts.refresh()
 
     def _be_wide(self, wide: bool) -> None:
@@ -242,11 +281,6 @@ class Screen:
 
     def _be_charted(self, large: bool) -> None:
         self._grid.classes(add='charted' if large else '', remove='' if large else 'charted')
-
-    def _warn(self, problem: str) -> None:
-        # A run that this process lost goes on where it was claimed; one that only waits goes on here.
-        hope = ' Nothing is lost: the run goes on by itself when it can.' if self._mine else ''
-        self._trouble.say('save', f'{problem}{hope}' if problem else '')
 
     async def _steer(self, what: str) -> None:
         match what:

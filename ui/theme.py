@@ -34,6 +34,7 @@ SHEETS = (
     'hemicycle.css',
     'pages.css',
     'run.css',
+    'player.css',
     'panes.css',
     'files.css',
     'loop.css',

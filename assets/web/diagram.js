@@ -7,7 +7,7 @@ export default {
   props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String },
   emits: ["pick", "fold"],
   mounted() { this.draw(); },
-  watch: { svg() { this.draw(); }, lit: { deep: true, handler() { this.light(); } }, overlays: { deep: true, handler() { this.cover(); } } },
+  watch: { svg() { this.draw(); }, lit: { deep: true, handler(lit) { this.relight(lit); } }, overlays: { deep: true, handler(overlays) { this.recover(overlays); } } },
   methods: {
     draw() {
       this.$refs.box.setHTML(this.svg || "");
@@ -28,7 +28,8 @@ export default {
       const ends = name.split(">"), [from, to] = ends.map((path) => this.find(path)?.id.slice(2) ?? path);
       return drawn(name) || (from === to && ends[0] !== ends[1] ? null : drawn(`${from}>${to}`));
     },
-    cover() { if (this.root) overlay(this.root, this.overlays, (path) => this.find(path), (name) => this.edge(name)); },
+    recover(overlays) { this.over = overlays; this.cover(); },
+    cover() { if (this.root) overlay(this.root, this.over || this.overlays, (path) => this.find(path), (name) => this.edge(name)); },
     find(path) { // a folded state stands for the states inside it
       for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
         const found = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);
@@ -37,9 +38,10 @@ export default {
       return null;
     },
     mark(paths, name) { for (const path of paths || []) this.find(path)?.classList.add(name); },
+    relight(lit) { this.now = lit; this.light(); },
     light() {
       if (!this.root) return;
-      const lit = this.lit || {};
+      const lit = this.now || this.lit || {};
       for (const name of ["active", "inside", "seen", "waiting", "broken", "halted"])
         this.root.querySelectorAll(`.state.${name}`).forEach((el) => el.classList.remove(name));
       for (const name of ["taken", "walked"]) this.root.querySelectorAll(`.edge.${name}`).forEach((el) => el.classList.remove(name));

@@ -1,7 +1,8 @@
 // A JSON document as a tree that opens where it was opened, with what the last step changed marked.
 export default {
   template: `<div class="tree"></div>`,
-  props: { value: Object, changed: Array },
+  props: { value: Object, changed: Array, follows: Boolean },
+  emits: ["follow"],
   mounted() { this.open = new Set([""]); this.show(this.value, this.changed); },
   methods: {
     show(value, changed) {
@@ -22,7 +23,7 @@ export default {
         const text = document.createElement("span");
         text.className = typeof value === "string" ? "str" : "lit";
         text.textContent = typeof value === "string" ? (value === "" ? "“”" : value) : String(value);
-        element.append(name, ": ", text);
+        element.append(name, ": ", text, ...this.follow(key, path));
         return element;
       }
       const entries = Array.isArray(value) ? value.map((item, index) => [String(index), item]) : Object.entries(value);
@@ -37,7 +38,22 @@ export default {
       };
       element.addEventListener("toggle", () => { if (element.open) { this.open.add(path); fill(); } else this.open.delete(path); });
       if (this.open.has(path)) { element.open = true; fill(); }
-      return element;
+      if (!this.follows) return element;
+      const node = document.createElement("div"); // a button must not stand inside of a summary
+      node.className = "tree-node";
+      node.append(element, ...this.follow(key, path));
+      return node;
+    },
+    follow(key, path) { // goes to the next step that writes there
+      if (!this.follows) return [];
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "tree-follow";
+      button.title = `Next change of ${key}`;
+      button.setAttribute("aria-label", button.title);
+      button.textContent = "⇥";
+      button.onclick = (event) => { event.preventDefault(); this.$emit("follow", path); };
+      return [button];
     },
   },
 };

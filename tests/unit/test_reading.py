@@ -4,7 +4,8 @@ import pytest
 
 from engine import Change, Edge, EdgeShape, Event, Guard, RunId, Shape, StatePath, StateShape, Transition
 from ui.blocks import agent_blocks, entry, readable
-from ui.reading import befores, gist, mark_of, short, span, ways
+from ui.marks import mark_of
+from ui.reading import befores, gist, short, span, ways
 
 PATH = StatePath
 

@@ -10,7 +10,7 @@ from ui.door import Door
 from ui.downloads import serve_downloads
 from ui.messages import Wanted
 from ui.pages import missing
-from ui.panes.extras import TABS
+from ui.panes.extras import ENDS
 from ui.screen import Screen
 from ui.theme import frame
 
@@ -41,7 +41,7 @@ def register(door: Door) -> None:
         following = background_tasks.create(screen.follower.follow(), name=f'follow {run}')
         ui.context.client.on_delete(following.cancel)
 
-    for end in ('', *(f'/{tab}' for tab in TABS)):
+    for end in ('', *(f'/{end}' for end in ENDS)):
         # A long history on a busy machine takes its time.
         ui.page(f'/runs/{{run}}{end}', response_timeout=30.0)(page)
 

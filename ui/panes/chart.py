@@ -66,15 +66,18 @@ class ChartPane:
         """Lay the chart out, once for each way of folding."""
         self._drawing.show(await svg(self._shape, folded=self._folds.folded))
 
-    def show(self, view: View, step: Transition | None) -> None:
-        """Light what is active after `step`, what had been seen by then, and the edge that was taken."""
-        self._step = view.seq
-        visits, walked = self._follower.visits, self._follower.walked
-        seen = [path for path, steps in visits.items() if steps[0] <= view.seq]
-        taken = [edge for edge, first in walked.items() if first <= view.seq]
-        self._drawing.light(lit(view, step, seen=seen or list(view.entered), walked=taken))
+    def show(self, view: View) -> None:
+        """Say where the run is, and show its plan."""
         self._plan.show(view)
         self._where.set_text(whereabouts(view.active) or WORDS[view.status])
+
+    def light(self, view: View, step: Transition | None) -> None:
+        """Light what is active after `step`, what had been seen by then, and the edge that was taken."""
+        self._step = view.seq
+        index = self._follower.index
+        seen = [path for path, steps in index.visits.items() if steps[0] <= view.seq]
+        taken = [edge for edge, steps in index.walked.items() if steps[0] <= view.seq]
+        self._drawing.light(lit(view, step, seen=seen or list(view.entered), walked=taken))
 
     def _control(self, icon: str, label: str, method: str) -> None:
         made = button('', icon=icon, kind='quiet small', label=label)
@@ -87,6 +90,6 @@ class ChartPane:
 
     async def _pick(self, path: str) -> None:
         """Go to the next visit of a state after the step that is shown, or to its first."""
-        steps = self._follower.visits.get(path)
+        steps = self._follower.index.visits.get(path)
         if steps:
             await self._seek(next((step for step in steps if step > self._step), steps[0]))

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from engine import Conductor, EngineError, RunInfo
 from ui.dialogs import edit, framed, settled
+from ui.marks import KINDS
 from ui.parts import Text
 from ui.replaying import recorded
 from ui.theme import button
@@ -22,6 +23,8 @@ KEYS = (
     ('End', 'The last step'),
     ('Space', 'Play what was recorded, or stop'),
     ('L', 'Back to the present'),
+    *((sort.key.upper(), f'Next {sort.title}; with Shift the one before') for sort in KINDS.values()),
+    ('M', 'Next change of the chosen part of memory; with Shift the one before'),
 )
 PRICES = {True: 'the scripted model, which costs nothing', False: 'its models, which may cost money'}
 """What a fork calls, by whether the run is simulated."""

@@ -15,6 +15,12 @@ from ui.panes.tabs import Tabs
 
 TABS = {'messages': 'Messages', 'time': 'Time', 'supervision': 'Supervision'}
 """The last part of the address, and the title of the tab."""
+ENDS = {
+    **{title.lower(): title for title in ('Transcript', 'Files', 'Debate', 'Candidates')},
+    **{title.lower(): title for title in ('Artifacts', 'Comparison')},
+    **TABS,
+}
+"""Those of all tabs of a run's page but the first, which needs none."""
 
 
 class Extras:
@@ -52,7 +58,7 @@ class Extras:
 
     def address(self, at: int | None) -> str:
         """Where the page is: the run, the tab that is open, the step, and what messages are wanted."""
-        end = next((f'/{end}' for end, title in TABS.items() if title == self._tab), '')
+        end = next((f'/{end}' for end, title in ENDS.items() if title == self._tab), '')
         query = self._messages.wanted.query if end == '/messages' and self._messages else {}
         return address(f'/runs/{self._around.run}{end}', **query, at=at)
 

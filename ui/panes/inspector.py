@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from nicegui import ui
@@ -21,15 +21,18 @@ LONGEST = 400
 class Inspector:
     """One step of a run, and the data after it."""
 
-    def __init__(self, shape: Shape, named: Callable[[str], str]) -> None:
+    def __init__(
+        self, shape: Shape, named: Callable[[str], str], follow: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """Draw the panel; `follow` goes to the next change of a place in the run's data."""
         self._shape, self._named = shape, named
-        self._pending: tuple[dict[str, Any], list[str]] = ({}, [])
+        self._pending: tuple[View | None, list[str]] = (None, [])
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
-            self._tabs = Tabs('Step, memory or spending', on_change=self._fill_tree)
+            self._tabs = Tabs('Step, memory or spending', on_change=self._fill)
             with self._tabs.panel('Step'):
                 self._step = ui.element('div').classes('step')
             with self._tabs.panel('Memory'):
-                self._tree = Tree({})
+                self._tree = Tree({}, on_follow=follow)
             with self._tabs.panel('Spending'):
                 self._spending = SpendingTable(named)
 
@@ -49,14 +52,16 @@ class Inspector:
             else:
                 self._describe(view, step, befores, since)
         changed = [change.path for change in step.changes] if step else []
-        self._pending = ({'memory': view.memory, 'agents': view.agents}, changed)
-        self._fill_tree()
-        self._spending.show(view)
+        self._pending = (view, changed)
+        self._fill()
 
-    def _fill_tree(self) -> None:
+    def _fill(self) -> None:
         # The whole document is sent only to who looks at it.
-        if self._tabs.shown == 'Memory':
-            self._tree.show(*self._pending)
+        view, changed = self._pending
+        if view and self._tabs.shown == 'Memory':
+            self._tree.show({'memory': view.memory, 'agents': view.agents}, changed)
+        if view and self._tabs.shown == 'Spending':
+            self._spending.show(view)
 
     def _describe(self, view: View, step: Transition, befores: list[Any], since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')

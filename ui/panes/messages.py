@@ -101,7 +101,7 @@ class Messages:
         self._view = view
         if not self._opened:
             return
-        fold, steps = self._follower.fold, self._follower.grown.steps(self._field)
+        fold, steps = self._follower.fold, self._follower.index.grown.steps(self._field)
         memory = fold.view.memory if fold.ledger.seq else view.memory
         found = memory.get(self._field)
         many = len(found) if isinstance(found, list) else 0

@@ -45,8 +45,8 @@ class OversightPane:
         asked = self._shape.oversight
         if not self._opened or asked is None:
             return
-        gates = gates_of(self._shape, view, self._follower.grown.steps(asked.verdicts))
-        sent = sent_of(self._shape, view, self._follower.grown.steps(asked.interventions))
+        gates = gates_of(self._shape, view, self._follower.index.grown.steps(asked.verdicts))
+        sent = sent_of(self._shape, view, self._follower.index.grown.steps(asked.interventions))
         level, issues = level_now(self._shape, view), view.memory.get(asked.issues, 0)
         if (gates, sent, level, issues, self._all) == self._drawn:
             return

@@ -19,6 +19,8 @@ class Tabs:
         self._on_change = on_change
         self._chosen = False
         """Whether a person has opened a tab, so that none opens by itself any more."""
+        self.by_hand = False
+        """Whether the change that is told of is a person's."""
         self._notes: dict[str, Text] = {}
         self._tabs: dict[str, tuple[ui.element, ui.element]] = {}
         with ui.element('div').classes('tabs'):
@@ -78,9 +80,15 @@ class Tabs:
             self._notes[title].show(text)
             self._notes[title].set_visibility(bool(text))
 
-    def _choose(self, title: str) -> None:
+    def pick(self, title: str) -> None:
+        """Open a tab for good: none opens by itself any more."""
         self._chosen = True
         self.open(title)
+
+    def _choose(self, title: str) -> None:
+        self.by_hand = True
+        self.pick(title)
+        self.by_hand = False
 
     def _mark(self, shown: str) -> None:
         self.shown = shown

@@ -19,3 +19,9 @@ class Trouble:
         if text:
             with self._root, notice('wait', icon):
                 ui.label(text)
+
+    def warn(self, problem: str, *, mine: bool) -> None:
+        """Say that a run cannot be journaled, or with '' that it can; `mine` is one of this server."""
+        # A run that this process lost goes on where it was claimed; one that only waits goes on here.
+        hope = ' Nothing is lost: the run goes on by itself when it can.' if mine else ''
+        self.say('save', f'{problem}{hope}' if problem else '')

@@ -151,8 +151,8 @@ class Conductor(Forking):
             await self._begin(info, chart, state)
         return info.id
 
-    async def recover(self) -> list[RunId]:
-        """Go on with every unfinished run whose owner is gone.
+    async def recover(self, *, paused: bool = False) -> list[RunId]:
+        """Go on with every unfinished run whose owner is gone; `paused` holds them before anything starts.
 
         Returns:
             The runs that go on. Those that cannot are in `stranded`, with the reason.
@@ -163,7 +163,7 @@ class Conductor(Forking):
             if elsewhere or info.id in self._live or info.id in self._waking:
                 continue
             try:
-                await self._resume(info.id, {})
+                await self._resume(info.id, {'paused': True} if paused else {})
             except Exception as error:  # One run's history must not hold up the others.
                 self.stranded[info.id] = said(error)
             else:

@@ -53,6 +53,11 @@ class Mailbox:
         """Whether there are letters that have not been looked at."""
         return bool(self._letters)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether there are letters, or one is being handled."""
+        return self._task is not None
+
     async def close(self, reason: Callable[[Event], Exception]) -> None:
         """Drop what waits and what still comes, and stop; who waits for an answer gets a `reason`."""
         self._closed = reason

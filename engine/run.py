@@ -62,6 +62,11 @@ class Run:
         """
         await self._mailbox.ask(replace(event, data=self.state.pattern.checked(event.name, event.data)))
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, and nothing waits to be looked at."""
+        return not (self._work.under_way or self._mailbox.is_busy)
+
     async def release(self) -> None:
         """Stop working on the run without ending it: it goes on where it is claimed next."""
         gone = 'its process is closing'

@@ -52,6 +52,11 @@ class Steering(Archive):
         """Whether this conductor runs it now, and so can steer it."""
         return run in self._live
 
+    def at_rest(self, run: RunId) -> int:
+        """The last step of a run that is paused here, with nothing under way; 0 where it is not so."""
+        live = self._live.get(run)
+        return live.ledger.seq if live and live.ledger.paused and live.is_idle else 0
+
     async def pause(self, run: RunId, at: str = '') -> None:
         """Start nothing new: what is under way ends, and is journaled.
 

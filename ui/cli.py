@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from ui.commands import annotate, audit, compare, diagram, patterns, remove, resume, run, runs, serve, show
+from ui.commands import (
+    annotate,
+    audit,
+    breaking,
+    compare,
+    diagram,
+    patterns,
+    remove,
+    resume,
+    run,
+    runs,
+    serve,
+    show,
+    stepping,
+)
 from ui.commands.exits import CODES, Guarded
 
 HELP = """Run multi-agent workflows as statecharts; watch, steer and replay them in the browser or here.
@@ -36,6 +50,9 @@ for name, command, epilog, panel in (
     ('serve', serve.serve, serve.EPILOG, 'Run'),
     ('run', run.run, run.EPILOG, 'Run'),
     ('resume', resume.resume, resume.EPILOG, 'Run'),
+    ('step', stepping.step, stepping.STEP_EPILOG, 'Debug'),
+    ('pause', stepping.pause, stepping.PAUSE_EPILOG, 'Debug'),
+    ('break', breaking.break_, breaking.EPILOG, 'Debug'),
     ('runs', runs.runs, runs.EPILOG, 'Look'),
     ('show', show.show, show.EPILOG, 'Look'),
     ('compare', compare.compare, compare.EPILOG, 'Look'),

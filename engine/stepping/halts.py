@@ -88,11 +88,12 @@ class Halts:
             case 'start':
                 self.breakpoints = _read(data.get('breakpoints'))
                 self.says = {'': True} if data.get('paused') else {}
-            case 'recover' if 'paused' in data or 'forked' in data:
-                self.says, self.why, self.strides = {}, {}, {}
-                self.says = {'': True} if data.get('paused') else {}
+            case 'recover' if 'forked' in data:
                 # A fork is a run of its own: whoever wants to stop it says so.
-                self.breakpoints = () if 'forked' in data else self.breakpoints
+                self.says = {'': True} if data.get('paused') else {}
+                self.why, self.strides, self.breakpoints = {}, {}, ()
+            case 'recover' if data.get('paused') and not self.says.get(''):
+                self._hold(at, {}, active)
             case 'breakpoints':
                 self._set(data)
             case 'pause':

@@ -91,6 +91,27 @@ def test_a_killed_server_goes_on_when_it_is_started_again(tmp_path: Path) -> Non
     assert hemicycle('audit').exit_code == 0
 
 
+def test_breakpoints_and_what_is_held_survive_a_kill(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    stop = ('--break', 'enter analyzing', '--break', 'when tokens > 1', '--paused')
+    assert hemicycle(*PIPELINE, *stop, '--quiet').exit_code == 4
+    with hemicycle.process('step', 'last', '--over', '--pace', '50') as process:
+        hemicycle.reaches(4, process)
+        process.send_signal(signal.SIGKILL)
+        ended(process)
+    killed = hemicycle.newest()
+    assert killed and not killed.status.ended
+    before = hemicycle.steps(killed.id)
+    assert hemicycle('resume', '--quiet').exit_code == 4, 'it stops at its breakpoints'
+    assert 'tokens > 1 · hit once' in hemicycle('break').stdout
+    assert hemicycle('resume', '--quiet').exit_code == 4
+    listed = hemicycle('break').stdout.splitlines()
+    assert listed == ['  1  enter analyzing · hit once', '  2  tokens > 1 · hit once']
+    after = hemicycle.steps(killed.id)
+    assert after[: len(before)] == before and after[-1].active == ('analyzing.thinking',)
+    assert repeated(after) == [] and hemicycle('audit').exit_code == 0
+
+
 def status(hemicycle: Hemicycle) -> Status | None:
     found = hemicycle.newest()
     return found.status if found else None

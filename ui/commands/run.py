@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from engine import Budget, Catalog, InvalidInput, Pattern
+from ui.commands.breakpoints import breakpoint_of
 from ui.commands.exits import CODES, Code
 from ui.commands.inputs import parameters_of, takes
 from ui.commands.options import SHOWN, AsJson, Database, Durability, Patterns
 from ui.commands.progress import Progress
+from ui.commands.prompt import asking
 from ui.commands.session import find, running, settings_of, storage_of
 from ui.commands.showers import JsonLines, Quiet
 from ui.commands.watching import Shower, follow
@@ -24,11 +26,13 @@ hemicycle run pipeline --task "Should a small team adopt event sourcing?"
 hemicycle run pipeline --task - --set max_iterations=1 < question.md > answer.md
 hemicycle run pipeline --task "..." --tag demo --json | jq .event.name
 hemicycle run pipeline --replay last
+hemicycle run pipeline --task "..." --paused --break "enter reviewing when loops == 2"
 ```
 
 {CODES}"""
 
 AGAIN = 'To run it again'
+DEBUG = 'Stop and step: a terminal asks how it goes on; elsewhere `hemicycle step` and `resume` do'
 LIMITS = 'Budget: it warns, asks the agents to wrap up, and ends'
 Quietly = Annotated[
     bool, typer.Option('--quiet', '-q', help='Nothing but the answer.', rich_help_panel=SHOWN)
@@ -129,6 +133,25 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
             show_default=False,
         ),
     ] = '',
+    paused: Annotated[
+        bool,
+        typer.Option(
+            '--paused',
+            help='Enter the first state, and start no work yet.',
+            rich_help_panel=DEBUG,
+        ),
+    ] = False,
+    breaks: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--break',
+            metavar='WHERE',
+            help='Stop there: `enter STATE`, `leave STATE`, `edge A>B`, and `when CONDITION`, or both; see'
+            ' `hemicycle break --help`. Can be given again.',
+            rich_help_panel=DEBUG,
+            show_default=False,
+        ),
+    ] = None,
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     pace: Pace = None,
     quiet: Quietly = False,
@@ -165,6 +188,8 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
                 'approvals': approvals,
                 'record': record,
                 'replay': replay,
+                'paused': paused,
+                'breakpoints': [breakpoint_of(text) for text in breaks or ()],
             },
         )
     )
@@ -209,7 +234,7 @@ async def _run(
                 'record': False,
                 'parameters': {**like.parameters, **start['parameters']},
             }
-        return await follow(conductor, conductor.start(**start), shower)
+        return await follow(conductor, conductor.start(**start), shower, ask=asking(shower))
 
 
 def _check(pattern: type[Pattern], values: dict[str, object]) -> None:

@@ -77,5 +77,14 @@ def ending(outcome: Outcome, fold: Fold) -> str:
                 f'run {outcome.run} waits for a person: {fold.view.waiting}; answer in the dashboard'
                 ' (`hemicycle serve`)'
             )
+        case 'paused':
+            view = fold.view
+            held = '; '.join(f'{path} is held{why and f": {why}"}' for path, why in view.held.items())
+            why = view.stopped or held
+            return (
+                f'run {outcome.run} is paused at step {view.seq} in {", ".join(view.active)}'
+                f'{why and f" ({why})"}; `hemicycle resume {outcome.run}` or `hemicycle step {outcome.run}`'
+                ' goes on with it'
+            )
     again = f'`hemicycle resume {outcome.run}` goes on with it'
     return f'run {outcome.run} is let go of at step {fold.view.seq}; {again}'

@@ -52,7 +52,14 @@ class Story:
             self._line(f'budget: {amount(kind, gauge.used)} of {amount(kind, gauge.limit)}{state}')
         for warning in view.warnings:
             self._line(f'warning: {plain(warning)}', style='yellow')
-        for name, text in (('error', view.error), ('waits for', view.waiting), ('note', info.note)):
+        for name, text in (
+            ('error', view.error),
+            ('waits for', view.waiting),
+            ('stopped', view.stopped),
+            ('held', ', '.join(view.held)),
+            ('breakpoints', ', '.join(item.label for item in view.breakpoints if item.enabled)),
+            ('note', info.note),
+        ):
             if text:
                 self._line(f'{name}: {plain(text)}', style='red' if name == 'error' else '')
         if info.tags:

@@ -45,12 +45,19 @@ class Shower(Protocol):
         """How it ended; the status tells whether it did."""
 
 
-async def follow(conductor: Conductor, begin: Awaitable[RunId], shower: Shower, *, after: int = 0) -> Code:
+Ask = Callable[[Conductor, Fold], Awaitable[bool]]
+"""Asks a person how a paused run goes on, and tells the conductor. False: it is to be let go of."""
+
+
+async def follow(
+    conductor: Conductor, begin: Awaitable[RunId], shower: Shower, *, after: int = 0, ask: Ask | None = None
+) -> Code:
     """Begin a run in this process, or go on with one, and show it from step `after` on.
 
+    Where it is paused and nothing is under way, `ask` says how it goes on; without `ask` it is let go of.
     Ctrl+C cancels the run, whenever it comes; a second one, or a SIGTERM, lets go of it.
     """
-    following = _Following(conductor, shower)
+    following = _Following(conductor, shower, ask)
     reader = asyncio.create_task(following.read(begin, after))
     with _on_signals(lambda: following.interrupt(reader), reader.cancel):
         await asyncio.wait([reader])
@@ -61,8 +68,9 @@ async def follow(conductor: Conductor, begin: Awaitable[RunId], shower: Shower, 
 
 
 class _Following:
-    def __init__(self, conductor: Conductor, shower: Shower) -> None:
-        self._conductor, self._shower = conductor, shower
+    def __init__(self, conductor: Conductor, shower: Shower, ask: Ask | None) -> None:
+        self._conductor, self._shower, self._ask = conductor, shower, ask
+        self._asking: asyncio.Task[bool] | None = None
         self._run: asyncio.Future[RunId] = asyncio.get_running_loop().create_future()
         self._fold: Fold | None = None
         self._cancelling: asyncio.Task[None] | None = None
@@ -78,10 +86,26 @@ class _Following:
                     self._shower.step(item, fold.take(item))
                     if fold.view.status.ended or fold.view.status is Status.WAITING:
                         return
+                    if 0 < self._conductor.at_rest(run) <= item.seq and not await self._goes_on(fold):
+                        return
                 case Delta():
                     self._shower.piece(item)
                 case Trouble():
                     self._shower.trouble(item)
+
+    async def _goes_on(self, fold: Fold) -> bool:
+        if self._ask is None:
+            return False
+        self._asking = asyncio.ensure_future(self._ask(self._conductor, fold))
+        try:
+            return await asyncio.shield(self._asking)
+        except asyncio.CancelledError:
+            if self._asking.cancelled() and self._cancelling:
+                return True  # The run is being cancelled: its last step comes yet.
+            self._asking.cancel()
+            raise
+        finally:
+            self._asking = None
 
     def interrupt(self, reader: asyncio.Task[None]) -> None:
         if self._cancelling:
@@ -91,6 +115,8 @@ class _Following:
             'cancelling; Ctrl+C again lets go of the run, and `hemicycle resume` goes on with it'
         )
         self._cancelling = asyncio.create_task(self._cancel())
+        if self._asking:
+            self._asking.cancel()
 
     def stop(self) -> None:
         if self._cancelling:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -76,8 +76,8 @@ def remark(transition: Transition) -> str:
             return f'attempt {transition.event.attempt} in {data.get("delay", 0)} s: {problem}'
         case 'failed' | 'expired' | 'abort':
             return short(str(data.get('error', '')), 200)
-        case 'cancel' | 'warn' | 'exhaust':
-            return short(str(data.get('reason', '')), 200)
+        case 'cancel' | 'warn' | 'exhaust' | 'pause' | 'step' | 'breakpoints':
+            return short(_reason(data), 200)
         case 'done' if 'message' in data and not transition.raised:
             return ', '.join(
                 f'asks for {call.name} {short(call.arguments, 60)}'
@@ -89,6 +89,13 @@ def remark(transition: Transition) -> str:
                 for result in data['results']
             )
     return ''
+
+
+def _reason(data: Mapping[str, Any]) -> str:
+    """Why, or how, a control event came about."""
+    problems = [f'breakpoint {number}: {problem}' for number, problem in data.get('problems', {}).items()]
+    count = [f'{len(data["breakpoints"])} set'] if 'breakpoints' in data and 'reason' not in data else []
+    return str(data.get('reason') or data.get('how') or '; '.join([*problems, *count]))
 
 
 def asked(guards: Iterable[Guard]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine import Catalog, Conductor, InvalidInput, MemoryJournal, Pattern, Shape, Status, fold
+from engine import (
+    CONTROL,
+    Breakpoint,
+    Catalog,
+    Conductor,
+    EventRefused,
+    InvalidInput,
+    MemoryJournal,
+    Pattern,
+    Shape,
+    Status,
+    Transition,
+    fold,
+)
 from tests.clocks import IdleClock
 from tests.sandboxes import RememberingSandbox
 from tests.support import first_steps, runs_commands, sample_parameters, to_the_end
@@ -145,3 +160,26 @@ async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Patter
             outcome = await to_the_end(heir, run)
             assert (outcome.status, outcome.memory) == (expected.status, expected.memory), count
             assert await heir.audit(run)
+
+
+@pytest.mark.parametrize('name', [name for name, made in CATALOG.patterns.items() if not runs_commands(made)])
+async def test_a_run_that_stops_at_each_step_in_its_region_reaches_its_end(name: str) -> None:
+    pattern = CATALOG.patterns[name]
+    stop = Breakpoint(when='event', stop='region')
+    async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
+        run = await conductor.start(pattern.name, sample_parameters(pattern), breakpoints=[stop])
+
+        async def go_on() -> None:
+            async for item in conductor.watch(run):
+                if isinstance(item, Transition) and item.event.name == 'pause':
+                    with contextlib.suppress(EventRefused):
+                        await conductor.resume(run, item.event.at)
+
+        going = asyncio.ensure_future(go_on())
+        outcome = await to_the_end(conductor, run)
+        await going
+        assert outcome.status is Status.DONE, outcome.error
+        steps = await conductor.transitions(run)
+        assert await conductor.audit(run) == len(steps)
+        turns = sum(not step.raised and step.event.name not in CONTROL for step in steps)
+        assert (await conductor.view(run)).breakpoints[0].hits >= turns - 1

@@ -8,8 +8,8 @@ import pytest
 from engine import Status
 from tests.commandline import Hemicycle
 
-COMMANDS = ('serve', 'run', 'resume', 'step', 'pause', 'break', 'runs', 'show', 'compare', 'audit', 'patterns',
-            'diagram', 'note', 'star', 'pin', 'delete', 'restore', 'purge', 'retain')  # fmt: skip
+COMMANDS = ('serve', 'run', 'resume', 'step', 'pause', 'break', 'runs', 'show', 'compare', 'audit',
+            'patterns', 'diagram', 'note', 'star', 'pin', 'delete', 'restore', 'purge', 'retain')  # fmt: skip
 
 
 @pytest.fixture

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
+import pkgutil
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from nicegui import app, background_tasks
 
 from engine import Conductor
 from ui.door import Door
-from ui.pages import home, launch, missing, report, run, runs, settings, tools, trash
+from ui.pages import __path__ as pages
 from ui.settings import Places
 from ui.theme import serve_assets, warn_everywhere
 from ui.tidying import tidy_daily
@@ -53,9 +54,8 @@ def build(open_conductor: Open, places: Places | None = None) -> None:
     app.on_startup(start)
     app.on_shutdown(stop)
     serve_assets()
-    pages: tuple[Any, ...] = (home, launch, runs, run, report, tools, settings, trash, missing)
-    for page in pages:
-        page.register(door)
+    for found in pkgutil.iter_modules(pages):
+        importlib.import_module(f'ui.pages.{found.name}').register(door)
 
 
 async def warn_of(conductor: Conductor) -> None:

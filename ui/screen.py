@@ -287,7 +287,7 @@ class Screen:
             case 'cancel':
                 await self._dialogs.cancel()
             case 'fork':
-                await self._dialogs.fork(self._at or self.follower.head)
+                ui.navigate.to(f'/runs/{self._info.id}/fork?at={self._at or self.follower.head}')
             case 'more':
                 await self._dialogs.more()
             case _:

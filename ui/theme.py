@@ -40,6 +40,7 @@ SHEETS = (
     'loop.css',
     'board.css',
     'made.css',
+    'forks.css',
 )
 
 

@@ -136,8 +136,8 @@ def test_pause_step_resume_and_cancel(page, new_server):
 def test_fork_from_a_step(page, finished):
     opened(page, finished, 13)
     page.get_by_role('button', name='Fork').click()
-    expect(page.get_by_role('dialog')).to_contain_text('Fork from step 13?')
-    expect(page.get_by_role('dialog')).to_contain_text('costs nothing')
+    expect(page.get_by_role('heading', name='Fork from step 13')).to_be_visible()
+    expect(page.locator('.fork-foot')).to_contain_text('Nothing to pay')
     page.get_by_role('button', name='Start the fork').click()
     expect(page).not_to_have_url(re.compile(re.escape(finished)))
     status(page, 'Done')

@@ -1,4 +1,4 @@
-"""The dialogs of the run page: cancel, fork, and what there is to know and to do besides."""
+"""The dialogs of the run page: cancel, run again, retry, and what there is to know and to do besides."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TypeVar
 
 from nicegui import ui
 
-from engine import Conductor, EngineError, RunInfo
+from engine import Conductor, EngineError, RunId, RunInfo, Status, Variation
 from ui.dialogs import edit, framed, settled
+from ui.forks import cost
 from ui.marks import KINDS
-from ui.parts import Text
+from ui.parts import Text, link
 from ui.replaying import recorded
 from ui.theme import button
 
@@ -26,8 +27,6 @@ KEYS = (
     *((sort.key.upper(), f'Next {sort.title}; with Shift the one before') for sort in KINDS.values()),
     ('M', 'Next change of the chosen part of memory; with Shift the one before'),
 )
-PRICES = {True: 'the scripted model, which costs nothing', False: 'its models, which may cost money'}
-"""What a fork calls, by whether the run is simulated."""
 
 
 class Dialogs:
@@ -49,24 +48,35 @@ class Dialogs:
         if await settled(dialog):
             await told(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
-    async def fork(self, at: int) -> None:
-        """Ask, then start a new run from step `at`."""
-        with framed(f'Fork from step {at}?') as dialog:
-            Text('p', f'A new run begins with the first {at} steps of this one and goes on from there.')
-            Text('p', f'From there on it calls {PRICES[self._info.simulated]}. This run is not changed.')
-            title = ui.input('Title', value=self._info.title).props('outlined dense').classes('full')
-            paused = ui.checkbox('Start it paused')
+    async def again(self) -> None:
+        """Ask, then run it once more from its first step."""
+        await self._anew('Run it again?', Variation(before='live'), 0, 'Run it again', self._conductor.rerun)
+
+    async def retry(self) -> None:
+        """Ask, then go on from the last step before the run failed."""
+        at = await told(self._conductor.retry_at(self._info.id))
+        if at is not None:
+            title = f'Retry from step {at}?'
+            await self._anew(title, Variation(), at, 'Retry', self._conductor.retry)
+
+    async def _anew(
+        self, title: str, variation: Variation, at: int, text: str, act: Callable[[RunId], Awaitable[RunId]]
+    ) -> None:
+        forecast = await told(self._conductor.forecast(self._info.id, at, variation))
+        if forecast is None:
+            return
+        with framed(title) as dialog:
+            Text('p', 'A new run with the same parameters, models and budget. This one is not changed.')
+            Text('p', cost.told([forecast])[1])
             with ui.element('div').classes('dialog-actions'):
                 _act(dialog, 'Not now', False)
-                _act(dialog, 'Start the fork', True, 'primary')
-        if await settled(dialog):
-            fork = self._conductor.fork(self._info.id, at, title=str(title.value), paused=bool(paused.value))
-            run = await told(fork)
-            if run:
-                ui.navigate.to(f'/runs/{run}')
+                _act(dialog, text, True, 'primary')
+        if await settled(dialog) and (run := await told(act(self._info.id))):
+            ui.navigate.to(f'/runs/{run}')
 
     async def more(self) -> None:
         """The run's id and note, the audit, the keys."""
+        actions = await self._actions()
         with framed('About this run') as dialog:
             Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
             if self._info.note:
@@ -76,21 +86,33 @@ class Dialogs:
                     with ui.element('dt'):
                         Text('kbd', key)
                     Text('dd', meaning)
+            with link(f'/runs/{self._info.id}/family', 'small'):
+                Text('span', 'Its family: what it came from, and what came from it')
             with ui.element('div').classes('dialog-actions'):
-                _act(dialog, 'Close', '')
-                _act(dialog, 'Check the record', 'audit')
-                if self._info.pattern in self._conductor.catalog.patterns and recorded(self._info):
-                    _act(dialog, 'Run again from its recording', 'replay')
-                _act(dialog, 'Edit title, tags and note', 'edit')
-        answer = await settled(dialog)
-        if answer == 'audit':
-            steps = await told(self._conductor.audit(self._info.id))
-            if steps is not None:
-                ui.notify(f'All {steps} steps are decided today as they were recorded.', type='positive')
-        elif answer == 'replay':
-            ui.navigate.to(f'/launch/{self._info.pattern}?replay={self._info.id}')
-        elif answer == 'edit':
-            await self._edit()
+                for text in ('Close', *actions):
+                    _act(dialog, text, text)
+        act = actions.get(str(await settled(dialog)))
+        if act:
+            await act()
+
+    async def _actions(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        """What can be done with the run as it is now, by what a button says."""
+        found: dict[str, Callable[[], Awaitable[None]]] = {'Check the record': self._audit}
+        if self._info.pattern in self._conductor.catalog.patterns:
+            found['Run it again'] = self.again
+            if (await self._conductor.info(self._info.id)).status in (Status.FAILED, Status.CANCELLED):
+                found['Retry from the last good step'] = self.retry
+            if recorded(self._info):
+                found['Run again from its recording'] = self._replay
+        return {**found, 'Edit title, tags and note': self._edit}
+
+    async def _audit(self) -> None:
+        steps = await told(self._conductor.audit(self._info.id))
+        if steps is not None:
+            ui.notify(f'All {steps} steps are decided today as they were recorded.', type='positive')
+
+    async def _replay(self) -> None:
+        ui.navigate.to(f'/launch/{self._info.pattern}?replay={self._info.id}')
 
     async def _edit(self) -> None:
         said = await edit(self._info)

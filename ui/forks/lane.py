@@ -1,0 +1,120 @@
+"""One variant as it runs beside the others: what it says, what it uses, its answer; blind if wished."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import ui
+
+from engine import Conductor, RunInfo, Shape, Transition
+from ui.blocks import entry, readable
+from ui.elements import Conversation
+from ui.live import Follower
+from ui.parts import Text, link
+from ui.reading import span, whereabouts
+from ui.spending import headline_of
+from ui.theme import WORDS, button
+
+MOST = 400
+"""Steps back from the newest whose words are shown."""
+
+
+class Lane:
+    """A pane for one variant. `name` is what it is called while nobody is to know which it is."""
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        info: RunInfo,
+        shape: Shape,
+        name: str,
+        *,
+        on_win: Callable[[RunInfo], Awaitable[None]],
+    ) -> None:
+        """Draw it; `read` fills it, `look` brings it up to date."""
+        self._conductor, self.info, self._shape, self._name = conductor, info, shape, name
+        self.follower = Follower(conductor, info, shape)
+        self._steps: list[Transition] = []
+        self._blocks: list[dict[str, Any]] = []
+        with ui.element('section').classes('panel lane') as self.root:
+            with ui.element('div').classes('panel-head'):
+                self._title = Text('h2', name, 'lane-name')
+                self._pill = Text('span', '', 'pill')
+                self._crown = Text('span', 'Winner', 'chip strong')
+                ui.element('span').classes('grow')
+                with link(f'/runs/{info.id}', 'btn quiet small') as self._open:
+                    Text('span', 'Open')
+                self._best = button('This one is the best', icon='emoji_events', kind='small')
+                self._best.on('click', lambda: on_win(self.info))
+            with ui.element('div').classes('agent-facts') as self._facts:
+                self._where = Text('span', '', 'agent-model')
+                self._numbers = Text('span', '', 'num')
+                ui.element('span').classes('grow')
+                self._time = Text('span', '', 'num')
+            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+                self._talk = Conversation([], label=f'What is said in {name}')
+                self._answer = Conversation([], label=f'Result of {name}')
+        self._crown.set_visibility(False)
+
+    async def read(self) -> None:
+        """Read what was said since the fork."""
+        after = max(self.info.parent_at, self.info.seq - MOST)
+        self._take(await self._conductor.transitions(self.info.id, after=after))
+        self._tell()
+
+    def look(self) -> None:
+        """Take in what came since the last look."""
+        news = self.follower.look()
+        if news is not None:
+            self._take([step for step in news.steps if step.seq > self._last])
+            for pieces in news.text.values():
+                for kind, piece in pieces:
+                    if kind == 'reset':
+                        self._talk.reset()
+                    else:
+                        self._talk.append(kind, piece)
+        self._tell()
+
+    def name(self, *, blind: bool, winner: bool) -> None:
+        """Show which it is, or not; and whether it was found the best."""
+        shown = self._name if blind else self.info.title
+        self._title.show(shown)
+        self.root.props['aria-label'] = shown
+        self._open.set_visibility(not blind)
+        self._facts.set_visibility(not blind)
+        self._crown.set_visibility(winner)
+        self._best.set_visibility(not winner)
+
+    @property
+    def _last(self) -> int:
+        return self._steps[-1].seq if self._steps else self.info.parent_at
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run is over."""
+        return self.follower.fold.view.status.ended
+
+    def _take(self, steps: list[Transition]) -> None:
+        self._steps.extend(steps)
+        said = [block for step in steps if (block := entry(step, self._shape))]
+        if said:
+            # A note says the model and the step: in a blind comparison nobody is to know.
+            self._blocks += [{**block, 'note': ''} for block in said]
+            self._talk.show(self._blocks)
+
+    def _tell(self) -> None:
+        view = self.follower.fold.view
+        if not view.seq:
+            return
+        self._pill.classes(replace=f'pill {view.status.value}')
+        self._pill.show(WORDS[view.status])
+        self._where.show(whereabouts(view.active))
+        self._numbers.show(headline_of(view.usage))
+        now = view.time if view.status.ended else time.time()
+        self._time.show(span(now - self.info.created))
+        answer = view.memory.get(self._shape.answer) if self._shape.answer and view.status.ended else None
+        text = answer if isinstance(answer, str) else ''
+        said = text or view.error if view.status.ended else ''
+        self._answer.show([{'kind': 'text', 'title': 'Result', 'text': readable(said)}] if said else [])

@@ -1,0 +1,97 @@
+"""Variants: forks that were started together, side by side; blind if wished, until one is the winner."""
+
+from __future__ import annotations
+
+import random
+
+from nicegui import background_tasks, ui
+
+from engine import EngineError, RunInfo, RunQuery
+from ui.door import Door
+from ui.forks.forker import MOST, NAMES
+from ui.forks.lane import Lane
+from ui.live import LOOKS_A_SECOND
+from ui.pages import missing
+from ui.panes.dialogs import told
+from ui.parts import Text, link
+from ui.theme import empty, frame
+
+WINNER = 'winner'
+
+
+def register(door: Door) -> None:
+    """Serve `/variants/{group}`; with `?blind=1` nobody sees which is which."""
+
+    @ui.page('/variants/{group}', response_timeout=30.0)
+    async def page(group: str, blind: str = '') -> None:
+        try:
+            runs = (await door().runs(RunQuery(tag=group, limit=2 * MOST))).runs
+            with frame('Variants', wide=True):
+                members = [run for run in reversed(runs) if run.options.get('group') == group]
+                await Board(door, group, members).draw(blind=bool(blind))
+        except EngineError as error:
+            missing.broken(str(error))
+
+
+class Board:
+    """The panes, and what is said over them."""
+
+    def __init__(self, door: Door, group: str, runs: list[RunInfo]) -> None:
+        self._door, self._group, self._runs = door, group, runs
+        self._lanes: list[Lane] = []
+
+    async def draw(self, *, blind: bool) -> None:
+        """Draw all of it, and follow the runs."""
+        with ui.element('div').classes('variants-head'):
+            Text('h1', f'{len(self._runs)} variants' if self._runs else 'Variants')
+            if self._runs and (parent := self._runs[0].parent):
+                with link(f'/runs/{parent}?at={self._runs[0].parent_at}', 'chip'):
+                    ui.icon('call_split').props('size="15px"')
+                    ui.label(f'from {parent} at {self._runs[0].parent_at}')
+                with link(f'/runs/{self._runs[0].id}/family', 'small'):
+                    Text('span', 'Family')
+            ui.element('span').classes('grow')
+            self._blind = ui.switch('Blind', value=blind, on_change=self._name)
+            self._blind.tooltip('Hide which is which, in an order by chance, until one is the winner')
+        self._place = ui.element('div').classes('lanes')
+        if not self._runs:
+            empty('call_split', 'There are no such variants; they may have been deleted.')
+            return
+        await self._fill()
+        ui.timer(1 / LOOKS_A_SECOND, self._look)
+
+    async def _fill(self) -> None:
+        # The same order for all who look at this group, and none that tells which is which.
+        order = random.Random(self._group).sample(range(len(self._runs)), len(self._runs))
+        letters = {self._runs[place].id: NAMES[n % MOST] for n, place in enumerate(order)}
+        conductor = self._door()
+        with self._place:
+            for run in self._runs:
+                shape = await conductor.shape(run.id)
+                lane = Lane(conductor, run, shape, f'Variant {letters[run.id]}', on_win=self._win)
+                self._lanes.append(lane)
+                following = background_tasks.create(lane.follower.follow(), name=f'follow {run.id}')
+                ui.context.client.on_delete(following.cancel)
+        for lane in self._lanes:
+            await lane.read()
+        self._letters = letters
+        self._name()
+
+    def _name(self) -> None:
+        blind = bool(self._blind.value)
+        for lane in self._lanes:
+            letter = self._letters[lane.info.id]
+            lane.name(blind=blind, winner=WINNER in lane.info.tags)
+            lane.root.style(f'order: {NAMES.index(letter) if blind else 0}')
+
+    def _look(self) -> None:
+        for lane in self._lanes:
+            lane.look()
+
+    async def _win(self, info: RunInfo) -> None:
+        await told(self._door().mark_winner(info.id))
+        for lane in self._lanes:
+            lane.info = await self._door().info(lane.info.id)
+        self._blind.set_value(False)
+        self._name()
+        ui.notify(f'{info.title} is the winner; it is tagged so.', type='positive')

@@ -13,7 +13,12 @@ from engine.prepare import outside_event
 from engine.records import RunId
 from engine.run import Run
 from engine.stepping.breakpoint import Breakpoint, dumped, numbered
+from engine.stepping.expression import check
 from engine.stepping.halts import How
+from engine.stepping.probing import Probed, probed
+
+LOOKED_BACK = 50
+"""Steps among which the newest is looked for that a condition looks at: pauses are none."""
 
 
 class Steering(Archive):
@@ -41,12 +46,15 @@ class Steering(Archive):
         Raises:
             UnknownRun, EventRefused, InvalidInput
         """
+        live = await self._steered(run, name)
+        await live.send(outside_event(run, live.ledger, name, at, data))
+
+    async def _steered(self, run: RunId, name: str) -> Run:
         if run not in self._live:
             info = await self.journal.info(run)
             elsewhere = self.stranded.get(run, 'another process runs it')
             raise EventRefused(run, name, f'it is {info.status}' if info.status.ended else elsewhere)
-        live = self._live[run]
-        await live.send(outside_event(run, live.ledger, name, at, data))
+        return self._live[run]
 
     def runs_here(self, run: RunId) -> bool:
         """Whether this conductor runs it now, and so can steer it."""
@@ -121,6 +129,19 @@ class Steering(Archive):
         fresh = numbered(breakpoints)
         await self.send(run, 'breakpoints', data={'breakpoints': dumped(fresh)})
         return fresh
+
+    async def probe(self, run: RunId, condition: str) -> Probed | None:
+        """What a breakpoint's condition is at the present step of a run; None before the first.
+
+        Raises:
+            UnknownRun, EventRefused
+            InvalidInput: it cannot be read; it names the column.
+        """
+        live = await self._steered(run, 'breakpoints')
+        check(condition, type(live.state.pattern).Memory.model_fields)
+        last = live.info.seq
+        steps = await self.transitions(run, after=max(0, last - LOOKED_BACK), until=last)
+        return probed(condition, steps, live.chart.shape, live.ledger, live.state)
 
     async def extend(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
@@ -23,10 +23,12 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         label: str,
         on_pick: Callable[[str], Any] | None = None,
         on_fold: Callable[[str], Any] | None = None,
+        on_context: Callable[[Mapping[str, Any]], Any] | None = None,
     ) -> None:
         """Show `svg`; `label` names it for who cannot see it.
 
-        `on_pick` gets the state that was clicked, `on_fold` the one that was clicked twice.
+        `on_pick` gets the state that was clicked, `on_fold` the one that was clicked twice. `on_context` gets
+        what a menu is asked for: its `kind` (`state`, `edge`; '' for all), its `name`, and where (`x`, `y`).
         """
         super().__init__()
         self._props |= {
@@ -40,6 +42,8 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
             self.on('pick', lambda event: on_pick(str(event.args)))
         if on_fold:
             self.on('fold', lambda event: on_fold(str(event.args)))
+        if on_context:
+            self.on('context', lambda event: on_context(event.args))
 
     def show(self, svg: str) -> None:
         """Draw another chart."""

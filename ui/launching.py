@@ -22,6 +22,7 @@ from ui.options import Limits, Options, values_of
 from ui.parts import Text
 from ui.replaying import Replay, recordings
 from ui.samples import Starter, earlier, samples
+from ui.stepping.launch import Debugging
 from ui.theme import button, notice
 from ui.words import ago
 
@@ -55,6 +56,8 @@ class Launcher:
                     self._models = Models(door().catalog.offer, on_change=self._touch_models)
                 self._limits = Form(Limits, on_change=self._touch)
                 self._options = Form(Options, on_change=self._touch)
+                fields = made.Memory.model_fields
+                self._debugging = Debugging(lambda: self._shape, fields, on_change=self._touch)
                 self._trouble = ui.element('div').classes('ghost')
                 with ui.element('div').classes('launch-actions'):
                     self._run = button('Run', icon='play_arrow', kind='primary big')
@@ -103,6 +106,7 @@ class Launcher:
         elif draft:
             self._options.fill(draft.get('options', {}))
             self._limits.fill(draft.get('budget', {}))
+            self._debugging.fill(draft.get('debugging', {}))
             self._models.fill(draft.get('models', {}))
         self._form.focus()
         await self._offer()
@@ -152,6 +156,7 @@ class Launcher:
         kept = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
         self._options.set({'seed': info.seed, **kept, **more})
         self._limits.set(values_of(info.budget))
+        self._debugging.fill(info.options)
         self._models.again(info.models)
         self._models.check()
         self._touch_models()
@@ -166,6 +171,7 @@ class Launcher:
         self._form.set({})
         self._options.set({})
         self._limits.set({})
+        self._debugging.fill({})
         self._models.fill({})
         self._touch_models()
         self._form.focus()
@@ -187,6 +193,7 @@ class Launcher:
                 'models': self._models.raw,
                 'budget': self._limits.raw,
                 'options': self._options.raw,
+                'debugging': self._debugging.raw,
             }
         )
         await self._draw()
@@ -237,7 +244,7 @@ class Launcher:
                 parameters.model_dump(mode='json'),
                 models={} if self._replay.run else self._models.chosen,
                 budget=chosen.budget,
-                **(options.model_dump() | self._replay.options),
+                **(options.model_dump() | self._debugging.options | self._replay.options),
             )
         except InvalidInput as error:
             self._refuse(error.problems)
@@ -252,8 +259,8 @@ class Launcher:
 
     def _refuse(self, problems: Mapping[str, str]) -> None:
         """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
-        parts = {'models': self._models, 'budget': self._limits}
-        found: dict[str, dict[str, str]] = {'': {}, 'models': {}, 'budget': {}}
+        parts = {'models': self._models, 'budget': self._limits, 'breakpoints': self._debugging}
+        found: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
         if problem := problems.get('replay', ''):
             with self._trouble, notice('fail', 'error'):
                 Text('p', f'The run did not start: {problem}.')
@@ -262,6 +269,7 @@ class Launcher:
             found[part if part in parts else ''][field if part in parts else name] = problem
         self._models.refuse(found['models'])
         self._limits.refuse(found['budget'])
+        self._debugging.refuse(found['breakpoints'])
         self._form.refuse(found[''])
         for form in (self._limits, self._models, self._form):
             form.go_to_problem()

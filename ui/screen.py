@@ -33,6 +33,7 @@ from ui.panes.trouble import Trouble
 from ui.panes.width import Width
 from ui.past import Moment, Past
 from ui.reading import headline
+from ui.stepping.desk import Desk
 from ui.unhurried import Unhurried
 
 PAUSE = 0.4
@@ -61,14 +62,16 @@ class Screen:
         """Make the page, showing step `at`; `tab` is open, one of `TABS`, and shows the `wanted` messages."""
         self._at = at
         self._dialogs = Dialogs(self._conductor, self._info, lambda info: self._header.rename(info.title))
+        self._desk = Desk(self._conductor, self._info.id, self._shape)
         around = Around(
             conductor=self._conductor,
             run=self._info.id,
             shape=self._shape,
             history=self.follower.index.history,
             send=self._send,
+            stepper=self._desk.stepper,
         )
-        self._header = Header(self._info, self._steer, around.named)
+        self._header = Header(self._info, self._desk.stepper, self._steer, around.named)
         self._budgets = Budgets(self._conductor, self._info.id)
         self._strip = Strip(self._conductor, self._info, self._shape)
         self._extras = Extras(around, self.follower, self.seek, wanted or Wanted(), self._say_address)
@@ -76,7 +79,7 @@ class Screen:
         self._trouble = Trouble()
         switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
-            self._chart = ChartPane(around, self.follower, self.seek, self._be_charted)
+            self._chart = ChartPane(around, self.follower, self.seek, self._be_charted, self._desk.places)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
                 tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._opened(tabs.shown))
@@ -91,7 +94,8 @@ class Screen:
                     self._files = Files(around, self.seek)
                 self._extras.draw(tabs)
                 self._artifacts, self._comparison = Artifacts(around, tabs), Comparison(around, tabs)
-            self._inspector = Inspector(self._shape, around.named, self._follow_change)
+            self._inspector = Inspector(self._shape, around.named, self._follow_change, self._desk)
+            self._desk.to_reveal(self._width.narrow, self._chart.shrink, self._inspector.open_breakpoints)
         self._player = Player(self.follower, self.seek)
         self._rest = Unhurried(self._show_panes, PAUSE, self._grid)
         self._said = narration()
@@ -167,6 +171,8 @@ class Screen:
     async def _show(self, moment: Moment, at: int | None) -> None:
         view, self._at = moment.fold.view, at
         self._view, self._step, self._replaced = view, moment.step, moment.befores
+        if at is None:
+            self._desk.learn(self.follower, [moment.step] if moment.step else [], moment.fold)
         self._chart.light(view, moment.step)
         self._show_player(view)
         # What moves under a slider is seen at any speed; the words in the panes are not.
@@ -185,6 +191,7 @@ class Screen:
         self._artifacts.show(view)
         self._comparison.show(view)
         self._inspector.show(view, step, self._replaced, self._since(view.seq))
+        self._inspector.breakpoints.stand(at)
         self._header.show(self._newest(view), mine=self._mine)
         self._strip.show(view, self._newest(view), mine=self._mine)
         self._budgets.show(view, mine=self._mine)
@@ -219,6 +226,7 @@ class Screen:
             self._trouble.say()
         if self._view is None:
             return
+        self._desk.learn(self.follower, news.steps)
         if self._at is not None:
             self._header.show(self.follower.fold.view, mine=self._mine)
             self._strip.show(self._view, self.follower.fold.view, mine=self._mine)

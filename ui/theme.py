@@ -39,6 +39,7 @@ SHEETS = (
     'files.css',
     'loop.css',
     'board.css',
+    'stepping.css',
     'made.css',
     'forks.css',
 )

@@ -1,12 +1,16 @@
 // A chart that Graphviz laid out: lights states and edges up by class, zooms and pans. Never lays out again.
+import { contextual } from "/hemicycle/contextual.js";
 import { overlay } from "/hemicycle/overlays.js";
 
 export default {
   template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key"
-    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift and the arrow keys move it' : undefined"></div>`,
+    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift and the arrow keys move it, Enter opens its menu' : undefined"></div>`,
   props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String },
-  emits: ["pick", "fold"],
-  mounted() { this.draw(); },
+  emits: ["pick", "fold", "context"],
+  mounted() {
+    this.draw();
+    if (this.pickable) contextual(this.$refs.box, (what) => this.$emit("context", what));
+  },
   watch: { svg() { this.draw(); }, lit: { deep: true, handler(lit) { this.relight(lit); } }, overlays: { deep: true, handler(overlays) { this.recover(overlays); } } },
   methods: {
     draw() {

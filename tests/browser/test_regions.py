@@ -30,7 +30,7 @@ def launch(page: Page, server: Server, workers: int) -> str:
 def held(page: Page, workers: int):
     """The panes of a run whose agents stand where they are: paused, with their first files written."""
     expect(page.locator('.agent.region')).to_have_count(workers, timeout=30_000)
-    page.get_by_role('button', name='Pause').click()
+    page.get_by_role('button', name='Pause', exact=True).click()
     return page.locator('.agent.region:visible')
 
 

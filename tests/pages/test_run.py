@@ -95,7 +95,7 @@ async def test_a_run_of_another_process_can_be_watched_only(user: User, door):
     await user.open(f'/runs/{run}')
     await user.should_see('Paused')
     await user.should_see('Another process runs it')
-    await user.should_not_see('Resume')
+    await user.should_not_see('Continue')
     await other.cancel(run)
     await user.should_not_see('Another process runs it', retries=50)
     await user.should_see('Cancelled')

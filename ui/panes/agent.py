@@ -21,6 +21,7 @@ from ui.panes.seat import SeatButton, seat_of
 from ui.parts import Text
 from ui.reading import gist, place, span
 from ui.spending import in_short
+from ui.stepping.region import RegionControls
 from ui.theme import button
 from ui.words import count
 
@@ -39,6 +40,7 @@ class AgentPane:
         self.pinned = False
         """Whether it stands in the grid of a parallel state, where nothing is folded."""
         self._leaf, self._heard = '', 0.0
+        self._region = RegionControls(around.stepper, state.path)
         self._origins: tuple[str, ...] = ()
         with ui.element('section').classes('panel agent').props(f'aria-label="{self.name}"') as self.root:
             with ui.element('div').classes('panel-head agent-head'):
@@ -51,6 +53,7 @@ class AgentPane:
                 self._seat = SeatButton(around, seat_of(state.path, around))
                 self._enlarge = button('', icon='open_in_full', kind='quiet small', label='Enlarge this pane')
                 self._enlarge.on('click', lambda: enlarge(state.path))
+                self._region.draw_pause()
                 self._stop = button('', icon='stop', kind='quiet small danger', label='Stop this agent')
                 self._stop.on('click', self._ask_to_stop)
             with ui.element('div').classes('agent-facts') as self._facts:
@@ -60,6 +63,7 @@ class AgentPane:
                 ui.element('span').classes('grow')
                 self._time = ui.label().classes('num')
             self._trouble = Text('div', '', 'agent-trouble', role='status')
+            self._region.draw_bar()
             with ui.element('div').classes('panel-body').props('tabindex="0"'):
                 self.talk = Conversation([], label=f'What {self.name} says')
             self._approval = Approval(around.send, around.conductor.catalog.tools)

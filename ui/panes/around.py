@@ -9,6 +9,7 @@ from typing import Any
 from engine import Conductor, RunId, Shape
 from ui.history import History
 from ui.reading import place, speaker
+from ui.stepping.stepper import Stepper
 
 Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]
 """Hands an event to the run: its name, its address, its data."""
@@ -23,6 +24,7 @@ class Around:
     shape: Shape
     history: History
     send: Send
+    stepper: Stepper
 
     @property
     def kept(self) -> str:

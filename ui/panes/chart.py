@@ -16,6 +16,8 @@ from ui.panes.checklist import Checklist
 from ui.panes.folds import Folds
 from ui.parts import attach
 from ui.reading import whereabouts
+from ui.stepping.context import PlaceMenu
+from ui.stepping.spots import spots
 from ui.theme import WORDS, button, notice
 
 LARGE = 'Give the diagram all of the page'
@@ -30,11 +32,17 @@ class ChartPane:
         follower: Follower,
         seek: Callable[[int], Awaitable[None]],
         on_size: Callable[[bool], None],
+        places: PlaceMenu,
     ) -> None:
-        """Draw the panel; `on_size` is told whether the diagram is to have all of the page."""
+        """Draw the panel; `on_size` is told whether the diagram is to have all of the page.
+
+        `places` is the menu of what is drawn.
+        """
         self._shape, self._follower, self._seek, self._on_size = around.shape, follower, seek, on_size
         self._folds = Folds(self._shape, self.draw)
         self._step, self._large = 0, False
+        self._stepper = around.stepper
+        self._stepper.on_change(self._mark)
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('panel-head'):
                 self._where = ui.label().classes('where')
@@ -59,6 +67,7 @@ class ChartPane:
                     label=f'State diagram of {self._shape.title}',
                     on_pick=self._pick,
                     on_fold=self._folds.turn,
+                    on_context=lambda asked: places.open(asked, self._folds.folded),
                 )
             self._plan = Checklist(self._shape)
 
@@ -79,9 +88,20 @@ class ChartPane:
         taken = [edge for edge, steps in index.walked.items() if steps[0] <= view.seq]
         self._drawing.light(lit(view, step, seen=seen or list(view.entered), walked=taken))
 
+    def _mark(self) -> None:
+        """Show where breakpoints are."""
+        view = self._stepper.view
+        if view is not None:
+            self._drawing.overlay('breakpoints', spots(view.breakpoints, self._stepper.hit))
+
     def _control(self, icon: str, label: str, method: str) -> None:
         made = button('', icon=icon, kind='quiet small', label=label)
         made.on('click', lambda: self._drawing.run_method(method))
+
+    def shrink(self) -> None:
+        """Give the room of the page back."""
+        if self._large:
+            self._enlarge()
 
     def _enlarge(self) -> None:
         self._large = not self._large

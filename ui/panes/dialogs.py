@@ -13,6 +13,7 @@ from ui.forks import cost
 from ui.marks import KINDS
 from ui.parts import Text, link
 from ui.replaying import recorded
+from ui.stepping.words import KEYS as STEP_KEYS
 from ui.theme import button
 
 T = TypeVar('T')
@@ -26,6 +27,7 @@ KEYS = (
     ('L', 'Back to the present'),
     *((sort.key.upper(), f'Next {sort.title}; with Shift the one before') for sort in KINDS.values()),
     ('M', 'Next change of the chosen part of memory; with Shift the one before'),
+    *STEP_KEYS,
 )
 
 

@@ -12,6 +12,8 @@ from ui.panes.spending import SpendingTable
 from ui.parts import attach
 from ui.reading import span
 from ui.spending import headline_of
+from ui.stepping.controls import Controls, Stopped
+from ui.stepping.stepper import Stepper
 from ui.theme import button, pill
 
 
@@ -19,9 +21,13 @@ class Header:
     """What a run is doing, and the buttons that steer it."""
 
     def __init__(
-        self, info: RunInfo, steer: Callable[[str], Awaitable[None]], named: Callable[[str], str]
+        self,
+        info: RunInfo,
+        stepper: Stepper,
+        steer: Callable[[str], Awaitable[None]],
+        named: Callable[[str], str],
     ) -> None:
-        """Draw the head; `steer` gets `pause`, `resume`, `step`, `fork`, `cancel` or `more`.
+        """Draw the head; `steer` gets `fork`, `cancel` or `more`.
 
         `named` gives the name of an agent by its path.
         """
@@ -35,6 +41,7 @@ class Header:
                     self._name = ui.label(info.title)
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span')
+                    Stopped(stepper)
                     ui.label(info.pattern).classes('chip')
                     self._origins = ui.element('span').classes('ghost')
                     if info.parent:
@@ -48,9 +55,7 @@ class Header:
                     self._time = ui.label().classes('num muted')
                     self._draw_spending(named)
             with ui.element('div').classes('run-controls').props('role="toolbar" aria-label="Steer the run"'):
-                self._pause = _control('Pause', 'pause', steer, 'Start nothing new; what is under way ends')
-                self._resume = _control('Resume', 'play_arrow', steer, 'Go on', kind='primary')
-                self._step = _control('Step', 'skip_next', steer, 'Start the next piece of work, and no more')
+                Controls(stepper)
                 _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
                 self._cancel = _control('Cancel', 'stop', steer, 'Stop for good', kind='danger')
                 button('', icon='more_horiz', kind='quiet', label='More').on('click', lambda: steer('more'))
@@ -66,9 +71,6 @@ class Header:
         with self._status:
             pill(view.status)
         running = mine and not view.status.ended
-        self._pause.set_visibility(running and not view.paused)
-        self._resume.set_visibility(running and view.paused)
-        self._step.set_visibility(running)
         self._cancel.set_visibility(running)
         self._tokens.set_text(headline_of(view.usage))
         self._spending.show(view)

@@ -13,28 +13,37 @@ from ui.panes.criteria import show_criteria
 from ui.panes.spending import SpendingTable
 from ui.panes.tabs import Tabs
 from ui.reading import Way, headline, place, short, span, ways
+from ui.stepping.desk import Desk
+from ui.stepping.panel import BreakpointsPanel
 from ui.theme import empty, notice
 
 LONGEST = 400
+BREAKPOINTS = 'Breakpoints'
 
 
 class Inspector:
     """One step of a run, and the data after it."""
 
     def __init__(
-        self, shape: Shape, named: Callable[[str], str], follow: Callable[[str], Awaitable[None]]
+        self,
+        shape: Shape,
+        named: Callable[[str], str],
+        follow: Callable[[str], Awaitable[None]],
+        desk: Desk,
     ) -> None:
         """Draw the panel; `follow` goes to the next change of a place in the run's data."""
         self._shape, self._named = shape, named
         self._pending: tuple[View | None, list[str]] = (None, [])
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
-            self._tabs = Tabs('Step, memory or spending', on_change=self._fill)
+            self._tabs = Tabs('Step, memory, spending or breakpoints', on_change=self._fill)
             with self._tabs.panel('Step'):
                 self._step = ui.element('div').classes('step')
             with self._tabs.panel('Memory'):
                 self._tree = Tree({}, on_follow=follow)
             with self._tabs.panel('Spending'):
                 self._spending = SpendingTable(named)
+            with self._tabs.panel(BREAKPOINTS):
+                self.breakpoints = BreakpointsPanel(desk.stepper, desk.setting)
 
     def show(self, view: View, step: Transition | None, befores: list[Any], since: float | None) -> None:
         """Show `step` and the data after it.
@@ -54,6 +63,10 @@ class Inspector:
         changed = [change.path for change in step.changes] if step else []
         self._pending = (view, changed)
         self._fill()
+
+    def open_breakpoints(self) -> None:
+        """Open the list of breakpoints."""
+        self._tabs.open(BREAKPOINTS)
 
     def _fill(self) -> None:
         # The whole document is sent only to who looks at it.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from nicegui import ui
 
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
-SHOW = """(event) => {
-    const part = event.currentTarget;
-    document.querySelector(".run-grid").dataset.view = "%s";
-    for (const one of part.parentElement.children) one.classList.toggle("on", one === part);
+SHOW = """() => {
+    const name = "%s";
+    document.querySelector(".run-grid").dataset.view = name;
+    for (const one of document.querySelectorAll(".run-switch .btn"))
+        one.classList.toggle("on", one.dataset.part === name);
 }"""
 
 
@@ -17,6 +18,11 @@ def switch() -> None:
     with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
         for name, text in VIEWS:
             part = ui.element('button').classes(f'btn {"on" if name == "agents" else ""}')
-            part.props('type="button"').on('click', js_handler=SHOW % name)
+            part.props(f'type="button" data-part="{name}"').on('click', js_handler=SHOW % name)
             with part:
                 ui.label(text)
+
+
+def show_part(name: str) -> None:
+    """Show one of the parts, where the window is narrow."""
+    ui.run_javascript(f'({SHOW % name})()')

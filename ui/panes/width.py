@@ -24,6 +24,11 @@ class Width:
         if not self._asked:
             self._set(wide)
 
+    def narrow(self) -> None:
+        """A person wants to see what it hides."""
+        self._asked = True
+        self._set(False)
+
     def _toggle(self) -> None:
         self._asked = True
         self._set(not self._wide)

@@ -1,0 +1,142 @@
+"""Debugging in the launch form: start paused, and breakpoints before the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from nicegui import ui
+
+from engine import Breakpoint, InvalidInput, Shape, parse_condition
+from ui.parts import Text
+from ui.stepping.condition import Probe, Reading
+from ui.stepping.editor import edit_breakpoint
+from ui.stepping.row import Deeds, draw_row
+from ui.stepping.words import holds
+from ui.theme import button
+
+PAUSED_HELP = 'The first state is entered, and no work starts until you let it go on, or step it.'
+NONE = 'Breakpoints can be set now, or while it runs.'
+
+
+class Debugging:
+    """The fold of the form; nothing of it is asked for."""
+
+    def __init__(
+        self, shape: Callable[[], Shape | None], fields: Collection[str], *, on_change: Callable[[], None]
+    ) -> None:
+        """Draw it, folded.
+
+        Args:
+            shape: the chart as the form stands.
+            fields: of the pattern's memory.
+            on_change: told of every change.
+        """
+        self._shape, self._fields, self._on_change = shape, fields, on_change
+        self._items: list[Breakpoint] = []
+        self._deeds = Deeds(change=self._change, edit=self._edit, remove=self._remove)
+        with ui.element('details').classes('fold') as self._fold:
+            Text('summary', 'Debugging')
+            with ui.element('div').classes('form'):
+                with ui.element('div').classes('field boolean'):
+                    self._paused = ui.checkbox('Start paused', on_change=self._touched)
+                    Text('p', PAUSED_HELP, 'help')
+                with ui.element('div').classes('launch-breakpoints'):
+                    self._list = ui.element('div')
+                    self._problem = Text('p', '', 'problem', role='alert')
+                    with ui.element('div'):
+                        button('Add breakpoint', icon='add', kind='small').on('click', self._add)
+        self._draw()
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """What is filled in."""
+        return {'paused': bool(self._paused.value), 'breakpoints': [asdict(item) for item in self._items]}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the run is started with; nothing where nothing is filled in."""
+        return {name: value for name, value in self.raw.items() if value}
+
+    def fill(self, raw: Mapping[str, Any]) -> None:
+        """Show what `raw` gave, or what an earlier run was started with; what cannot be read is left out."""
+        self._paused.set_value(bool(raw.get('paused')))
+        self._items = list(_read(raw.get('breakpoints')))
+        self._draw()
+
+    def refuse(self, problems: Mapping[str, str]) -> None:
+        """Show what is wrong with breakpoints: a problem's name begins with where it stands in the list."""
+        said = []
+        for name, problem in problems.items():
+            number = name.partition('.')[0]
+            said.append(f'Breakpoint {int(number) + 1}: {problem}.' if number.isdigit() else f'{problem}.')
+        self._problem.show(' '.join(said))
+        if said:
+            self._fold.props('open')
+
+    def _draw(self) -> None:
+        self._problem.show('')
+        self._list.clear()
+        with self._list:
+            if not self._items:
+                Text('p', NONE, 'muted small')
+                return
+            with ui.element('ul').classes('breakpoint-list').props('aria-label="Breakpoints"'):
+                for number, item in enumerate(self._items, 1):
+                    facts = [holds(item), *(['once'] if item.once else [])]
+                    draw_row(item, facts, self._deeds, number=str(number))
+
+    async def _add(self) -> None:
+        shape = self._shape()
+        if shape is not None:
+            made = await edit_breakpoint(shape, Breakpoint(enter=shape.initial), self._probe)
+            if made is not None:
+                self._set([*self._items, replace(made, id=str(len(self._items) + 1))])
+
+    async def _edit(self, item: Breakpoint) -> None:
+        shape = self._shape()
+        if shape is not None:
+            made = await edit_breakpoint(shape, item, self._probe)
+            if made is not None:
+                self._change(made)
+
+    def _change(self, item: Breakpoint) -> None:
+        self._set([item if one.id == item.id else one for one in self._items])
+
+    def _remove(self, item: Breakpoint) -> None:
+        rest = [one for one in self._items if one.id != item.id]
+        self._set([replace(one, id=str(number)) for number, one in enumerate(rest, 1)])
+
+    def _set(self, items: list[Breakpoint]) -> None:
+        self._items = items
+        self._draw()
+        self._touched()
+
+    def _touched(self) -> None:
+        self._on_change()
+
+    @property
+    def _probe(self) -> Probe:
+        return Probe(read=self._read, fields=dict.fromkeys(self._fields, ''))
+
+    async def _read(self, text: str) -> Reading:
+        try:
+            found = parse_condition(text)
+        except InvalidInput as error:
+            return Reading(problem='; '.join(error.problems.values()))
+        for name, column in found.fields.items():
+            if name not in self._fields:
+                listed = ', '.join(self._fields)
+                return Reading(problem=f'column {column}: memory has no field {name!r}; there are: {listed}')
+        return Reading(now='It is looked at after each step of the run.')
+
+
+def _read(told: Any) -> tuple[Breakpoint, ...]:
+    try:
+        return tuple(
+            replace(Breakpoint(**item), id=str(number), hits=0, problem='')
+            for number, item in enumerate(told or (), 1)
+        )
+    except (TypeError, ValueError):
+        return ()

@@ -41,7 +41,6 @@ class Header:
                     self._name = ui.label(info.title)
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span')
-                    Stopped(stepper)
                     ui.label(info.pattern).classes('chip')
                     self._origins = ui.element('span').classes('ghost')
                     if info.parent:
@@ -54,11 +53,15 @@ class Header:
                             ui.label(f'from {info.parent} at {info.parent_at}')
                     self._time = ui.label().classes('num muted')
                     self._draw_spending(named)
-            with ui.element('div').classes('run-controls').props('role="toolbar" aria-label="Steer the run"'):
-                Controls(stepper)
-                _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
-                self._cancel = _control('Cancel', 'stop', steer, 'Stop for good', kind='danger')
-                button('', icon='more_horiz', kind='quiet', label='More').on('click', lambda: steer('more'))
+            with ui.element('div').classes('run-steering'):
+                with ui.element('div').classes('run-controls') as controls:
+                    controls.props('role="toolbar" aria-label="Steer the run"')
+                    Controls(stepper)
+                    _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
+                    self._cancel = _control('Cancel', 'stop', steer, 'Stop for good', kind='danger')
+                    more = button('', icon='more_horiz', kind='quiet', label='More')
+                    more.on('click', lambda: steer('more'))
+                Stopped(stepper)
 
     def show(self, view: View, *, mine: bool) -> None:
         """Show the run as it is now; `mine` says whether this server can steer it."""

@@ -132,6 +132,7 @@ class Stopped:
                 else stopped_words(stepper.why()) or _held_parts(stepper)
             )
         self._said.show(said)
+        attach(self._said, title=said)
 
 
 def _held_parts(stepper: Stepper) -> str:

@@ -59,9 +59,9 @@ class RegionControls:
         active = view is not None and self.region in view.entered and not view.status.ended
         held, busy = active and stepper.held(self.region), stepper.busy(self.region)
         steerable = active and stepper.steerable
-        going = bool(steerable and view and not ended(stepper.shape, view, self.region))
-        self._pause.element.set_visibility(going and not held and not busy)
-        self._bar.set_visibility(active and (held or bool(busy)))
+        going = bool(active and view and not ended(stepper.shape, view, self.region))
+        self._pause.element.set_visibility(going and steerable and not held and not busy)
+        self._bar.set_visibility(going and (held or bool(busy)))
         for one in self._deeds:
             one.element.set_visibility(steerable)
             one.show()

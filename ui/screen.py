@@ -99,14 +99,7 @@ class Screen:
         self._player = Player(self.follower, self.seek)
         self._rest = Unhurried(self._show_panes, PAUSE, self._grid)
         self._said = narration()
-        stranded = self._conductor.stranded.get(self._info.id)
-        if stranded:
-            self._trouble.say('link_off', f'This run cannot go on: {stranded}. What it did can be looked at.')
-        elif not self._mine and not (await self._conductor.info(self._info.id)).status.ended:
-            self._watched = True
-            self._trouble.say(
-                'visibility', 'Another process runs it: here it can be watched, and not steered.'
-            )
+        self._watched = await self._trouble.owned(self._conductor, self._info.id)
         await self._read(self._info.seq if at is None else at, at)
         if ENDS.get(tab) in tabs.titles:
             tabs.pick(ENDS[tab])

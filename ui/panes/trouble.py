@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from engine import Conductor, RunId
+from ui.stepping.words import ELSEWHERE
 from ui.theme import notice
 
 
@@ -25,3 +27,13 @@ class Trouble:
         # A run that this process lost goes on where it was claimed; one that only waits goes on here.
         hope = ' Nothing is lost: the run goes on by itself when it can.' if mine else ''
         self.say('save', f'{problem}{hope}' if problem else '')
+
+    async def owned(self, conductor: Conductor, run: RunId) -> bool:
+        """Say so where this process cannot steer the run; gives whether another one runs it."""
+        if stranded := conductor.stranded.get(run):
+            self.say('link_off', f'This run cannot go on: {stranded}. What it did can be looked at.')
+            return False
+        elsewhere = not conductor.runs_here(run) and not (await conductor.info(run)).status.ended
+        if elsewhere:
+            self.say('visibility', ELSEWHERE)
+        return elsewhere

@@ -16,6 +16,7 @@ from ui.pages import missing
 from ui.panes.around import Around
 from ui.parts import Text, link
 from ui.reading import headline
+from ui.stepping.stepper import Stepper
 from ui.theme import frame, notice
 
 
@@ -40,7 +41,14 @@ def register(door: Door) -> None:
         except EngineError as error:
             missing.broken(str(error))
             return
-        named = Around(conductor=conductor, run=info.id, shape=shape, history=History(), send=_nothing).named
+        named = Around(
+            conductor=conductor,
+            run=info.id,
+            shape=shape,
+            history=History(),
+            send=_nothing,
+            stepper=Stepper(conductor, info.id, shape),
+        ).named
         agents = {str(state.path): named(state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, made=made, staff=agents_of(made), agents=agents)
         with frame(f'Fork · {info.title}'):

@@ -45,7 +45,7 @@ from engine.errors import (
     UnknownRun,
     UnknownStep,
     WorkspaceError,
-)
+)  # fmt: skip
 from engine.feed import Feed, Item
 from engine.files.difference import FileChange
 from engine.files.scratch import Scratch, Tried
@@ -119,9 +119,11 @@ from engine.teams.collaboration import (
 )
 from engine.teams.staff import AgentInfo, agents_of
 from engine.tool import Tool, ToolContext, tool
+from engine.traffic.union import union
 from engine.view import Fold, fold
 from engine.wire.offer import HOMES, Health, Offer, Offered
 
+# fmt: off
 __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # run workflows
     'Conductor',
@@ -232,6 +234,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Traffic',
     'EdgeTraffic',
     'StateTraffic',
+    'union',
     'CONTROL',
     'ENDINGS',
     'EXHAUSTED',
@@ -278,22 +281,8 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Limits',
     'Ran',
     # what may go wrong
-    'BundleError',
-    'Diverged',
-    'EngineError',
-    'EventRefused',
-    'InvalidInput',
-    'JournalConflict',
-    'JournalDamaged',
-    'JournalError',
-    'JournalUnavailable',
-    'ModelError',
-    'PatternError',
-    'StaleOwner',
-    'ToolError',
-    'UnknownNote',
-    'UnknownPattern',
-    'UnknownRun',
-    'UnknownStep',
-    'WorkspaceError',
+    'BundleError', 'Diverged', 'EngineError', 'EventRefused', 'InvalidInput', 'JournalConflict',
+    'JournalDamaged', 'JournalError', 'JournalUnavailable', 'ModelError', 'PatternError', 'StaleOwner',
+    'ToolError', 'UnknownNote', 'UnknownPattern', 'UnknownRun', 'UnknownStep', 'WorkspaceError',
 ]
+# fmt: on

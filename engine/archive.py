@@ -36,7 +36,7 @@ class Archive:
         Where an edge or a state is asked for, what runs went through is brought up to date before.
         """
         asked = query or RunQuery()
-        if asked.edge or asked.state:
+        if asked.edges or asked.state:
             await survey(self.journal, asked)
         return await self.journal.runs(asked)
 

@@ -91,7 +91,7 @@ class Journal(Protocol):
         """Summaries of the runs that match, newest first, without reading histories.
 
         A text matches when each of its words begins a word of the title, note, tags, pattern, parameters or a
-        note on a step; an edge and a state, when the trail that is kept has them.
+        note on a step; edges and a state, when the trail that is kept has them.
         """
 
     async def family(self, run: RunId) -> list[RunInfo]:

@@ -111,8 +111,8 @@ class RunQuery:
     place: Literal['list', 'trash', 'purging'] = 'list'
     """`trash` has the deleted ones, the last deleted first."""
     pins_first: bool = False
-    edge: str = ''
-    """Runs that took this edge, `source>dest`, and were in the state at this path, by their trails."""
+    edges: tuple[str, ...] = ()
+    """Runs that took any of these edges, each `source>dest`; and that were in a state; by their trails."""
     state: str = ''
     trouble: bool = False
     """With a state: only runs for which something failed or expired there."""

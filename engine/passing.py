@@ -176,7 +176,7 @@ class MemoryJournal:
 
     async def due(self, query: RunQuery) -> list[RunId]:
         """Those that have gone on since their trail was kept."""
-        asked = replace(query, edge='', state='')
+        asked = replace(query, edges=(), state='')
         return [info.id for info in self._found(asked) if self._kept(info.id) < info.seq]
 
     async def trail(self, run: RunId) -> Trail | None:
@@ -207,7 +207,7 @@ class MemoryJournal:
             info
             for info in self._infos.values()
             if matches(info, query, said.get(info.id, []))
-            and passes(self._trails.get(info.id), query.edge, query.state, trouble=query.trouble)
+            and passes(self._trails.get(info.id), query.edges, query.state, trouble=query.trouble)
         ]
         return sorted(found, key=lambda info: rank(info, query), reverse=True)
 

@@ -15,7 +15,7 @@ from storage.trails import EDGE, STATE, TRAIL
 def due(connection: Connection, query: RunQuery) -> list[RunId]:
     """All that match, newest first, and have gone on since their trail was kept."""
     up_to_date = and_(TRAIL.c.run == RUN.c.number, TRAIL.c.rules == RULES)
-    wanted = and_(func.coalesce(TRAIL.c.seq, 0) < RUN.c.seq, *filters(replace(query, edge='', state='')))
+    wanted = and_(func.coalesce(TRAIL.c.seq, 0) < RUN.c.seq, *filters(replace(query, edges=(), state='')))
     found = connection.execute(
         select(RUN.c.id)
         .select_from(RUN.outerjoin(TRAIL, up_to_date))

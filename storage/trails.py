@@ -79,10 +79,10 @@ def read_trail(connection: Connection, number: int) -> Trail | None:
 def passing(query: RunQuery) -> list[ColumnElement[bool]]:
     """What rows of `run` must fulfil for the edge and the state of a query."""
     found: list[ColumnElement[bool]] = []
-    if query.edge:
-        source, _, dest = query.edge.partition('>')
-        ends = and_(EDGE.c.run == RUN.c.number, EDGE.c.source == source, EDGE.c.dest == dest)
-        found.append(exists(select(EDGE.c.run).where(ends)))
+    if query.edges:
+        named = [edge.partition('>')[::2] for edge in query.edges]
+        any_of = or_(*(and_(EDGE.c.source == source, EDGE.c.dest == dest) for source, dest in named))
+        found.append(exists(select(EDGE.c.run).where(and_(EDGE.c.run == RUN.c.number, any_of))))
     if query.state:
         there = and_(STATE.c.run == RUN.c.number, STATE.c.path == query.state)
         found.append(exists(select(STATE.c.run).where(and_(there, TROUBLED) if query.trouble else there)))

@@ -8,6 +8,7 @@ from nicegui import ui
 
 from engine import EngineError, Pattern, Shape
 from ui.door import Door
+from ui.filters import traffic_path
 from ui.parts import Text, attach, link
 from ui.samples import Starter, samples
 from ui.sketch import draw_sketch
@@ -54,6 +55,13 @@ def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> Non
                 f'/launch/{made.name}', 'btn quiet', aria_label=f'Launch {made.title} with your own input'
             ):
                 Text('span', 'Launch …')
+            with link(
+                traffic_path(made.name),
+                'btn quiet icon',
+                aria_label=f'What the runs of {made.title} did, on one diagram',
+                title='What its runs did, on one diagram',
+            ):
+                ui.icon('insights')
 
     async def run_sample() -> None:
         if starter.busy or not ready:

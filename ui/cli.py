@@ -21,6 +21,7 @@ from ui.commands import (
     serve,
     show,
     stepping,
+    traffic,
 )
 from ui.commands.exits import CODES, Guarded
 
@@ -56,6 +57,7 @@ for name, command, epilog, panel in (
     ('runs', runs.runs, runs.EPILOG, 'Look'),
     ('show', show.show, show.EPILOG, 'Look'),
     ('compare', compare.compare, compare.EPILOG, 'Look'),
+    ('traffic', traffic.traffic, traffic.EPILOG, 'Look'),
     ('audit', audit.audit, audit.EPILOG, 'Look'),
     ('note', annotate.note, annotate.NOTE, 'Keep'),
     ('star', annotate.star, annotate.STAR, 'Keep'),

@@ -43,6 +43,7 @@ GRAPH = {
     'fontname': 'Helvetica',
     'fontsize': '12',
 }
+WIDE = {'nodesep': '0.5', 'ranksep': '0.75'}
 NODE = {
     'shape': 'box',
     'style': 'rounded',
@@ -65,15 +66,15 @@ Folded = bool | frozenset[str]
 """Which states are one node, with those inside not drawn: all agents, none, or the states at these paths."""
 
 
-async def svg(shape: Shape, *, folded: Folded) -> str:
-    """The chart as SVG, or '' where `dot` is missing."""
-    return await asyncio.to_thread(_svg, shape, folded) if available() else ''
+async def svg(shape: Shape, *, folded: Folded, wide: bool = False) -> str:
+    """The chart as SVG, or '' where `dot` is missing; a `wide` one has room for a number on each edge."""
+    return await asyncio.to_thread(_svg, shape, folded, wide) if available() else ''
 
 
-def dot(shape: Shape, *, folded: Folded) -> str:
+def dot(shape: Shape, *, folded: Folded, wide: bool = False) -> str:
     """The chart in Graphviz's language; ids are `s:<state>` and `e:<source>><dest>`."""
     drawing = _Drawing(shape, agents_of(shape) if folded is True else folded or frozenset())
-    return drawing.draw()
+    return drawing.draw(GRAPH | WIDE if wide else GRAPH)
 
 
 async def drawn_as(shape: Shape, how: str, *, folded: Folded) -> str:
@@ -88,8 +89,8 @@ async def drawn_as(shape: Shape, how: str, *, folded: Folded) -> str:
 
 
 @lru_cache(maxsize=256)
-def _svg(shape: Shape, folded: Folded) -> str:
-    text = str(graphviz.Source(dot(shape, folded=folded)).pipe(format='svg', encoding='utf-8'))
+def _svg(shape: Shape, folded: Folded, wide: bool) -> str:
+    text = str(graphviz.Source(dot(shape, folded=folded, wide=wide)).pipe(format='svg', encoding='utf-8'))
     return text[text.index('<svg') :]
 
 
@@ -100,14 +101,14 @@ class _Drawing:
     hidden: dict[str, str] = field(default_factory=dict)
     """States that are not drawn, and the one that stands for them."""
 
-    def draw(self) -> str:
+    def draw(self, attributes: dict[str, str]) -> str:
         self.inside: dict[str, list[StateShape]] = {}
         for state in self.shape.states:
             self.inside.setdefault(state.parent, []).append(state)
             owner = self.hidden.get(state.parent, state.parent)
             if owner in self.folded:
                 self.hidden[state.path] = owner
-        graph = graphviz.Digraph(graph_attr=GRAPH, node_attr=NODE, edge_attr=EDGE)
+        graph = graphviz.Digraph(graph_attr=attributes, node_attr=NODE, edge_attr=EDGE)
         graph.node(
             '[*]',
             label='',

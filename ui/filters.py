@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from nicegui import ui
 
 from engine import RunQuery, Status
 from ui.parts import Choice, Text, attach, label, line_input
+from ui.reading import edge_words, place
 from ui.theme import WORDS, button
+from ui.words import between, day
 
 UNENDED = 'unended'
 STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {status.value: words for status, words in WORDS.items()}
@@ -33,6 +34,13 @@ class Filters:
     """A day, as 2026-03-04; `until` is included."""
     until: str = ''
     page: int = 1
+    edge: str = ''
+    """Any of these edges was taken, each `source>dest`, with `|` between. The run was in `state`; with
+    `trouble`, something failed there."""
+    state: str = ''
+    trouble: str = ''
+    show: str = ''
+    """What the diagram of traffic shows: see `ui.heatspots.MODES`."""
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Filters:
@@ -44,17 +52,42 @@ class Filters:
             status=given.get('status', '') if given.get('status', '') in STATUSES else '',
             tag=given.get('tag', ''),
             marked=given.get('marked', '') if given.get('marked', '') in MARKED else '',
-            since=given.get('since', '') if _day(given.get('since', '')) else '',
-            until=given.get('until', '') if _day(given.get('until', '')) else '',
+            since=given.get('since', '') if day(given.get('since', '')) else '',
+            until=given.get('until', '') if day(given.get('until', '')) else '',
             page=int(page) if page.isdecimal() and 0 < int(page) < 10**6 else 1,
+            edge=given.get('edge', '')[:500],
+            state=given.get('state', '')[:500],
+            trouble=given.get('trouble', '')[:1],
+            show=given.get('show', '')[:10],
         )
 
     @property
     def narrowing(self) -> int:
         """How many filters are set."""
-        return sum(
-            map(bool, (self.text, self.pattern, self.status, self.tag, self.marked, self.since, self.until))
+        given = (
+            self.text,
+            self.pattern,
+            self.status,
+            self.tag,
+            self.marked,
+            self.since,
+            self.until,
+            self.edge,
+            self.state,
         )
+        return sum(map(bool, given))
+
+    @property
+    def picked(self) -> str:
+        """The edge and the state that were picked, in words; '' for none."""
+        edge = f'took {" or ".join(map(edge_words, self.edge.split("|")))}' if self.edge else ''
+        state = f'{"failed in" if self.trouble else "were in"} {place(self.state)}' if self.state else ''
+        return ' and '.join(filter(None, (edge, state)))
+
+    @property
+    def all(self) -> Filters:
+        """The same without what was picked, from the first page."""
+        return replace(self, edge='', state='', trouble='', page=1)
 
     def address(self, path: str) -> str:
         """The page at `path` with these filters."""
@@ -69,15 +102,17 @@ class Filters:
             status = tuple(status for status in Status if not status.ended)
         else:
             status = (Status(self.status),) if self.status else ()
-        until = _day(self.until)
-        since = _day(self.since)
+        since, until = between(self.since, self.until)
         return RunQuery(
             text=self.text.strip(),
             pattern=self.pattern,
             status=status,
             tag=self.tag,
-            since=since.timestamp() if since else None,
-            until=(until + timedelta(days=1)).timestamp() if until else None,
+            since=since,
+            until=until,
+            edges=tuple(filter(None, self.edge.split('|'))),
+            state=self.state,
+            trouble=bool(self.trouble),
             starred=self.marked == 'starred',
             pinned=self.marked == 'pinned',
             place='trash' if trash else 'list',
@@ -87,21 +122,28 @@ class Filters:
         )
 
 
-def _day(text: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, '%Y-%m-%d').astimezone()
-    except ValueError:
-        return None
+def traffic_path(pattern: str) -> str:
+    """The page of what all runs of a pattern did."""
+    return f'/patterns/{quote(pattern, safe="")}/traffic'
 
 
 class FilterBar:
     """The controls of the filters."""
 
     def __init__(
-        self, filters: Filters, patterns: Mapping[str, str], *, on_change: Callable[[Filters], None]
+        self,
+        filters: Filters,
+        patterns: Mapping[str, str],
+        *,
+        on_change: Callable[[Filters], None],
+        one: bool = False,
     ) -> None:
-        """Draw them; `patterns` maps names to titles, `on_change` gets the filters after each change."""
+        """Draw them; `patterns` maps names to titles, `on_change` gets the filters after each change.
+
+        With `one` there is always a pattern, and the page itself says what was picked.
+        """
         self._filters, self._on_change, self._setting = filters, on_change, False
+        self._always = filters.pattern if one else ''
         with (
             ui.element('div').classes('filters folded').props('role="search" aria-label="Runs"') as self._box
         ):
@@ -111,12 +153,20 @@ class FilterBar:
                 label('Search runs', self._text, 'visually-hidden')
             self._more = button('Filters', icon='tune', kind='more')
             self._more.on('click', lambda: self._box.classes(toggle='folded'))
-            self._pattern = self._choice('Pattern', {'': 'Any pattern', **patterns}, filters.pattern)
+            self._pattern = self._choice(
+                'Pattern', patterns if one else {'': 'Any pattern', **patterns}, filters.pattern
+            )
             self._status = self._choice('Status', STATUSES, filters.status)
             self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag, 'all')
             self._marked = self._choice('Marked', MARKED, filters.marked)
             self._since = self._date('From', filters.since)
             self._until = self._date('To', filters.until)
+            with ui.element('button').classes('btn small picked').props('type="button"') as self._picked:
+                self._said = Text('span', '')
+                ui.icon('close')
+            attach(self._picked, title='Show the others, too')
+            self._picked.on('click', self._drop)
+        self.pick(filters)
         for field in (self._text, self._since, self._until):
             field.on_value_change(lambda _: self._changed())
 
@@ -138,6 +188,12 @@ class FilterBar:
         known = {*self._tag.offered, *tags} - {''}
         self._tag.offer({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
 
+    def pick(self, filters: Filters) -> None:
+        """Keep what was picked, which has no control here but one that drops it."""
+        self._filters = filters
+        self._picked.set_visibility(bool(filters.picked) and not self._always)
+        self._said.show(filters.picked)
+
     def show(self, shown: bool) -> None:
         """Show the filters, or hide them where there is nothing to filter."""
         self._box.set_visibility(shown)
@@ -145,27 +201,25 @@ class FilterBar:
     def clear(self) -> None:
         """Show all runs."""
         self._setting = True
-        for field in (
-            self._text,
-            self._pattern,
-            self._status,
-            self._tag,
-            self._marked,
-            self._since,
-            self._until,
-        ):
+        for field in (self._text, self._status, self._tag, self._marked, self._since, self._until):
             field.set_value('')
+        self._pattern.set_value(self._always)
         self._setting = False
-        self._changed()
+        self._drop()
+
+    def _drop(self) -> None:
+        self.pick(self._read().all)
+        self._on_change(self._filters)
 
     def _changed(self) -> None:
-        if self._setting:
-            return
-        read = Filters.read({
-            'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
-            'tag': self._tag.value, 'marked': self._marked.value,
-            'since': self._since.value or '', 'until': self._until.value or '',
-        })  # fmt: skip
+        read = self._filters if self._setting else self._read()
         if read != replace(self._filters, page=1):
             self._filters = read
             self._on_change(read)
+
+    def _read(self) -> Filters:
+        return Filters.read(asdict(self._filters) | {
+            'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
+            'tag': self._tag.value, 'marked': self._marked.value, 'page': '',
+            'since': self._since.value or '', 'until': self._until.value or '',
+        })  # fmt: skip

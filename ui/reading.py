@@ -35,6 +35,12 @@ def place(path: str) -> str:
     return path.replace('.', ' › ').replace('_', ' ')  # noqa: RUF001  (the sign that stands between steps of a path)
 
 
+def edge_words(name: str) -> str:
+    """An edge's name, `source>dest`, for people."""
+    source, _, dest = name.partition('>')
+    return f'{"start" if source == "[*]" else place(source)} → {place(dest) or "itself"}'
+
+
 def whereabouts(paths: Sequence[str]) -> str:
     """Where a run is, in a line: the one active state, or what is around several and how many they are."""
     if len(paths) < 2:

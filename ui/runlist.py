@@ -6,12 +6,13 @@ import asyncio
 from dataclasses import replace
 
 from nicegui import background_tasks, ui
+from nicegui.element import Element
 
 from engine import EngineError, RunId, RunPage, RunQuery
 from ui.deeds import Deeds
 from ui.door import Door
-from ui.filters import FilterBar, Filters
-from ui.parts import Text
+from ui.filters import FilterBar, Filters, traffic_path
+from ui.parts import Text, attach, link
 from ui.runmenu import RunMenu
 from ui.runrow import RowActs, RunRow
 from ui.selection import KEYS, BulkBar, Selection
@@ -28,8 +29,20 @@ TAGS_FROM = 200
 class RunList:
     """Runs on a page at `path`, which holds the filters in its address."""
 
-    def __init__(self, door: Door, filters: Filters, *, path: str, size: int, trash: bool = False) -> None:
-        """Draw the list, still empty: `load` fills it. With `trash` it is that of the deleted runs."""
+    def __init__(  # noqa: PLR0913  (all but the first two are named)
+        self,
+        door: Door,
+        filters: Filters,
+        *,
+        path: str,
+        size: int,
+        trash: bool = False,
+        bar: FilterBar | None = None,
+    ) -> None:
+        """Draw the list, still empty: `load` fills it. With `trash` it is that of the deleted runs.
+
+        With a `bar` that stands elsewhere on the page, `narrow` is told of its changes.
+        """
         self._door, self._path, self._size, self._trash = door, path, size, trash
         self.filters = filters
         self._rows: dict[RunId, RunRow] = {}
@@ -40,7 +53,8 @@ class RunList:
         self._menu = RunMenu(door, self._deeds)
         self._acts = RowActs(menu=self._menu.open, tick=self._tick, star=self._star)
         self._selection = Selection(on_change=self._ticked)
-        self._bar = FilterBar(filters, self._titles, on_change=self._filter)
+        self._bar = bar or FilterBar(filters, self._titles, on_change=self.narrow)
+        self._heat = None if bar or trash else self._heat_link()
         self._trouble = ui.element('div').classes('ghost')
         self._said = ''
         self._told = Text('p', 'Loading runs …', 'visually-hidden', role='status')
@@ -92,7 +106,7 @@ class RunList:
             await self.look()
         elif not page.runs and page.total and asked.page > 1:  # runs were deleted, or the address is old
             with self._card:
-                self._filter(replace(asked, page=-(-page.total // self._size)))
+                self.narrow(replace(asked, page=-(-page.total // self._size)))
         else:
             self._show(page)
             await self._weigh(page)
@@ -179,10 +193,24 @@ class RunList:
                     f'The list of runs cannot be read just now: {problem}. It is tried again every second.',
                 )
 
-    def _filter(self, filters: Filters) -> None:
+    def _heat_link(self) -> Element:
+        """The way to what all runs of the pattern did, where one is chosen."""
+        with ui.element('p').classes('small to-traffic'), link('') as found:
+            Text('span', 'What these runs did, on one diagram')
+        self._lead(found)
+        return found
+
+    def _lead(self, found: Element) -> None:
+        attach(found, href=replace(self.filters.all, pattern='').address(traffic_path(self.filters.pattern)))
+        found.set_visibility(self.filters.pattern in self._titles)
+
+    def narrow(self, filters: Filters) -> None:
+        """Show the runs that these filters leave, from their page on."""
         self.filters = filters
+        if self._heat:
+            self._lead(self._heat)
         ui.navigate.history.replace(filters.address(self._path))
         background_tasks.create(self.look(), name='list runs')
 
     def _turn(self, by: int) -> None:
-        self._filter(replace(self.filters, page=max(1, self.filters.page + by)))
+        self.narrow(replace(self.filters, page=max(1, self.filters.page + by)))

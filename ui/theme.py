@@ -42,6 +42,7 @@ SHEETS = (
     'stepping.css',
     'made.css',
     'forks.css',
+    'traffic.css',
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -65,3 +65,20 @@ def size(number: int) -> str:
         shown /= 1_000
         del units[0]
     return f'{shown:.0f} {units[0]}' if number < 1_000 or shown >= 100 else f'{shown:.1f} {units[0]}'
+
+
+def day(text: str) -> datetime | None:
+    """The beginning of a day such as 2026-03-04, here; None where it is none."""
+    try:
+        return datetime.strptime(text, '%Y-%m-%d').astimezone()
+    except ValueError:
+        return None
+
+
+def between(since: str, until: str) -> tuple[float | None, float | None]:
+    """From the beginning of one day to the end of another, in seconds since 1970; None is no bound."""
+    first, last = day(since), day(until)
+    return (
+        first.timestamp() if first else None,
+        (last + timedelta(days=1)).timestamp() if last else None,
+    )

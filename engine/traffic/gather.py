@@ -58,13 +58,13 @@ def troubled(stay: Stay) -> bool:
     return bool(stay.failed or stay.expired or stay.fell)
 
 
-def passes(trail: Trail | None, edge: str, state: str, *, trouble: bool) -> bool:
-    """Whether a run took `edge` (`source>dest`), was in `state`, and something failed there; '' is any."""
-    if not (edge or state):
+def passes(trail: Trail | None, edges: Sequence[str], state: str, *, trouble: bool) -> bool:
+    """Whether a run took any of `edges` (`source>dest`), was in `state`, and something failed there."""
+    if not (edges or state):
         return True
     if trail is None:
         return False
-    source, _, dest = edge.partition('>')
+    named = [edge.partition('>')[::2] for edge in edges]
+    took = not named or any((StatePath(source), dest) in trail.edges for source, dest in named)
     stay = trail.stays.get(StatePath(state))
-    took = not edge or (StatePath(source), dest) in trail.edges
     return took and (not state or (stay is not None and (not trouble or troubled(stay))))

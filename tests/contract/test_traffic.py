@@ -245,7 +245,7 @@ async def test_only_what_is_new_is_due(journal: Journal) -> None:
     await second.go('start', '', 'a')
     assert await journal.due(RunQuery()) == ['second', 'first']
     assert await journal.due(RunQuery(status=(Status.DONE,))) == ['first']
-    assert await journal.due(RunQuery(offset=1, limit=1, edge='x>y', state='z')) == ['second', 'first']
+    assert await journal.due(RunQuery(offset=1, limit=1, edges=('x>y',), state='z')) == ['second', 'first']
     await survey(journal, RunQuery(status=(Status.DONE,)))
     assert await journal.due(RunQuery()) == ['second']
     assert await journal.trail(second.info.id) is None
@@ -317,15 +317,16 @@ async def test_runs_are_listed_by_edge_and_state(journal: Journal) -> None:
     async def listed(**query: Any) -> list[str]:
         return [info.id for info in (await journal.runs(RunQuery(**query))).runs]
 
-    assert await listed(edge='a>end') == ['round', 'straight']
-    assert await listed(edge='b.x>a') == ['round']
-    assert await listed(edge='b.x') == []
+    assert await listed(edges=('a>end',)) == ['round', 'straight']
+    assert await listed(edges=('b.x>a',)) == ['round']
+    assert await listed(edges=('b.x',)) == []
+    assert await listed(edges=('b.x>a', 'a>bad')) == ['failed', 'round']
     assert await listed(state='b') == ['round']
     assert await listed(state='a') == ['failed', 'round', 'straight']
     assert await listed(state='a', trouble=True) == ['failed']
-    assert await listed(state='a', edge='a>end', limit=1) == ['round']
+    assert await listed(state='a', edges=('a>end',), limit=1) == ['round']
     assert (await journal.runs(RunQuery(state='a', limit=1))).total == 3
-    assert (await journal.traffic(RunQuery(edge='b.x>a'))).runs == 1
+    assert (await journal.traffic(RunQuery(edges=('b.x>a',)))).runs == 1
 
 
 async def test_traffic_is_of_the_runs_that_match(journal: Journal) -> None:

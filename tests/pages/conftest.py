@@ -7,7 +7,7 @@ from nicegui.testing import User
 from engine import Conductor
 from ui import theme
 from ui.door import Door
-from ui.pages import home, launch, missing, runs, settings, tools, trash
+from ui.pages import home, launch, missing, runs, settings, tools, traffic, trash
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def door(conductor: Conductor) -> Door:
 def pages(user: User, door: Door) -> User:
     """A user of all pages but the run page."""
     theme.serve_assets()
-    for page in (home, launch, runs, tools, settings, trash, missing):
+    for page in (home, launch, runs, tools, settings, traffic, trash, missing):
         page.register(door)
     ui.page('/runs/{run}')(lambda run: ui.label(f'Here is run {run}'))
     return user

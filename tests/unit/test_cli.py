@@ -8,7 +8,7 @@ import pytest
 from engine import Status
 from tests.commandline import Hemicycle
 
-COMMANDS = ('serve', 'run', 'resume', 'step', 'pause', 'break', 'runs', 'show', 'compare', 'audit',
+COMMANDS = ('serve', 'run', 'resume', 'step', 'pause', 'break', 'runs', 'show', 'compare', 'traffic', 'audit',
             'patterns', 'diagram', 'note', 'star', 'pin', 'delete', 'restore', 'purge', 'retain')  # fmt: skip
 
 
@@ -139,6 +139,38 @@ def test_what_a_model_writes_cannot_steer_the_terminal(hemicycle: Hemicycle) -> 
         shown = hemicycle(*arguments).stdout
         assert 'red [31m and 31m and' in shown
         assert not {'\x1b', '\x9b', '\u202e'} & set(shown)
+
+
+def test_traffic_is_told_in_tables_and_as_json(done: Hemicycle) -> None:
+    shown = done('traffic', 'pipeline').stdout
+    assert shown.startswith('1 runs: 1 done') and 'reviewing → analyzing' in shown
+    found = json.loads(done('traffic', 'pipeline', '--tag', 'demo', '--json').stdout)
+    states = {state['path']: state['visits'] for state in found['states']}
+    assert (found['runs'], states['analyzing'], states['complete']) == (1, 2, 1)
+    assert {'source': 'reviewing', 'dest': 'analyzing', 'times': 1, 'runs': 1} in found['edges']
+    assert 'analyzing' in found['shapes'][0]['states']
+    assert done('traffic', 'pipeline', '--until', '2001-01-01').stdout == 'no run matches\n'
+    assert done('traffic', 'vote').stdout == 'no run of vote yet\n'
+
+
+def test_runs_are_listed_by_what_they_went_through(done: Hemicycle) -> None:
+    assert 'Compare tea and coffee' in done('runs', '--edge', 'reviewing>analyzing').stdout
+    assert done('runs', '--edge', 'reviewing>failed').stdout == 'no run matches\n'
+    assert 'Compare tea and coffee' in done('runs', '--state', 'reviewing').stdout
+    assert done('runs', '--state', 'reviewing', '--failed').stdout == 'no run matches\n'
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        (('runs', '--edge', 'reviewing'), '--edge: must be two states'),
+        (('runs', '--failed'), '--failed: needs --state'),
+        (('traffic', 'pipeline', '--since', 'yesterday'), '--since: must be a day'),
+    ],
+)
+def test_what_is_no_edge_or_no_day_is_refused(done: Hemicycle, arguments: tuple[str, ...], said: str) -> None:
+    result = done(*arguments)
+    assert result.exit_code == 2 and said in result.stderr
 
 
 def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:

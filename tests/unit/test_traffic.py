@@ -47,7 +47,7 @@ async def test_the_loop_of_the_pipeline_is_seen_over_many_runs() -> None:
 async def test_a_list_by_edge_needs_no_survey_before() -> None:
     async with conductor() as made:
         run = await ended(made)
-        assert [info.id for info in (await made.runs(RunQuery(edge='reviewing>analyzing'))).runs] == [run]
+        assert [info.id for info in (await made.runs(RunQuery(edges=('reviewing>analyzing',)))).runs] == [run]
         assert (await made.runs(RunQuery(state='reviewing', trouble=True))).total == 0
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from engine import RunInfo, RunPage, RunQuery, Status
+from engine import InvalidInput, RunInfo, RunPage, RunQuery, Status
 from ui.commands.options import SHOWN, AsJson, Database
 from ui.commands.session import reading, settings_of, storage_of
 from ui.commands.showers import json_line
@@ -25,6 +25,7 @@ EPILOG = """Examples:
 ```
 hemicycle runs --status running --status waiting
 hemicycle runs --search "event sourcing" --tag demo
+hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
 hemicycle runs --limit 1000 --json | jq -r .id
 ```"""
 
@@ -51,6 +52,19 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     deleted: Annotated[
         bool, typer.Option('--deleted', help='Deleted runs, instead of the others.', rich_help_panel=WHICH)
     ] = False,
+    edge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='A>B',
+            help='Runs that went from the state A to the state B. Can be given again: any of these.',
+            rich_help_panel=WHICH,
+            show_default=False,
+        ),
+    ] = None,
+    state: Annotated[str, typer.Option(help='Runs that were in this state.', rich_help_panel=WHICH)] = '',
+    failed: Annotated[
+        bool, typer.Option('--failed', help='With --state: something failed there.', rich_help_panel=WHICH)
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, help='How many at most.', rich_help_panel=SHOWN)] = 20,
     offset: Annotated[
         int, typer.Option(min=0, help='How many newer ones to leave out.', rich_help_panel=SHOWN)
@@ -59,6 +73,11 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     database: Database = '',
 ) -> None:
     """List runs, the newest first. Works while a server runs."""
+    edges = tuple(edge or ())
+    if wrong := [one for one in edges if not all(one.partition('>')[::2])]:
+        raise InvalidInput({'--edge': f'must be two states, as reviewing>analyzing, not {wrong[0]!r}'})
+    if failed and not state:
+        raise InvalidInput({'--failed': 'needs --state: it is about what happened there'})
     query = RunQuery(
         text=search,
         pattern=pattern,
@@ -67,6 +86,9 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
         starred=starred,
         pinned=pinned,
         place='trash' if deleted else 'list',
+        edges=edges,
+        state=state,
+        trouble=failed,
         offset=offset,
         limit=limit,
     )
@@ -77,7 +99,7 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     elif page.runs:
         _print(page)
     else:
-        narrowed = any((search, pattern, status, tag, starred, pinned, deleted, offset))
+        narrowed = any((search, pattern, status, tag, starred, pinned, deleted, edges, state, offset))
         typer.echo('no run matches' if narrowed else 'there are no runs yet: start one with `hemicycle run`')
 
 

@@ -7,6 +7,7 @@ from nicegui import ui
 
 from engine import EngineError, RunId
 from ui.door import Door
+from ui.filters import traffic_path
 from ui.launching import Launcher
 from ui.pages import missing
 from ui.parts import Text, link
@@ -35,5 +36,7 @@ def register(door: Door) -> None:
                     Text('span', '← All patterns')
                 Text('h1', f'Launch {made.title}')
                 Text('p', first_sentence(made.summary), 'muted')
+                with link(traffic_path(made.name), 'small'):
+                    Text('span', 'What its runs did, on one diagram')
             launcher = Launcher(door, made)
             await launcher.load(again, replay=bool(replay))

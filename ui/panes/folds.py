@@ -18,9 +18,19 @@ NAME = 'What is drawn inside states'
 class Folds:
     """The states that hold others, each drawn with what is inside it or as one."""
 
-    def __init__(self, shape: Shape, on_change: Callable[[], Awaitable[None]]) -> None:
-        """Begin with what this browser remembers of the pattern; `on_change` is told of each change."""
-        self._shape, self._on_change = shape, on_change
+    def __init__(
+        self,
+        shape: Shape,
+        on_change: Callable[[], Awaitable[None]],
+        *,
+        first: Callable[[Shape], frozenset[str]] = readable,
+        kept: str = 'folded',
+    ) -> None:
+        """Begin with what this browser remembers of the pattern as `kept`, or else with `first`.
+
+        `on_change` is told of each change.
+        """
+        self._shape, self._on_change, self._first, self._kept = shape, on_change, first, kept
         self._holders = foldable(shape)
         self._boxes: dict[str, ui.checkbox] = {}
         self.folded = self._remembered()
@@ -38,7 +48,9 @@ class Folds:
                 with ui.element('div').classes('folds-all'):
                     button('All', kind='small').on('click', lambda: self._fold(frozenset()))
                     button('None', kind='small').on('click', lambda: self._fold(frozenset(self._holders)))
-                    button('As at first', kind='small').on('click', lambda: self._fold(readable(self._shape)))
+                    button('As at first', kind='small').on(
+                        'click', lambda: self._fold(self._first(self._shape))
+                    )
                 for path, depth in self._holders.items():
                     box = ui.checkbox(place(path.rpartition('.')[2]), value=self._seen(path)).props('dense')
                     attach(box.style(f'margin-left: {depth * 18}px'), aria_label=place(path))
@@ -62,8 +74,8 @@ class Folds:
         if folded == self.folded:
             return
         self.folded = folded
-        app.storage.user['folded'] = {
-            **app.storage.user.get('folded', {}),
+        app.storage.user[self._kept] = {
+            **app.storage.user.get(self._kept, {}),
             self._shape.pattern: sorted(folded),
         }
         for path, box in self._boxes.items():
@@ -71,7 +83,7 @@ class Folds:
         await self._on_change()
 
     def _remembered(self) -> frozenset[str]:
-        known = app.storage.user.get('folded', {}).get(self._shape.pattern)
+        known = app.storage.user.get(self._kept, {}).get(self._shape.pattern)
         if not isinstance(known, list):
-            return readable(self._shape)
+            return self._first(self._shape)
         return frozenset(self._holders) & frozenset(known)

@@ -1,0 +1,98 @@
+"""Many runs on one diagram, in a simulated browser."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine import RunQuery
+from tests.pages.clicks import click
+from tests.pages.test_runs import keep
+
+
+@pytest.fixture
+async def runs(conductor):
+    """Two finished runs of the pipeline's sample, with its one revision, and one that has not begun."""
+    found = []
+    for number in range(2):
+        run = await conductor.start(
+            'pipeline', {'task': f'Compare tea and coffee, {number}'}, tags=('odd',) if number else ()
+        )
+        await conductor.result(run)
+        found.append(run)
+    return found
+
+
+async def test_an_unknown_pattern_is_said_to_be_none(pages):
+    assert (await pages.http_client.get('/patterns/nothing/traffic')).status_code == 404
+
+
+async def test_without_a_run_there_is_a_way_to_a_sample(pages):
+    await pages.open('/patterns/pipeline/traffic')
+    await pages.should_see('No run of it yet')
+    await pages.should_see('Run a sample')
+    await pages.should_not_see('Where it fails')
+
+
+async def test_the_numbers_of_all_runs_stand_in_the_table(pages, runs):
+    await pages.open('/patterns/pipeline/traffic')
+    await pages.should_see('2 runs: 2 done.')
+    await pages.should_see('reviewing')
+    await pages.should_see('2.0')  # visits of a run: the reviewer sends back once
+    await pages.should_see('Compare tea and coffee, 0')
+    await pages.should_see('Compare tea and coffee, 1')
+
+
+async def test_filters_narrow_what_is_counted(pages, runs):
+    await pages.open('/patterns/pipeline/traffic?tag=odd')
+    await pages.should_see('1 run: 1 done.')
+    await pages.should_not_see('Compare tea and coffee, 0')
+    await pages.open('/patterns/pipeline/traffic?tag=none')
+    await pages.should_see('No run matches.')
+
+
+async def test_an_address_picks_an_edge_and_lists_its_runs(pages, runs, conductor):
+    assert (await conductor.runs(RunQuery(edges=('reviewing>analyzing',)))).total == 2
+    await pages.open('/patterns/pipeline/traffic?edge=reviewing>analyzing')
+    await pages.should_see('Runs that took reviewing → analyzing')
+    await pages.should_see('Compare tea and coffee, 1')
+    await pages.open('/patterns/pipeline/traffic?edge=researching>failed')
+    await pages.should_see('Runs that took researching → failed')
+    await pages.should_see('2 runs: 2 done.')  # the heat is of all of them
+    await pages.should_not_see('Compare tea and coffee, 1')
+
+
+async def test_a_pick_in_the_table_lists_its_runs_and_another_click_drops_it(pages, runs):
+    await pages.open('/patterns/pipeline/traffic')
+    await pages.should_see('2 runs: 2 done.')
+    click(pages, 'pending')
+    await pages.should_see('Runs that were in pending')
+    click(pages, 'pending')
+    await pages.should_see('The runs')
+
+
+async def test_runs_with_other_charts_are_said_to_be(pages, runs, conductor):
+    info = (await conductor.runs(RunQuery(limit=1))).runs[0]
+    shape = await conductor.shape(info.id)
+    other = replace(shape, states=shape.states[1:])
+    await conductor.journal.create(replace(info, id='other', seq=0, title='Another chart'), other)
+    await pages.open('/patterns/pipeline/traffic')
+    await pages.should_see('These runs have 2 different charts')
+
+
+async def test_the_list_of_runs_leads_there_where_a_pattern_is_chosen(pages, conductor):
+    await keep(conductor, 1, tags=('x',))
+    await pages.open('/runs?pattern=pipeline&tag=x')
+    await pages.should_see('What these runs did, on one diagram')
+    await pages.open('/runs')
+    await pages.should_not_see('What these runs did, on one diagram')
+
+
+async def test_what_was_picked_is_said_over_a_list_and_can_be_dropped(pages, runs):
+    await pages.open('/runs?state=reviewing')
+    await pages.should_see('were in reviewing')
+    await pages.should_see('Compare tea and coffee, 1')
+    await pages.open('/runs?state=reviewing&trouble=1')
+    await pages.should_see('failed in reviewing')
+    await pages.should_see('No run matches.')
+    click(pages, 'failed in reviewing')
+    await pages.should_see('Compare tea and coffee, 1')

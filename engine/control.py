@@ -34,7 +34,8 @@ def addressed(event: Event, ledger: Ledger, shape: Shape) -> Event:
         return event
     at = region_of(shape, event.at)
     if event.name != 'step':
-        return replace(event, at=at, data={})
+        reason = event.data.get('reason')
+        return replace(event, at=at, data={'reason': str(reason)} if reason else {})
     how = event.data.get('how', 'in')
     if how not in get_args(How):
         raise InvalidInput({'how': f'must be in, over or out, not {how!r}'})

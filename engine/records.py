@@ -173,9 +173,9 @@ class View:
     """What there was a warning of: limits that are nearly reached, calls whose price is not known, conditions
     of breakpoints that could not be evaluated."""
     held: Mapping[StatePath, str] = field(default_factory=dict)
-    """The regions that are held by themselves, and why: a sentence, or '' where a person held them."""
+    """The regions that are held by themselves, and why: a sentence, or '' where a person gave none."""
     stopped: str = ''
-    """Why the run, or a region of it, is held; '' where a person did it."""
+    """Why the run, or a region of it, is held; '' where a person did it and gave no reason."""
     breakpoints: tuple[Breakpoint, ...] = ()
 
     @property

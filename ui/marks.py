@@ -48,7 +48,14 @@ HUMAN = {
     'extend': 'added to the budget',
 }
 """What a person did, by the event."""
-PAUSES = {'pause': 'paused the run', 'step': 'let the run take one step'}
+PAUSES = {
+    'pause': 'paused the run',
+    'step': 'let the run take one step',
+    'breakpoints': 'set the breakpoints',
+}
+STEPS = {'over': 'stepped over', 'out': 'stepped out'}
+IN_REGION = {'pause': 'held', 'resume': 'let go on', 'step': 'stepped'}
+"""What was done to one region."""
 MISHAPS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
 OWN = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
 """Events of the engine: all others come from outside."""
@@ -95,9 +102,21 @@ def _deed(transition: Transition) -> tuple[Kind, str] | None:
     return ('error', _mishap(transition)) if name in MISHAPS else None
 
 
+def halted(transition: Transition) -> bool:
+    """Whether the engine itself stopped the run: at a breakpoint, or where a step was done."""
+    return transition.event.name == 'pause' and 'breakpoints' in transition.event.data
+
+
 def _done(transition: Transition) -> str:
     """What a person did, with the words that were given."""
     event = transition.event
+    if 'problems' in event.data and event.name == 'breakpoints':
+        return '; '.join(f'breakpoint {number}: {why}' for number, why in event.data['problems'].items())
+    if halted(transition):
+        return str(event.data['reason'])
+    how = str(event.data.get('how', ''))
+    if event.name in IN_REGION and (event.at or how in STEPS):
+        return f'{STEPS.get(how, IN_REGION[event.name])}{f" · {place(event.at)}" if event.at else ""}'
     own = f'{event.name.replace("_", " ")}{f" · {place(event.at)}" if event.at else ""}'
     words = event.data.get('reason') or event.data.get('text')
     return (PAUSES | HUMAN).get(event.name, own) + (f': {words}' if words else '')

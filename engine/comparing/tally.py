@@ -73,7 +73,8 @@ def tally(info: RunInfo, shape: Shape, view: View, steps: Iterable[Transition]) 
         tools.update(str(result.get('name')) for result in results)
         errors += sum(not result.get('ok', True) for result in results) + (step.event.name in MISHAPS)
         retries += step.event.name == 'retry'
-        people += step.event.name in BY_PEOPLE
+        # A pause that names breakpoints is the engine's own.
+        people += step.event.name in BY_PEOPLE and 'breakpoints' not in step.event.data
     return Tally(
         info=info,
         shape=shape,

@@ -23,6 +23,11 @@ def put(path: str) -> Change:
     ('name', 'data', 'kind', 'text'),
     [
         ('pause', {'reason': 'to look'}, 'pause', 'paused the run: to look'),
+        ('pause', {'reason': 'breakpoint 1', 'breakpoints': ['1']}, 'pause', 'breakpoint 1'),
+        ('step', {'how': 'in'}, 'pause', 'let the run take one step'),
+        ('step', {'how': 'over'}, 'pause', 'stepped over'),
+        ('breakpoints', {'breakpoints': []}, 'pause', 'set the breakpoints'),
+        ('breakpoints', {'problems': {'2': 'no text'}}, 'pause', 'breakpoint 2: no text'),
         ('approve', {}, 'human', 'allowed the tools'),
         ('take_seat', {'reason': 'I know better'}, 'human', 'take seat: I know better'),
         ('warn', {'reason': '80 % of the tokens'}, 'budget', '80 % of the tokens'),
@@ -31,6 +36,12 @@ def put(path: str) -> Change:
 )
 def test_what_an_event_says_is_marked(name, data, kind, text):
     assert [(mark.kind, mark.text) for mark in marks_of(step(name, 4, data=data), {})] == [(kind, text)]
+
+
+def test_what_is_done_to_one_region_names_it():
+    for name, said in (('pause', 'held'), ('resume', 'let go on'), ('step', 'stepped')):
+        (mark,) = marks_of(step(name, 4, at='both.left', data={}), {})
+        assert mark.text == f'{said} · both › left'  # noqa: RUF001  (the sign between the steps of a path)
 
 
 def test_what_follows_by_itself_is_not_marked_as_an_error_again():

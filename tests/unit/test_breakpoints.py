@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from engine import (
 )
 from engine.audit import turns
 from engine.debate.records import DebateMemory, Position, Said
-from tests.support import FakeModel, calls, catalog, pipeline_reply, until
+from tests.support import FakeModel, calls, catalog, first_steps, pipeline_reply, until
 
 QUESTION = {'task': 'Which database suits a small shop?'}
 
@@ -343,6 +344,28 @@ async def test_they_survive_a_restart_and_a_snapshot_and_are_not_of_a_fork(condu
         assert (await again.result(fork)).status is Status.DONE
         assert (await again.view(fork)).breakpoints == ()
         assert await again.audit(fork) and await again.audit(run)
+
+
+async def test_after_a_cut_at_any_step_the_same_places_are_hit(conductor: Conductor) -> None:
+    items = [Breakpoint(enter='analyzing'), Breakpoint(when='tokens > 20')]
+    run, _ = await start(conductor, 'pipeline', *items)
+    while run in conductor._live:
+        await conductor.resume(run)
+        await stops(conductor, run)
+    steps = await conductor.transitions(run)
+    whole = [step.seq for step, after in pairwise(steps) if not after.raised and after.event.name != 'pause']
+    assert len(whole) > 8
+    for count in whole:
+        kept = await first_steps(conductor.journal, run, count)
+        async with Conductor(kept, catalog=conductor.catalog) as heir:
+            await heir.recover()
+            held = steps[count - 1].event.name == 'pause'
+            assert heir._live[run].ledger.paused is held and (not held or not heir._live[run]._work._tasks)
+            while run in heir._live:
+                if (await stops(heir, run)).view.paused:
+                    await heir.resume(run)
+            assert [item.hits for item in (await heir.view(run)).breakpoints] == [2, 1], count
+            assert await heir.audit(run)
 
 
 async def test_old_snapshots_still_load(conductor: Conductor) -> None:

@@ -323,6 +323,28 @@ async def test_a_step_over_in_one_region_while_the_others_go_on(crew: Crews) -> 
     assert await crew.conductor.audit(run)
 
 
+async def test_a_step_out_of_an_agent_in_a_region_holds_the_region_when_it_ends(crew: Crews) -> None:
+    run = await both(crew)
+    await crew.conductor.step(run, 'out', at='both.left.ann')
+    await crew.answers('both.left.ann')
+    await crew.answers(UP)
+    await crew.begins('both.left.ann.thinking', SLOW)
+    await crew.answers('both.left.ann')
+    view = await crew.conductor.view(run)
+    assert crew.at_work == {SLOW} and view.status is Status.RUNNING
+    assert view.held['both.left'].startswith('stepped out of both.left.ann at step ')
+
+
+async def test_a_pause_ends_a_step_that_is_under_way(crew: Crews) -> None:
+    run = await both(crew)
+    await crew.conductor.step(run, 'over')
+    await crew.conductor.pause(run)
+    assert crew.live.ledger.halts.strides == {}
+    await crew.conductor.resume(run)
+    await crew.answers(UP)
+    assert crew.live.ledger.status is Status.RUNNING
+
+
 async def test_a_step_over_in_a_nested_region_of_a_paused_run(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.pause(run)

@@ -94,6 +94,14 @@ class Progress:
         """A line of the command's own."""
         self._say(f'{"":15}{text}', style='yellow')
 
+    def stand(self, still: bool) -> None:
+        """Take away what moves below the lines while a person types."""
+        self._partial.clear()  # Nothing is under way: what is left came after its reply.
+        if still:
+            self._live.stop()
+        elif self._console.is_terminal:
+            self._live.start()
+
     def end(self, outcome: Outcome, fold: Fold) -> None:
         """The answer on standard output, the rest on standard error."""
         self._flush()

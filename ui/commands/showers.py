@@ -33,6 +33,9 @@ class Quiet:
     def notice(self, text: str) -> None:
         """Nothing."""
 
+    def stand(self, still: bool) -> None:
+        """Nothing."""
+
     def end(self, outcome: Outcome, fold: Fold) -> None:
         """The answer, or why there is none."""
         if outcome.answer:

@@ -41,6 +41,9 @@ class Shower(Protocol):
     def notice(self, text: str) -> None:
         """What the command itself has to say."""
 
+    def stand(self, still: bool) -> None:
+        """Whether nothing may move on the screen, since a person types."""
+
     def end(self, outcome: Outcome, fold: Fold) -> None:
         """How it ended; the status tells whether it did."""
 
@@ -96,6 +99,7 @@ class _Following:
     async def _goes_on(self, fold: Fold) -> bool:
         if self._ask is None:
             return False
+        self._shower.stand(True)
         self._asking = asyncio.ensure_future(self._ask(self._conductor, fold))
         try:
             return await asyncio.shield(self._asking)
@@ -106,6 +110,7 @@ class _Following:
             raise
         finally:
             self._asking = None
+            self._shower.stand(False)
 
     def interrupt(self, reader: asyncio.Task[None]) -> None:
         if self._cancelling:

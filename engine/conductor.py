@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -19,6 +19,7 @@ from engine.errors import EngineError, EventRefused, InvalidInput
 from engine.feed import Feed, Item
 from engine.files.workspaces import Workspaces, default_root
 from engine.forks.forking import Forking
+from engine.forks.playback import Player
 from engine.host import Host
 from engine.journal import Journal
 from engine.options import Options
@@ -206,13 +207,20 @@ class Conductor(Forking):
             if fold.ledger.seq == 0:
                 await self._begin(info, chart, begun(workflow))
                 return
-            live = self._enliven(info, chart, restored(fold, workflow, chart), fold.ledger)
+            player = await self._player(info, fold.ledger, chart.shape)
+            live = self._enliven(info, chart, restored(fold, workflow, chart), fold.ledger, player)
             await live.send(Event(name='recover', data={**data, **await self._prices(info)}))
 
     async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         ledger = Ledger(chart.shape)
         ledger.active = (START,)
-        run = self._enliven(info, chart, state, ledger)
+        player = await self._player(info, ledger, chart.shape)
+        run = self._enliven(info, chart, state, ledger, player)
+        if player and (first := player.begin()):
+            # As it was recorded, but for the memory: what that begins with is the pattern's.
+            event = player.event(first)
+            await run.send(replace(event, data={**event.data, 'memory': state.dump()['memory']}))
+            return
         budget = {'budget': asdict(info.budget)} if info.budget else {}
         halts = {name: info.options[name] for name in ('paused', 'breakpoints') if name in info.options}
         data = {'memory': state.dump()['memory'], **budget, **halts, **await self._prices(info)}
@@ -225,10 +233,12 @@ class Conductor(Forking):
         names = await asyncio.to_thread(unpriced_models, self.services, info)
         return {'unpriced': names} if names else {}
 
-    def _enliven(self, info: RunInfo, chart: Chart, state: RunState, ledger: Ledger) -> Run:
+    def _enliven(
+        self, info: RunInfo, chart: Chart, state: RunState, ledger: Ledger, player: Player | None
+    ) -> Run:
         if self.feed.closed:
             raise EngineError('this process is closing: it starts no run any more')
-        self._live[info.id] = Run(info, chart, state, ledger, self._host)
+        self._live[info.id] = Run(info, chart, state, ledger, self._host, player)
         return self._live[info.id]
 
     @contextmanager

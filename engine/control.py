@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.errors import InvalidInput
+from engine.errors import EventRefused, InvalidInput
 from engine.memory import MemoryMisuse, escape
 from engine.patch import patched
 from engine.path import within
 from engine.pattern import problems
-from engine.records import Change, Event, Shape
+from engine.records import Change, Event, RunId, Shape
 from engine.state import RunState
+from engine.stepping.breakpoint import dumped
+from engine.stepping.checking import checked
 from engine.stepping.halts import How
 from engine.stepping.regions import around, region_of
 from engine.view import Ledger
@@ -63,6 +65,26 @@ def refusal(event: Event, ledger: Ledger) -> str:
     if event.name == 'step' and event.data['how'] == 'out' and not event.data['until']:
         return f'there is nothing around {", ".join(ledger.active)} to step out of'
     return ''
+
+
+def allowed(event: Event, run: RunId, ledger: Ledger, shape: Shape, state: RunState) -> Event:
+    """A control event as it is journaled.
+
+    Raises:
+        EventRefused: it cannot be taken now.
+        InvalidInput: its data does not fit.
+    """
+    event = addressed(event, ledger, shape)
+    problem = refusal(event, ledger)
+    if problem:
+        raise EventRefused(run, event.name, problem)
+    if event.name == 'breakpoints':
+        found = checked(event.data.get('breakpoints'), shape, type(state.pattern).Memory.model_fields)
+        return replace(event, data={'breakpoints': dumped(found)})
+    if event.name == 'extend':
+        budget = ledger.meter.raised(event.data, ledger.usage)
+        return replace(event, data={**event.data, 'budget': asdict(budget)})
+    return event
 
 
 def edited(state: RunState, event: Event) -> tuple[RunState, tuple[Change, ...]]:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from engine.chart import Move
 from engine.errors import JournalUnavailable
 from engine.host import Host
-from engine.records import RunInfo, Snapshot, Transition, Trouble
+from engine.records import RunId, RunInfo, Snapshot, Transition, Trouble
 from engine.view import Ledger, snapshot_of
 
 SNAPSHOT_STEPS = 200
@@ -70,6 +71,23 @@ class Recorder:
                 return weight
 
 
+def step_of(move: Move, run: RunId, seq: int, time: float) -> Transition:
+    """A move as a step of a run."""
+    return Transition(
+        run=run,
+        seq=seq,
+        time=time,
+        event=move.event,
+        raised=move.raised,
+        left=move.left,
+        entered=move.entered,
+        active=move.active,
+        edges=move.edges,
+        guards=move.guards,
+        changes=move.changes,
+    )
+
+
 def summary(info: RunInfo, ledger: Ledger, more: int = 0) -> RunInfo:
     """The summary after all that the ledger has taken; `more` bytes have come to it."""
     status = ledger.status
@@ -77,7 +95,7 @@ def summary(info: RunInfo, ledger: Ledger, more: int = 0) -> RunInfo:
         info,
         seq=ledger.seq,
         status=status,
-        updated=ledger.time,
+        updated=max(info.created, ledger.time),
         usage=ledger.usage,
         budget=ledger.meter.budget,
         error=ledger.reason if status.ended else '',

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
+from engine.budgets.meter import begins_anew
 from engine.budgets.treasurer import Treasurer
 from engine.chart import Chart
-from engine.control import ALARM, addressed, edited, refusal
-from engine.errors import EngineError, EventRefused, PatternError
+from engine.control import ALARM, allowed, edited
+from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
+from engine.forks.playback import Player
 from engine.host import Host
 from engine.mailbox import Letter, Mailbox
 from engine.plain import said
-from engine.recorder import Recorder
+from engine.recorder import Recorder, step_of
 from engine.records import (
     CONTROL,
     ENDINGS,
@@ -27,8 +30,6 @@ from engine.records import (
     Trouble,
 )
 from engine.state import RunState
-from engine.stepping.breakpoint import dumped
-from engine.stepping.checking import checked
 from engine.stepping.debugger import Debugger
 from engine.view import Ledger
 from engine.work import Work
@@ -41,12 +42,20 @@ BY_ENGINE = ENDINGS | {'always', EXHAUSTED}
 class Run:
     """A live run. Everything that happens to it goes through its mailbox."""
 
-    def __init__(self, info: RunInfo, chart: Chart, state: RunState, ledger: Ledger, host: Host) -> None:
+    def __init__(  # noqa: PLR0913  (what a run is made of)
+        self,
+        info: RunInfo,
+        chart: Chart,
+        state: RunState,
+        ledger: Ledger,
+        host: Host,
+        player: Player | None = None,
+    ) -> None:
         self.info, self.chart, self.state, self.ledger = info, chart, state, ledger
-        self._host = host
+        self._host, self._player = host, player
         self._recorder = Recorder(host)
         self._mailbox = Mailbox(self._handle)
-        self._work = Work(chart, ledger, host, lambda: (self.info, self.state), self._mailbox.post)
+        self._work = Work(chart, ledger, host, lambda: (self.info, self.state), self._mailbox.post, player)
         self._treasurer = Treasurer(ledger, self._work, host.services.clock, self._mailbox.post)
         self._debugger = Debugger(ledger, chart.shape, lambda: self.state)
         self.lost = ''
@@ -82,12 +91,54 @@ class Run:
             raise EventRefused(self.info.id, event.name, self.lost or f'it is {self.ledger.status}')
         if event.since and self.ledger.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a visit that is over: its state was left while this letter waited.
-        await self._carry_out([] if event is ALARM else self._decided(event, asked=letter.answer is not None))
-        while following := self._treasurer.closing(self._mailbox.waiting):
-            await self._carry_out(self._decided(following, asked=False))
-        dead_end = self._dead_end()
-        if dead_end:
-            await self._carry_out([self._abort(dead_end)])
+        await self._carry_out(self._answered(event, asked=letter.answer is not None))
+        if not self._muted:
+            while following := self._treasurer.closing(self._mailbox.waiting):
+                await self._carry_out(self._decided(following, asked=False))
+            dead_end = self._dead_end()
+            if dead_end:
+                await self._carry_out([self._abort(dead_end)])
+        if self._player:
+            await self._play(self._player)
+
+    @property
+    def _muted(self) -> bool:
+        """Whether all that happens is played: no work, no time-outs, no budget."""
+        return self._player is not None and self._player.strict
+
+    async def _play(self, player: Player) -> None:
+        """Hand in what is played next; or go on without, where nothing is left of it."""
+        await asyncio.sleep(0)  # Nobody else should have to wait until all is played.
+        if self.lost or self.ledger.status.ended or self._mailbox.waiting or player.stopped:
+            return
+        started = player.started if player.strict else self._work.kept
+        at_work = () if player.strict else self._work.under_way
+        item = None if player.held and player.strict else player.next(started, at_work, self.state)
+        if item:
+            self._mailbox.post(player.event(item))
+        elif (player.strict and not player.held) or (started and not at_work and not player.strict):
+            await self._without(player, started)
+
+    async def _without(self, player: Player, started: Collection[StatePath]) -> None:
+        event = player.last_word(started, self.state, self.info.budget)
+        if event and event.name == 'recover':
+            await self._host.services.workspaces.restore(self.info.id, self.ledger.files)
+            player.leave()
+        if event:
+            await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])
+        if not player.strict:
+            self._work.let_go()
+
+    def _answered(self, event: Event, *, asked: bool) -> list[Transition]:
+        if event is ALARM:
+            return []
+        try:
+            return self._decided(event, asked=asked)
+        except (EventRefused, InvalidInput):
+            if self._player is None or not event.played:
+                raise
+            self._player.skip(event)  # What was changed in a fork may have led elsewhere.
+            return []
 
     def _decided(self, event: Event, *, asked: bool) -> list[Transition]:
         try:
@@ -117,39 +168,18 @@ class Run:
         if not moves:
             return [self._step(event)]
         return [
-            Transition(
-                run=self.info.id,
-                seq=self.ledger.seq + number,
-                time=now,
-                event=move.event,
-                raised=move.raised,
-                left=move.left,
-                entered=move.entered,
-                active=move.active,
-                edges=move.edges,
-                guards=move.guards,
-                changes=move.changes,
-            )
+            step_of(move, self.info.id, self.ledger.seq + number, now)
             for number, move in enumerate(moves, start=1)
         ]
 
     def _control(self, event: Event) -> Transition:
-        event = addressed(event, self.ledger, self.chart.shape)
-        problem = refusal(event, self.ledger)
-        if problem:
-            raise EventRefused(self.info.id, event.name, problem)
+        if not (self._muted and event.played):  # what was recorded has been checked
+            event = allowed(event, self.info.id, self.ledger, self.chart.shape, self.state)
         if event.name == 'edit':
             return replace(self._step(event), changes=self._edit(event))
         if event.name in ('cancel', 'abort'):
             return replace(self._step(event), left=self._all_active(), active=())
-        if event.name == 'breakpoints':
-            fields = self.state.pattern.Memory.model_fields
-            found = checked(event.data.get('breakpoints'), self.chart.shape, fields)
-            event = replace(event, data={'breakpoints': dumped(found)})
-        if event.name == 'extend':
-            budget = self.ledger.meter.raised(event.data, self.ledger.usage)
-            event = replace(event, data={**event.data, 'budget': asdict(budget)})
-        if 'forked' in event.data and event.name == 'recover':
+        if event.name == 'recover' and begins_anew(event.data):
             self.state.notices = ('',) * len(self.state.notices)  # Those were of its parent's budget.
         if event.name in ('retry', 'recover'):
             changes = self._edit(event) if event.data.get('changes') else ()
@@ -173,6 +203,8 @@ class Run:
             return step
         self.state.notices = self.ledger.meter.notices
         at_work = set(self._work.under_way).difference(left)
+        if self._player and self._muted:
+            at_work = self._player.untold(self.state.agents)
         return replace(step, changes=self._told(RUN, at_work))
 
     def _told(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
@@ -205,7 +237,8 @@ class Run:
 
     def _now(self) -> float:
         # A machine's clock may be set back; a history's may not.
-        return max(self.ledger.time, self._host.services.clock.now())
+        now = self._player.time if self._player and self._muted else self._host.services.clock.now()
+        return max(self.ledger.time, now)
 
     async def _carry_out(self, steps: list[Transition]) -> None:
         """Journal, then act. Raises `JournalError` where the run is not ours any more."""
@@ -218,21 +251,24 @@ class Run:
 
     async def _journal_and_act(self, steps: list[Transition]) -> None:
         steps = [self._taken(step) for step in steps]
-        steps += self._of_budget(steps)
-        steps += [self._taken(self._step(event)) for event in self._debugger.due(steps)]
-        self._treasurer.wind()
+        if not self._muted:
+            steps += self._of_budget(steps)
+            steps += [self._taken(self._step(event)) for event in self._debugger.due(steps)]
+            self._treasurer.wind()
         if not steps:
             return
+        if self._player:
+            self._player.saw(steps)
         self.info = await self._recorder.write(self.info, self.ledger, steps, self.state.dump)
         for step in steps:
             self._host.feed.publish(step)
-        stopped = self._work.follow(steps)
+        stopped = [] if self._muted else self._work.follow(steps)
         if self.ledger.status.ended:
             await self._work.settle(stopped)
             await self._work.stop()
             self._host.ended(self)
             return
-        for step in steps:
+        for step in () if self._muted else steps:
             if step.event.name in CONTROL and not step.raised:
                 self._work.control(step.event)
 

@@ -91,7 +91,10 @@ class Ledger:
         home = parent_of(event.at)
         path = home if home in self._agents else event.at
         self.usage = reduce(add, used.values(), self.usage)
-        self.spending[path] = grown(self.spending.get(path, Spending()), used, origin_of(event.data))
+        if event.played:  # It was its parent that used it.
+            self.meter.inherited = reduce(add, used.values(), self.meter.inherited)
+        origin = 'replayed' if event.played and origin_of(event.data) == 'live' else origin_of(event.data)
+        self.spending[path] = grown(self.spending.get(path, Spending()), used, origin)
 
     def ran_at(self, time: float) -> float:
         """The seconds that it will have run at `time`, if nothing happens until then."""

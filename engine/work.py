@@ -10,6 +10,7 @@ from typing import Any, Literal
 from engine.activity import Activity
 from engine.chart import Chart
 from engine.failure import ending
+from engine.forks.playback import Player
 from engine.host import Host
 from engine.path import is_active, parent_of, within
 from engine.plain import plain
@@ -33,15 +34,17 @@ class Work:
         host: the clock, the models and tools, and who listens to streamed text.
         current: gives the run's summary and its data.
         post: takes the endings.
+        player: ends work in a fork as it is recorded.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (what work is made of)
         self,
         chart: Chart,
         ledger: Ledger,
         host: Host,
         current: Callable[[], tuple[RunInfo, RunState]],
         post: Callable[[Event], None],
+        player: Player | None = None,
     ) -> None:
         self._chart, self._ledger, self._host = chart, ledger, host
         self._clock = host.services.clock
@@ -50,6 +53,8 @@ class Work:
         self._timers = Timers(chart, ledger, self._clock, current, post)
         self._held: list[StatePath] = []
         """States whose activity starts when they are held no more, or the budget is extended."""
+        self._player, self.kept = player, list[StatePath]()
+        """Of the states whose work has begun: those for which the player ends it."""
         self._delayed: set[StatePath] = set()
         """States whose activity waits for its next attempt."""
         self._stopping: set[asyncio.Task[None]] = set()
@@ -58,7 +63,7 @@ class Work:
     @property
     def busy(self) -> bool:
         """Whether anything may still happen by itself."""
-        return bool(self._tasks or self._timers or self._held)
+        return bool(self._tasks or self._timers or self._held or self.kept)
 
     @property
     def under_way(self) -> tuple[StatePath, ...]:
@@ -113,6 +118,8 @@ class Work:
                 # As after a restart: the active states' activities begin again, and so do their time-outs.
                 for active in self._ledger.entered:
                     self._start(StatePath(active))
+            case 'retry' if event.played:
+                self._perform(event.at)
             case 'retry':
                 self._delayed.add(event.at)
                 self._tasks[event.at] = self._spawn(
@@ -138,8 +145,9 @@ class Work:
             self._go_on()
 
     def _stop(self, path: StatePath) -> list[asyncio.Task[None]]:
-        if path in self._held:
-            self._held.remove(path)
+        for listed in (self._held, self.kept):
+            if path in listed:
+                listed.remove(path)
         tasks = [task for task in (self._tasks.pop(path, None), self._timers.stop(path)) if task]
         self._delayed.discard(path)
         for task in tasks:
@@ -171,7 +179,15 @@ class Work:
         self._held.remove(path)
         self._perform(path)
 
+    def let_go(self) -> None:
+        """The player ends no work of those that it was kept for: it is done, where it may be."""
+        self._held, self.kept = [*self._held, *self.kept], []
+        self._go_on()
+
     def _perform(self, path: StatePath) -> None:
+        if self._player and self._player.way(path, self._current()[1]) in ('keep', 'stop'):
+            self.kept.append(path)
+            return
         self._tasks[path] = self._spawn(path, self._attempt(path))
 
     def _spawn(self, path: StatePath, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -192,8 +208,10 @@ class Work:
         info, state = self._current()
         since, attempt = self._ledger.entered[path][0], self._ledger.attempts.get(path, 1)
         try:
+            if self._player:
+                await self._player.files(self._host.services.workspaces, info.id)
             activity = Activity(
-                run=info,
+                run=self._player.cast(info, path, state) if self._player else info,
                 path=path,
                 attempt=attempt,
                 since=since,

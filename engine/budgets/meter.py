@@ -51,7 +51,7 @@ class Meter:
         match event.name:
             case 'start':
                 self.budget = _budget(data)
-            case 'recover' if 'forked' in data:
+            case 'recover' if begins_anew(data):
                 self._begin_anew(_budget(data) or self.budget, usage)
             case 'warn' if self.budget and data.get('budget'):
                 self.warned[str(data['budget'])] = str(data.get('reason', ''))
@@ -179,6 +179,11 @@ class Meter:
             setattr(self, name, state[name])
         self.notices = tuple(self.notices)
         self.budget, self.inherited = _budget(state), Usage(**state['inherited'])
+
+
+def begins_anew(data: Mapping[str, Any]) -> bool:
+    """Whether a `recover` is a run's own beginning: of a fork, or when one has no more to play."""
+    return ('forked' in data and not data.get('playing')) or 'left' in data
 
 
 def said(kind: str, amount: float) -> str:

@@ -9,21 +9,10 @@ from operator import add
 from engine.activity import Services
 from engine.attempt import choices
 from engine.budgets.usage import read
-from engine.forks.variation import Forecast, Play, Variation
+from engine.forks.plays import play_of
+from engine.forks.variation import Forecast, Variation
 from engine.path import parent_of
 from engine.records import ENDINGS, RunInfo, Shape, StatePath, StateShape, Transition, Usage
-
-
-def play_of(variation: Variation, path: str, role: str, step: int) -> Play:
-    """How work of a state is done in a fork that the parent's step `step` ended (0: it never did)."""
-    if f'@{step}' in variation.plays:
-        return variation.plays[f'@{step}']
-    where = path
-    while where:
-        if where in variation.plays:
-            return variation.plays[where]
-        where = parent_of(where)
-    return variation.plays.get(role, variation.after)
 
 
 def from_parent(  # noqa: PLR0913  (what a forecast is made of)

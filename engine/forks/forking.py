@@ -6,33 +6,34 @@ import asyncio
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict, replace
 from typing import Any
 
 from engine.activity import Services
+from engine.audit import turns
 from engine.budgets.budget import Budget
 from engine.chart import Chart
-from engine.control import edited
-from engine.errors import EventRefused, InvalidInput
+from engine.errors import EventRefused, InvalidInput, UnknownRun
+from engine.forks.drafting import Drafting
 from engine.forks.forecast import from_others, from_parent
 from engine.forks.lineage import tree
+from engine.forks.playback import Player
+from engine.forks.plays import Plays, plays_of
 from engine.forks.retrying import last_good
+from engine.forks.script import Script
 from engine.forks.variation import WINNER, Forecast, Kin, Kind, Variation
-from engine.forks.varied import alike, checked, edits, varied
-from engine.keeping.keeper import Keeper
-from engine.options import OF_ONE
-from engine.pattern import Pattern
-from engine.prepare import Charts, begun, budgeted, forked, restored, workflow_of
+from engine.prepare import Charts, budgeted
 from engine.recordings import Recordings
-from engine.records import Event, RunId, RunInfo, RunQuery, Status, Usage
+from engine.records import RunId, RunInfo, RunQuery, Shape, Status
 from engine.state import RunState
+from engine.view import Ledger
 
 LOOKED_AT = 20
 """The newest runs of a pattern, which say what a fork of one that is not done may use."""
 
 
-class Forking(Keeper):
+class Forking(Drafting):
     """Forks, re-runs and retries. None of them changes the run that it begins from."""
 
     owner: str
@@ -187,8 +188,15 @@ class Forking(Keeper):
     ) -> RunId:
         parent = await self.journal.info(run)
         draft = await self._drafted(parent, at, variation)
+        begin = draft.info.parent_at
+        plays = plays_of(variation, begin=begin, at=at, until=parent.seq)
         begins_paused = paused and not draft.info.parent_at
-        marks = {'kind': kind if kind != 'fork' else '', 'group': group, 'paused': begins_paused}
+        marks = {
+            'kind': kind if kind != 'fork' else '',
+            'group': group,
+            'paused': begins_paused,
+            'play': plays and asdict(plays),
+        }
         info = replace(
             draft.info,
             title=title.strip() or draft.info.title,
@@ -208,64 +216,30 @@ class Forking(Keeper):
             await self.journal.fork(info, draft.chart.shape)
             limits = {'budget': asdict(info.budget)} if info.budget else {}
             afresh = {'retried': True} if kind == 'retry' else {}
-            forked_at = {'forked': f'{run}@{info.parent_at}', 'paused': paused}
+            forked_at: dict[str, Any] = {'forked': f'{run}@{begin}', 'paused': paused}
+            if plays and plays.strict:
+                forked_at = {
+                    'forked': f'{run}@{begin}',
+                    'playing': True,
+                    **({'paused': True} if paused else {}),
+                }
             await self._resume(info.id, {**forked_at, **afresh, **limits, **draft.data})
         return info.id
 
-    async def _drafted(self, parent: RunInfo, at: int, variation: Variation) -> Draft:
-        """A fork that has not been started: all that may be wrong with it is found here."""
-        workflow = workflow_of(
-            self.catalog, replace(parent, parameters={**parent.parameters, **variation.parameters})
-        )
-        workflow.instructed = {**workflow.instructed, **variation.instructions}
-        checked(variation, workflow, self.services)
-        if variation.played:
-            raise InvalidInput({'after': 'steps cannot be played from the journal yet'})
-        chart = self._charts.of(workflow)
-        if variation.before != 'recorded' or (at == 0 and variation.after == 'recorded'):
-            return self._anew(parent, variation, workflow, chart)
-        fold = await self.fold(parent.id, await self.turn_end(parent, at))
-        if not alike(chart.shape, await self.journal.shape(parent.id)):
-            problem = 'they change the chart: begin at the start, where the steps before are done anew'
-            raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
-        limits = fold.ledger.meter.budget
-        made = forked(parent, fold.view, title='', owner=self.owner, now=self.clock.now(), budget=limits)
-        info = varied(made, variation, workflow, self.services)
-        state = restored(fold, workflow, chart)
-        changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
-        if changes:
-            state, _ = edited(state, Event(name='edit', data={'changes': changes}))
-        data = {'changes': changes} if changes else {}
-        ways = {name: [_way(parent, name), _way(info, name)] for name in ('parameters', 'instructions')}
-        turned = {name: way for name, way in ways.items() if way[0] != way[1]}
-        return Draft(info=info, chart=chart, state=state, data=data | ({'varied': turned} if turned else {}))
-
-    def _anew(self, parent: RunInfo, variation: Variation, workflow: Pattern, chart: Chart) -> Draft:
-        state, now = begun(workflow), self.clock.now()
-        changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
-        if changes:
-            state, _ = edited(state, Event(name='edit', data={'changes': changes}))
-        made = replace(
-            parent,
-            id=RunId(uuid.uuid4().hex[:12]),
-            options={name: value for name, value in parent.options.items() if name not in OF_ONE},
-            status=Status.RUNNING,
-            created=now,
-            updated=now,
-            seq=0,
-            usage=Usage(),
-            error='',
-            waiting='',
-            parent=parent.id,
-            parent_at=0,
-            owner=self.owner,
-            epoch=1,
-            bytes=0,
-            starred=False,
-            pinned=False,
-            deleted=0.0,
-        )
-        return Draft(info=varied(made, variation, workflow, self.services), chart=chart, state=state, data={})
+    async def _player(self, info: RunInfo, ledger: Ledger, shape: Shape) -> Player | None:
+        """What plays a run, if anything, at the step that its ledger stands at."""
+        if 'play' not in info.options:
+            return None
+        plays, script = Plays.load(info.options['play']), Script()
+        begin = plays.begin
+        agents = (await self.fold(info.id, begin)).view.agents if begin else {}
+        with suppress(UnknownRun):  # When it is gone, nothing is left to play.
+            steps = await self.journal.transitions(info.parent or RunId(''), after=begin, until=plays.until)
+            script = Script.of(steps, agents)
+        player = Player(script, plays, ledger, shape)
+        for turn in turns(await self.journal.transitions(info.id, after=begin)):
+            player.saw(turn)
+        return player
 
     @abstractmethod
     def _waking_up(self, run: RunId) -> AbstractContextManager[None]: ...
@@ -275,18 +249,3 @@ class Forking(Keeper):
 
     @abstractmethod
     async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A run that could be started."""
-
-    info: RunInfo
-    chart: Chart
-    state: RunState
-    data: Mapping[str, Any]
-    """For the step with which it begins."""
-
-
-def _way(info: RunInfo, what: str) -> Any:
-    return info.parameters if what == 'parameters' else info.options.get(what, {})

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from engine.budgets.meter import begins_anew
 from engine.errors import InvalidInput
 from engine.path import StatePath, is_active, parent_of, within
 from engine.stepping.breakpoint import Breakpoint, dumped, loaded
@@ -88,7 +89,7 @@ class Halts:
             case 'start':
                 self.breakpoints = _read(data.get('breakpoints'))
                 self.says = {'': True} if data.get('paused') else {}
-            case 'recover' if 'forked' in data:
+            case 'recover' if begins_anew(data):
                 # A fork is a run of its own: whoever wants to stop it says so.
                 self.says = {'': True} if data.get('paused') else {}
                 self.why, self.strides, self.breakpoints = {}, {}, ()

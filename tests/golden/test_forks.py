@@ -1,0 +1,45 @@
+"""A fork without edits that plays what is recorded reaches the same journal: of every one, at every step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog, Conductor, MemoryJournal, RunId, RunInfo, Status
+from engine.files.workspaces import Workspaces
+from tests.exactness import forks_alike
+from tests.golden.test_replay import FOLDER, GOLDEN, STEPS
+
+pytestmark = pytest.mark.anyio
+CATALOG = Catalog.load()
+
+
+async def nothing(*_: object) -> None:
+    """Golden journals come without the files of their agents."""
+
+
+async def kept(path: Path) -> tuple[Conductor, RunId]:
+    document = json.loads(path.read_text('utf-8'))
+    steps, journal = STEPS.validate_python(document['steps']), MemoryJournal()
+    conductor = Conductor(journal, catalog=CATALOG)
+    shape = conductor.draw(document['pattern'], document['parameters'])
+    info = RunInfo(
+        id=GOLDEN, pattern=document['pattern'], title='golden', parameters=document['parameters'], epoch=1
+    )
+    await journal.create(info, shape)
+    await journal.append(replace(info, seq=len(steps), status=Status(document['status'])), steps)
+    return conductor, GOLDEN
+
+
+@pytest.mark.parametrize('path', sorted(FOLDER.glob('*.json')), ids=lambda path: path.stem)
+async def test_a_fork_at_any_step_reaches_the_same_journal(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Workspaces, 'fork', nothing)
+    monkeypatch.setattr(Workspaces, 'restore', nothing)
+    conductor, run = await kept(path)
+    async with conductor:
+        assert await forks_alike(conductor, run) > 1

@@ -20,7 +20,7 @@ from engine import (
     fold,
 )
 from engine import recorder as recorder_module
-from engine.journal import _size, _weight
+from engine.weight import weight_of
 from tests.support import FakeModel, Lone, catalog, pipeline_reply, until
 
 
@@ -119,8 +119,8 @@ async def test_snapshots_together_weigh_no_more_than_the_steps() -> None:
         run = await conductor.start('long')
         await until(lambda: journal._infos[run].seq > 900)
         await conductor.cancel(run)
-        *earlier, _ = [_size(item.state) for item in journal._snapshots[run]]
-        assert earlier and sum(earlier) <= sum(map(_weight, journal._transitions[run]))
+        *earlier, _ = journal._snapshots[run]
+        assert earlier and weight_of((), earlier) <= weight_of(journal._transitions[run], ())
 
 
 class Level(Pattern):

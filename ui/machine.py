@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nicegui import ui
 
-from engine import Sandbox
+from engine import Sandbox, folder_bytes
 from ui.door import Door
 from ui.parts import Text, attach
 from ui.theme import button, notice
@@ -36,6 +36,11 @@ args = ["-y", "@modelcontextprotocol/server-filesystem", "."]
 [prices."work/large"]               # dollars for a million tokens
 input = 2.5
 output = 10
+
+[retention]                         # what is deleted by itself; without it nothing is
+days = 90                           # runs that ended longer ago
+runs = 200                          # all but the newest of each pattern
+size = "20 GB"                      # the oldest, until all fit
 """
 VARIABLES = (
     ('HEMICYCLE_UNSAFE_COMMANDS', 'commands also where there is no sandbox, with all your rights'),
@@ -162,16 +167,6 @@ def _version() -> str:
 def _size(path: Path) -> int:
     """Bytes of a folder, or of a database with the files beside it. Follows no link."""
     if path.is_dir():
-        todo, total = [str(path)], 0
-        while todo:
-            try:
-                with os.scandir(todo.pop()) as entries:
-                    for entry in entries:
-                        total += entry.stat(follow_symlinks=False).st_size
-                        if entry.is_dir(follow_symlinks=False):
-                            todo.append(entry.path)
-            except OSError:
-                continue  # it is gone meanwhile, or not for us to read
-        return total
+        return round(folder_bytes(path, shared=True))
     beside = (path.with_name(f'{path.name}{end}') for end in ('', '-wal', '-shm'))
     return sum(found.stat().st_size for found in beside if found.is_file())

@@ -24,6 +24,7 @@ from ui.panes.extras import ENDS, Extras
 from ui.panes.files import Files
 from ui.panes.header import Header
 from ui.panes.inspector import Inspector
+from ui.panes.notes import StepNotes
 from ui.panes.player import Player
 from ui.panes.strip import Strip
 from ui.panes.switch import switch
@@ -61,7 +62,6 @@ class Screen:
     async def draw(self, at: int | None, tab: str = '', wanted: Wanted | None = None) -> None:
         """Make the page, showing step `at`; `tab` is open, one of `TABS`, and shows the `wanted` messages."""
         self._at = at
-        self._dialogs = Dialogs(self._conductor, self._info, lambda info: self._header.rename(info.title))
         self._desk = Desk(self._conductor, self._info.id, self._shape)
         around = Around(
             conductor=self._conductor,
@@ -71,7 +71,8 @@ class Screen:
             send=self._send,
             stepper=self._desk.stepper,
         )
-        self._header = Header(self._info, self._desk.stepper, self._steer, around.named)
+        self._header = Header(self._conductor, self._info, self._desk.stepper, self._steer, around.named)
+        self._dialogs = Dialogs(self._conductor, self._info, self._header.naming.show)
         self._budgets = Budgets(self._conductor, self._info.id)
         self._strip = Strip(self._conductor, self._info, self._shape)
         self._extras = Extras(around, self.follower, self.seek, wanted or Wanted(), self._say_address)
@@ -97,6 +98,7 @@ class Screen:
             self._inspector = Inspector(self._shape, around.named, self._follow_change, self._desk)
             self._desk.to_reveal(self._width.narrow, self._chart.shrink, self._inspector.open_breakpoints)
         self._player = Player(self.follower, self.seek)
+        self._notes = StepNotes(around, self._inspector.below, self._player.note)
         self._rest = Unhurried(self._show_panes, PAUSE, self._grid)
         self._said = narration()
         self._watched = await self._trouble.owned(self._conductor, self._info.id)
@@ -179,10 +181,9 @@ class Screen:
         self._chart.show(view)
         self._agents.show(view, live=at is None, mine=self._mine)
         self._convene(view)
-        self._extras.show(view)
-        self._files.show(view)
-        self._artifacts.show(view)
-        self._comparison.show(view)
+        for pane in (self._extras, self._files, self._artifacts, self._comparison):
+            pane.show(view)
+        self._notes.show(view.seq)
         self._inspector.show(view, step, self._replaced, self._since(view.seq))
         self._inspector.breakpoints.stand(at)
         self._header.show(self._newest(view), mine=self._mine)

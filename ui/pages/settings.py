@@ -9,6 +9,7 @@ from ui.endpoints import Endpoints
 from ui.faults import draw_faults
 from ui.machine import Commands, Kept
 from ui.parts import Text
+from ui.retained import Retained
 from ui.servers import McpServers
 from ui.theme import frame
 
@@ -34,8 +35,11 @@ def register(door: Door) -> None:
                 McpServers(door)
             with ui.element('section').classes('section').props('aria-labelledby="commands"'):
                 commands = Commands(door)
+            with ui.element('section').classes('section').props('aria-labelledby="retention"'):
+                retained = Retained(door)
             with ui.element('section').classes('section').props('aria-labelledby="configuration"'):
                 kept = Kept(door)
         await ui.context.client.connected()  # what takes time comes when the page is there
         await commands.load()
         await kept.load()
+        await retained.load()

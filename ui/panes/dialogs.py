@@ -117,6 +117,7 @@ class Dialogs:
         ui.navigate.to(f'/launch/{self._info.pattern}?replay={self._info.id}')
 
     async def _edit(self) -> None:
+        self._info = await told(self._conductor.info(self._info.id)) or self._info
         said = await edit(self._info)
         if said is None:
             return

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine import Origin, RunInfo, Status, View
+from engine import Conductor, Origin, RunInfo, Status, View
 from ui.origins import origin_chip
+from ui.panes.naming import Naming
 from ui.panes.spending import SpendingTable
 from ui.parts import attach
 from ui.reading import span
@@ -22,6 +23,7 @@ class Header:
 
     def __init__(
         self,
+        conductor: Conductor,
         info: RunInfo,
         stepper: Stepper,
         steer: Callable[[str], Awaitable[None]],
@@ -36,9 +38,7 @@ class Header:
         self._said_origins: set[Origin] = set()
         with ui.element('div').classes('run-head'):
             with ui.element('div').classes('run-name'):
-                self.title = ui.element('h1')
-                with self.title:
-                    self._name = ui.label(info.title)
+                self.naming = Naming(conductor, info)
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span')
                     ui.label(info.pattern).classes('chip')
@@ -100,10 +100,6 @@ class Header:
                 attach(popover, aria_label='Tokens and cost')
                 self._spending = SpendingTable(named)
         opener.classes(remove='icon').props('aria-haspopup="dialog"')
-
-    def rename(self, title: str) -> None:
-        """Show another title."""
-        self._name.set_text(title)
 
     def tick(self, view: View, now: float) -> None:
         """Let the clock go on."""

@@ -38,6 +38,8 @@ class Inspector:
             self._tabs = Tabs('Step, memory, spending or breakpoints', on_change=self._fill)
             with self._tabs.panel('Step'):
                 self._step = ui.element('div').classes('step')
+                self.below = ui.element('div').classes('ghost')
+                """What stays below the step while it changes."""
             with self._tabs.panel('Memory'):
                 self._tree = Tree({}, on_follow=follow)
             with self._tabs.panel('Spending'):

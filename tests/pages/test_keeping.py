@@ -1,0 +1,88 @@
+"""Stars, pins, the trash and the retention policy on the pages, in a simulated browser."""
+
+from engine import Retention, RunId, Status
+from engine.wire.endpoints import Configured
+from tests.pages.clicks import click
+from tests.pages.test_runs import keep
+
+
+async def test_pinned_runs_stand_on_top(pages, conductor):
+    await keep(conductor, 1)
+    await keep(conductor, 2)
+    await conductor.annotate(RunId('run001'), pinned=True)
+    for path in ('/', '/runs'):
+        await pages.open(path)
+        await pages.should_see('pinned')
+        rows = [
+            element
+            for element in pages.find(kind=None, content='Run ').elements
+            if 'run-title' in element.classes
+        ]
+        assert [row.text for row in sorted(rows, key=lambda row: row.id)] == ['Run 1', 'Run 2']
+
+
+async def test_the_list_filters_by_stars_and_pins(pages, conductor):
+    for number in (1, 2, 3):
+        await keep(conductor, number)
+    await conductor.annotate(RunId('run001'), starred=True)
+    await conductor.annotate(RunId('run002'), pinned=True)
+    await pages.open('/runs?marked=starred')
+    await pages.should_see('Run 1')
+    await pages.should_not_see('Run 2')
+    await pages.open('/runs?marked=pinned')
+    await pages.should_see('Run 2')
+    await pages.should_not_see('Run 1')
+    await pages.open('/runs?marked=odd')
+    await pages.should_see('Run 3')
+
+
+async def test_a_row_says_what_the_run_takes(pages, conductor):
+    await keep(conductor, 1, bytes=2_345)
+    await pages.open('/runs')
+    await pages.should_see('2.3 kB')
+
+
+async def test_deleted_runs_are_in_the_trash_alone(pages, conductor):
+    await keep(conductor, 1)
+    await keep(conductor, 2, status=Status.RUNNING)
+    conductor.stranded[RunId('run002')] = 'no such pattern'
+    await conductor.delete(RunId('run001'))
+    await conductor.delete(RunId('run002'))
+    await pages.open('/runs')
+    await pages.should_see('No runs yet.')
+    await pages.should_not_see('Run 1')
+    await pages.open('/')
+    await pages.should_not_see('could not go on')
+    await pages.open('/trash')
+    await pages.should_see('They can be restored for 7 days')
+    await pages.should_see('Run 1')
+    await pages.should_see('deleted just now')
+
+
+async def test_an_empty_trash_says_so(pages):
+    await pages.open('/trash')
+    await pages.should_see('Nothing is in the trash.')
+
+
+async def test_without_a_policy_nothing_is_deleted_by_itself(pages, conductor):
+    await keep(conductor, 1, bytes=4_000)
+    await pages.open('/settings')
+    await pages.should_see('Keeps all')
+    await pages.should_see('Without a policy nothing is deleted by itself.')
+    await pages.should_see('4.0 kB in 1 run')
+    await pages.should_see('4.0 kB: history 4.0 kB, files 0 B, recording 0 B')
+
+
+async def test_the_policy_says_what_it_would_delete_and_does_it(pages, conductor):
+    conductor.catalog.configured = Configured(retention=Retention(days=30, trash_days=2))
+    await keep(conductor, 1, bytes=500)
+    await keep(conductor, 2, updated=conductor.clock.now(), bytes=700)
+    await pages.open('/settings')
+    await pages.should_see('runs that ended more than 30 days ago')
+    await pages.should_see('Now it would delete 1 run, 500 B.')
+    await pages.should_see('2 days, then for good')
+    click(pages, 'Apply now')
+    await pages.should_see('Now it deletes nothing.')
+    await pages.should_see('700 B in 1 run')
+    await pages.should_see('Besides, 500 B in 1 deleted run.')
+    assert (await conductor.info(RunId('run001'))).deleted

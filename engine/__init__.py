@@ -15,10 +15,7 @@ from engine.clock import Clock, RealClock, SimulatedClock
 from engine.commands.limits import Limits
 from engine.commands.process import Ran
 from engine.commands.sandbox import Sandbox
-from engine.comparing.comparison import Comparison, Divergence, Row
-from engine.comparing.facets import GuardDifference
-from engine.comparing.tally import Tally
-from engine.comparing.values import Unlike, unlike
+from engine.comparing import Comparison, Divergence, GuardDifference, Row, Tally, Unlike, aligned, unlike
 from engine.conductor import Conductor
 from engine.dynamic.agent import DynamicAgent
 from engine.dynamic.artifacts import Artifact, Given
@@ -246,6 +243,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Tally',
     'Unlike',
     'unlike',
+    'aligned',
     # work within a time: its phases, the ladder of interventions, the gates
     'PhaseClock',
     'Burn',

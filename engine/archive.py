@@ -10,8 +10,7 @@ from typing import Any
 from engine.audit import audit
 from engine.catalog import Catalog
 from engine.chart import MOST_MOVES
-from engine.comparing.comparison import Comparison, compare
-from engine.comparing.tally import Tally, tally
+from engine.comparing import Comparison, Tally, compare, tally
 from engine.errors import UnknownStep
 from engine.journal import Journal
 from engine.prepare import workflow_of

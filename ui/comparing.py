@@ -140,26 +140,37 @@ def _more(values: tuple[float, float]) -> str:
 
 
 def shown_edges(edges: tuple[str, ...]) -> str:
-    """Edges in words: `reviewing → analyzing`."""
-    return ', '.join(' → '.join(place(end) for end in _ends(edge)) for edge in edges)
+    """Edges in words: `reviewing → analyzing`; what both ends are in is said once."""
+    return ', '.join(map(_shown, edges))
+
+
+def _shown(edge: str) -> str:
+    source, _, dest = edge.partition('>')
+    around = source.rpartition('.')[0]
+    if source == '[*]':
+        return f'start → {place(dest)}'
+    if dest == source:
+        return f'{place(source)} → itself'
+    if around and around == dest.rpartition('.')[0]:
+        return f'{place(around)}: {place(source[len(around) + 1 :])} → {place(dest[len(around) + 1 :])}'
+    return f'{place(source)} → {place(dest)}'
 
 
 def row_text(row: Row) -> str:
     """What the steps of a row did."""
-    moved = shown_edges(row.edges)
-    return f'{row.event}: {moved}' if moved else row.event
+    return _told(row.event, row.edges)
 
 
 def row_other(row: Row) -> str:
     """What the step of B did, where they are apart."""
     event, *edges = row.other or ('',)
-    moved = shown_edges(tuple(edges))
-    return f'{event}: {moved}' if moved else event
+    return _told(event, tuple(edges))
 
 
-def _ends(edge: str) -> list[str]:
-    source, _, dest = edge.partition('>')
-    return ['start' if source == '[*]' else source, 'itself' if dest == source else dest]
+def _told(event: str, edges: tuple[str, ...]) -> str:
+    moved = shown_edges(edges)
+    usual = event in ('done', 'always', 'start')
+    return moved if moved and usual else ' · '.join(filter(None, (moved, event)))
 
 
 def _where(parted: Divergence) -> str:

@@ -10,6 +10,8 @@ from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine import EngineError, RunInfo
+from ui.beside.head import address
+from ui.beside.picker import choose_other
 from ui.dialogs import ask, edit, framed, settled
 from ui.door import Door
 from ui.forms import Form
@@ -37,6 +39,7 @@ class Deeds:
         self._place = ui.element('div').classes('ghost')
         self._undo = Undo()
         self.for_several = (
+            Deed(text='Compare', icon='compare_arrows', act=self.compare, least=2, most=2),
             Deed(text='Tag', icon='sell', act=self.tag),
             Deed(text='Star', icon='star', act=self.star),
             Deed(text='Pin', icon='push_pin', act=self.pin),
@@ -58,6 +61,17 @@ class Deeds:
                 info.id, title=said.title or info.title, tags=said.tags, note=said.note
             )
             await self._do([(changed, info)])
+
+    async def compare(self, runs: Sequence[RunInfo]) -> None:
+        """Open two runs beside each other, the older one as A."""
+        first, second = sorted(runs, key=lambda info: info.created)
+        with self._place:
+            ui.navigate.to(address(first.id, second.id))
+
+    async def compare_with(self, info: RunInfo) -> None:
+        """Ask which run to compare with, and open both."""
+        with self._place:
+            await choose_other(self._door(), info)
 
     async def tag(self, runs: Sequence[RunInfo]) -> None:
         """Give tags to all of these runs, and take others from them."""

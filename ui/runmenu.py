@@ -46,6 +46,7 @@ class RunMenu:
                 with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
                     _face('replay', 'Run again from its recording')
         _item('push_pin', 'Unpin' if info.pinned else 'Pin: keep it, on top', lambda: self._deeds.pin([info]))
+        _item('compare_arrows', 'Compare with …', lambda: self._deeds.compare_with(info))
         _item('edit', 'Edit title, tags and note', lambda: self._deeds.edit(info))
         if not info.status.ended:
             _item('stop_circle', 'Cancel the run', lambda: self._deeds.cancel(info), 'danger')

@@ -43,6 +43,7 @@ SHEETS = (
     'made.css',
     'forks.css',
     'traffic.css',
+    'beside.css',
 )
 
 

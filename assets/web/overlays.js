@@ -18,7 +18,7 @@ function corner(state) { // of a box or a circle: right and top
   const round = state.querySelector("ellipse");
   if (round) return [Number(round.getAttribute("cx")) + Number(round.getAttribute("rx")), Number(round.getAttribute("cy")) - Number(round.getAttribute("ry"))];
   const shape = state.querySelector("path, polygon"), all = shape ? points(shape) : [];
-  return all.length ? [Math.max(...all.map(([x]) => x)), Math.min(...all.map(([, y]) => y))] : null;
+  return all.length ? [Math.max(...all.map(([x]) => x)) + 3, Math.min(...all.map(([, y]) => y)) - 3] : null;
 }
 
 function middle(edge) { // of Graphviz's curve: a point, then three for each piece of it

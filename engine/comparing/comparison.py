@@ -38,6 +38,8 @@ class Row:
     """Where they are the same: in what they differ for all that."""
     pending: bool = False
     """Whether the other run may yet do the same: it goes on."""
+    said: bool = False
+    """Whether an agent replies in either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,10 +160,12 @@ def _gap(
         x = gap_a[n] if n < len(gap_a) else None
         y = gap_b[n] if n < len(gap_b) else None
         nexts = (end[0] if x is None else x, end[1] if y is None else y)
-        yield from _row(a, b, x, y, nexts)
+        yield from _row(a, b, x, y, nexts, parted=bool(gap_a and gap_b))
 
 
-def _row(a: Track, b: Track, x: int | None, y: int | None, nexts: tuple[int, int]) -> Iterator[_Raw]:
+def _row(  # noqa: PLR0913  (a place in two tracks)
+    a: Track, b: Track, x: int | None, y: int | None, nexts: tuple[int, int], *, parted: bool = False
+) -> Iterator[_Raw]:
     one = None if x is None else a.steps[x]
     other = None if y is None else b.steps[y]
     shown = one or other
@@ -177,8 +181,8 @@ def _row(a: Track, b: Track, x: int | None, y: int | None, nexts: tuple[int, int
         edges=tuple(edge_name(edge.source, edge.dest) for edge in shown.edges),
         other=b.tokens[y] if kind == 'apart' and y is not None else (),
         facets=facets_of(one, other) if same and one and other else (),
-        pending=(kind == 'only-a' and nexts[1] == len(b.steps) and b.going_on)
-        or (kind == 'only-b' and nexts[0] == len(a.steps) and a.going_on),
+        pending=not parted and not same and (b if one else a).going_on and _at_end(a, b, kind, nexts),
+        said=any(step is not None and 'message' in step.event.data for step in (one, other)),
     )
     upcoming = [
         track.steps[place] if place < len(track.steps) else None
@@ -196,6 +200,11 @@ def _row(a: Track, b: Track, x: int | None, y: int | None, nexts: tuple[int, int
         ],
         since,
     )
+
+
+def _at_end(a: Track, b: Track, kind: Kind, nexts: tuple[int, int]) -> bool:
+    """Whether the run that has no step in a row has none after it either."""
+    return nexts[1] == len(b.steps) if kind == 'only-a' else kind == 'only-b' and nexts[0] == len(a.steps)
 
 
 def _merged(regions: Sequence[Sequence[_Raw]], since: tuple[int, int]) -> Iterator[_Raw]:

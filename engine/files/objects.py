@@ -115,3 +115,15 @@ class Objects:
         path.parent.mkdir(exist_ok=True)
         scratch.chmod(0o400)
         scratch.replace(path)
+
+
+class Both(Objects):
+    """Two stores read as one: what the first does not keep comes from the second."""
+
+    def __init__(self, first: Objects, second: Objects) -> None:
+        super().__init__(first.root)
+        self._second = second
+
+    def get(self, digest: str) -> bytes:
+        """What either keeps. Raises `WorkspaceError`."""
+        return super().get(digest) if digest in self else self._second.get(digest)

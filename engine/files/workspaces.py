@@ -18,7 +18,7 @@ import platformdirs
 
 from engine.errors import WorkspaceError
 from engine.files.difference import FileChange, differences
-from engine.files.objects import Objects
+from engine.files.objects import Both, Objects
 from engine.files.tree import FileVersion, files_of
 from engine.files.workspace import Workspace
 from engine.records import RunId
@@ -69,13 +69,22 @@ class Workspaces:
         """A file's content, or an artifact. Raises `WorkspaceError`."""
         return await asyncio.to_thread(self.objects(run).get, digest)
 
-    async def diff(self, run: RunId, before: str, after: str) -> list[FileChange]:
-        """What differs between two snapshots of a run, of one agent or of two; '' is an empty folder.
+    async def diff(
+        self, run: RunId, before: str, after: str, *, other: RunId | None = None
+    ) -> list[FileChange]:
+        """What differs between two snapshots, of one agent or of two; '' is an empty folder.
+
+        Args:
+            run: whose they are.
+            before: one snapshot.
+            after: the other.
+            other: the run that `after` is of, where that is another.
 
         Raises:
             WorkspaceError
         """
-        return await asyncio.to_thread(differences, self.objects(run), before, after)
+        kept = self.objects(run) if other is None else Both(self.objects(run), self.objects(other))
+        return await asyncio.to_thread(differences, kept, before, after)
 
     async def export(self, run: RunId, snapshot: str, archive: Path) -> None:
         """Write the files of a snapshot to a ZIP file; a link that leads out of the folder is left out.

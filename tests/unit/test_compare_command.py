@@ -43,7 +43,7 @@ def test_where_they_part_and_why_and_the_numbers(two: tuple[Hemicycle, str, str]
 def test_every_step_side_by_side(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
     shown = hemicycle('compare', one, other, '--steps').stdout
-    assert '     1      1  Both    start: start → pending' in shown
+    assert '     1      1  Both    start → pending' in shown
     assert 'Only A' in shown or 'Apart' in shown
 
 

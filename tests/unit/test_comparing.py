@@ -211,6 +211,15 @@ def test_what_a_run_that_goes_on_did_otherwise_is_a_difference():
     assert [row.kind for row in found.rows] == ['same', 'apart']
 
 
+def test_after_they_have_parted_nothing_is_awaited_any_more():
+    found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK, BACK))
+    assert [(row.kind, row.pending) for row in found.rows] == [
+        ('same', False),
+        ('apart', False),
+        ('only-b', False),
+    ]
+
+
 def test_a_run_that_is_over_earlier_parts_there():
     def over(history, **facts):
         made = side(history, **facts)

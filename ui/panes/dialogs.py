@@ -8,6 +8,7 @@ from typing import TypeVar
 from nicegui import ui
 
 from engine import Conductor, EngineError, RunId, RunInfo, Status, Variation
+from ui.beside.picker import choose_other
 from ui.dialogs import edit, framed, settled
 from ui.forks import cost
 from ui.marks import KINDS
@@ -106,7 +107,10 @@ class Dialogs:
                 found['Retry from the last good step'] = self.retry
             if recorded(self._info):
                 found['Run again from its recording'] = self._replay
-        return {**found, 'Edit title, tags and note': self._edit}
+        return {**found, 'Compare with …': self._compare, 'Edit title, tags and note': self._edit}
+
+    async def _compare(self) -> None:
+        await choose_other(self._conductor, self._info)
 
     async def _audit(self) -> None:
         steps = await told(self._conductor.audit(self._info.id))

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
-from engine import FileChange, WorkspaceError
 from ui.contests import Entrant
-from ui.elements import Code, FileTree
-from ui.files import line, rows, sum_of, why
 from ui.panes.around import Around
+from ui.panes.changes import Changes
 from ui.parts import Choice, Text, attach
-from ui.theme import notice
 
 
 class Difference:
@@ -23,21 +20,11 @@ class Difference:
         self._read: tuple[str, str] = ('', '')
         self._touched = False
         self._open = False
-        self._turn, self._picked = 0, ''
-        self._entries: dict[str, FileChange] = {}
         with ui.element('section').classes('difference').props('aria-label="Differences"') as self.root:
             Text('h2', 'Differences')
             with ui.element('div').classes('files-pair'):
                 self._sides = tuple(self._side(name) for name in ('From', 'To'))
-            self._said = Text('p', '', 'files-said muted small', role='status')
-            with ui.element('div').classes('files-body') as self._body:
-                self._tree = FileTree(self._pick, label='Files that differ')
-                with ui.element('div').classes('file'):
-                    with ui.element('div').classes('file-head'):
-                        self._name = Text('b', '', 'mono')
-                    self._code = Code()
-                    self._why = Text('p', '', 'file-why muted')
-            self._trouble = ui.element('div').classes('files-trouble')
+            self._changes = Changes()
 
     def offer(self, found: Sequence[Entrant]) -> None:
         """Offer all versions; until a person has chosen, the two that are ranked first are compared."""
@@ -90,32 +77,4 @@ class Difference:
             ui.timer(0, self._load, once=True)
 
     async def _load(self) -> None:
-        self._turn += 1
-        turn, read = self._turn, self._read
-        self._trouble.clear()
-        found: list[FileChange] = []
-        try:
-            found = await self._around.conductor.workspaces.diff(self._around.run, *read)
-        except WorkspaceError as error:
-            with self._trouble, notice('fail', 'folder_off'):
-                ui.label(str(error))
-        if turn != self._turn:
-            return
-        self._entries = {entry.path: entry for entry in found}
-        self._said.show(sum_of(found))
-        self._body.set_visibility(bool(found))
-        self._tree.show([line(entry) for entry in found], '')
-        self._pick(self._picked if self._picked in self._entries else next(iter(self._entries), ''))
-
-    def _pick(self, path: str) -> None:
-        self._picked = path or self._picked
-        entry = self._entries.get(path)
-        if entry is None:
-            return
-        self._tree.run_method('pick', path)
-        reason = why(entry)
-        self._name.show(path)
-        self._why.show(reason)
-        self._why.set_visibility(bool(reason))
-        self._code.set_visibility(not reason)
-        self._code.show(rows(entry.text), f'Changes of {path}')
+        await self._changes.show(self._around.conductor.workspaces.diff(self._around.run, *self._read))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nicegui import ui
 
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
@@ -13,10 +15,10 @@ SHOW = """() => {
 }"""
 
 
-def switch() -> None:
+def switch(views: Sequence[tuple[str, str]] = VIEWS) -> None:
     """Draw it; a wide window hides it, and shows all parts."""
     with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
-        for name, text in VIEWS:
+        for name, text in views:
             part = ui.element('button').classes(f'btn {"on" if name == "agents" else ""}')
             part.props(f'type="button" data-part="{name}"').on('click', js_handler=SHOW % name)
             with part:

@@ -1,0 +1,144 @@
+"""The comparing page without a browser: what it says of two runs, and where there are not two."""
+
+import pytest
+from nicegui.testing import User
+
+from engine import Catalog, Conductor
+from tests.support import FakeModel, catalog, pipeline_reply
+from ui.beside.chart import here, union, ways
+from ui.beside.picker import relatives
+from ui.beside.player import begins, strip
+from ui.beside.wording import pieces
+from ui.door import Door
+from ui.pages import compare, missing
+from ui.theme import serve_assets
+
+
+@pytest.fixture
+async def conductor():
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply))) as conductor:
+        yield conductor
+
+
+@pytest.fixture
+def pages(user: User, conductor: Conductor) -> User:
+    door = Door()
+    door.open(conductor)
+    serve_assets()
+    for page in (compare, missing):
+        page.register(door)
+    return user
+
+
+async def ran(conductor: Conductor, **parameters) -> str:
+    run = await conductor.start('pipeline', {'task': 'Compare tea and coffee', **parameters})
+    await conductor.result(run)
+    return run
+
+
+async def test_two_runs_part_and_the_page_says_where_and_why(pages, conductor):
+    a, b = await ran(conductor), await ran(conductor, max_iterations=0)
+    await pages.open(f'/compare?a={a}&b={b}')
+    await pages.should_see('They part at step')
+    await pages.should_see('The guard “is spent” was false in A and true in B')
+    await pages.should_see('Go to where they part')
+    await pages.should_see('They part here')
+
+
+async def test_the_same_run_twice(pages, conductor):
+    a = await ran(conductor)
+    await pages.open(f'/compare?a={a}&b={a}')
+    await pages.should_see('This is one run beside itself')
+    await pages.should_not_see('They part here')
+
+
+async def test_an_unknown_run(pages, conductor):
+    a = await ran(conductor)
+    answer = await pages.http_client.get(f'/compare?a={a}&b=nowhere')
+    assert (answer.status_code, 'There is no run “nowhere”' in answer.text) == (404, True)
+
+
+async def test_no_runs_are_named(pages):
+    await pages.open('/compare')
+    await pages.should_see('Choose two runs')
+
+
+@pytest.mark.parametrize('at', ['0', '1', '999999', 'x'])
+async def test_any_row_can_be_asked_for(pages, conductor, at):
+    a, b = await ran(conductor), await ran(conductor)
+    await pages.open(f'/compare?a={a}&b={b}&at={at}')
+    await pages.should_see('They went the same way')
+
+
+async def test_relatives_are_offered_first(conductor):
+    parent, stranger = await ran(conductor), await ran(conductor)
+    child = await conductor.fork(parent, 3)
+    twin = await conductor.fork(parent, 5)
+    for run in (child, twin):
+        await conductor.result(run)
+    infos = {run: await conductor.info(run) for run in (parent, stranger, child, twin)}
+
+    async def offered(run):
+        others = [info for other, info in infos.items() if other != run]
+        return {
+            title: [info.id for info in found]
+            for title, found in (await relatives(conductor, infos[run], others)).items()
+        }
+
+    assert await offered(child) == {
+        'Forked from': [parent],
+        'Forked from the same run': [twin],
+        'Of the same pattern': [stranger],
+    }
+    assert await offered(parent) == {'Its forks': [child, twin], 'Of the same pattern': [stranger]}
+
+
+async def test_the_diagram_says_who_went_where_also_where_agents_are_folded(conductor):
+    found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
+    whole = ways(found, frozenset())
+    assert whole['edges']['reviewing>analyzing'] == {
+        'classes': 'way-a', 'badge': 'A', 'title': 'Taken 1 time in A, 0 times in B',
+    }  # fmt: skip
+    assert whole['states']['reviewing']['badge'] == 'A2 B1'
+    assert whole['states']['reviewing']['classes'] == 'way-both'
+    folded = ways(found, frozenset({'reviewing', 'analyzing'}))
+    assert 'reviewing.thinking' not in folded['states']
+    assert folded['states']['reviewing'] == whole['states']['reviewing']
+    assert folded['edges']['reviewing>analyzing'] == whole['edges']['reviewing>analyzing']
+
+
+async def test_where_both_stand_is_marked_on_what_is_drawn(conductor):
+    run = await ran(conductor)
+    steps = await conductor.transitions(run)
+    spots = here((steps[2], steps[11]), frozenset({'researching'}))
+    assert spots['states']['researching']['badge'] == 'A here'
+    assert (
+        here((steps[2], steps[2]), frozenset({'researching'}))['states']['researching']['badge'] == 'A+B here'
+    )
+
+
+def test_charts_that_differ_are_drawn_as_one():
+    catalog = Catalog.load()
+    three, two = (Conductor(catalog=catalog).draw('parallel-review', {'coders': coders}) for coders in (3, 2))
+    assert {state.path for state in union(two, three).states} == {state.path for state in three.states}
+    assert union(three, two).states == three.states
+    assert union(three, three) is three
+
+
+async def test_the_next_difference_is_where_a_stretch_begins_or_else_where_something_else_was_said(conductor):
+    found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
+    assert found.divergence is not None
+    assert begins(found.rows) == [found.divergence.row]
+    same = await conductor.compare(found.a.info.id, await ran(conductor, task='Another question'))
+    assert begins(same.rows) == [place for place, row in enumerate(same.rows) if row.facets] != []
+    assert strip(found.rows).startswith('linear-gradient(')
+    assert strip(()) == 'none'
+
+
+def test_words_that_only_one_text_has_are_told_apart():
+    assert pieces('one two three', 'one 2 three') == (
+        [(True, 'one '), (False, 'two'), (True, ' three')],
+        [(True, 'one '), (False, '2'), (True, ' three')],
+    )
+    assert pieces('a b', 'a b') == ([(True, 'a b')], [(True, 'a b')])
+    assert pieces('word ' * 4_000, 'x') is None

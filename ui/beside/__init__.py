@@ -1,0 +1,1 @@
+"""The parts of the page that shows two runs beside each other."""

@@ -1,0 +1,87 @@
+"""What was said in both runs up to a row, line by line beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from nicegui import ui
+
+from engine import Row, Transition
+from ui.beside.elements import Pieces
+from ui.beside.side import Side
+from ui.beside.step import text_of
+from ui.beside.wording import Piece, pieces_of
+from ui.parts import Text
+from ui.reading import place, speaker
+from ui.theme import button, empty
+
+AT_ONCE = 12
+"""Rows that are shown at first, and with each wish for more."""
+
+
+class BothTranscript:
+    """The replies of both, up to the row that is shown; the earlier ones on demand."""
+
+    def __init__(self, sides: Sequence[Side], on_pick: Callable[[int], Awaitable[None]]) -> None:
+        """`on_pick` gets the row whose steps are to be looked at."""
+        self._sides, self._on_pick = sides, on_pick
+        self._rows: Sequence[Row] = ()
+        self._at, self._most, self._turn = -1, AT_ONCE, 0
+        with ui.element('div').classes('both-said'):
+            self._more = button('Show earlier', icon='expand_less', kind='quiet')
+            self._more.on('click', self._earlier)
+            self._root = ui.element('div').classes('said-rows')
+
+    async def show(self, rows: Sequence[Row], at: int) -> None:
+        """Show what was said up to row `at`."""
+        if at != self._at or rows is not self._rows:
+            self._most = AT_ONCE
+        self._rows, self._at = rows, at
+        self._turn += 1
+        turn = self._turn
+        places = [n for n in range(at + 1) if rows[n].said]
+        drawn = []
+        for n in places[-self._most :]:
+            steps = [
+                await side.step(seq) for side, seq in zip(self._sides, (rows[n].a, rows[n].b), strict=True)
+            ]
+            texts = [text_of(step) if step else '' for step in steps]
+            drawn.append((n, steps, texts, await pieces_of(*texts) if all(texts) else None))
+        if turn != self._turn or self._root.is_deleted:
+            return
+        self._more.set_visibility(len(places) > self._most)
+        self._root.clear()
+        with self._root:
+            if not drawn:
+                empty('forum', 'Nobody has said anything yet.')
+            for n, steps, texts, found in drawn:
+                self._draw(n, steps, found or [[(True, text)] for text in texts])
+        last = f'getHtmlElement({self._root.id})?.lastElementChild'
+        ui.run_javascript(f'{last}?.scrollIntoView({{ block: "nearest" }})')
+
+    def _draw(self, n: int, steps: Sequence[Transition | None], pieces: Sequence[Sequence[Piece]]) -> None:
+        with ui.element('div').classes(f'said-row {self._rows[n].kind}'):
+            for side, step, found in zip(self._sides, steps, pieces, strict=True):
+                with ui.element('div').classes('said-side'):
+                    if step is None:
+                        Text('p', f'{side.name}: nothing here', 'muted small')
+                        continue
+                    with ui.element('div').classes('both-head'):
+                        Text('span', side.name, f'side-mark side-{side.name.lower()}')
+                        Text('b', self._speaker(side, step))
+                        opener = button(f'Step {step.seq}', kind='quiet small')
+                        opener.on('click', lambda n=n: self._on_pick(n))
+                    if any(text for _, text in found):
+                        Pieces(found, side.name)
+                    else:
+                        Text('p', 'It asks for tools.', 'muted small')
+
+    def _speaker(self, side: Side, step: Transition) -> str:
+        home = step.event.at.rpartition('.')[0]
+        state = side.tally.shape.state(home)
+        role = step.event.data.get('role') or (state.role if state else '')
+        return speaker(str(role)) if role else place(home)
+
+    async def _earlier(self) -> None:
+        self._most += AT_ONCE
+        await self.show(self._rows, self._at)

@@ -8,7 +8,8 @@ import pytest
 from engine import Status
 from tests.commandline import Hemicycle
 
-COMMANDS = ('serve', 'run', 'resume', 'step', 'pause', 'break', 'runs', 'show', 'compare', 'traffic', 'audit',
+COMMANDS = ('serve', 'run', 'resume', 'fork', 'rerun', 'retry', 'lineage',
+            'step', 'pause', 'break', 'runs', 'show', 'compare', 'traffic', 'audit',
             'patterns', 'diagram', 'note', 'star', 'pin', 'delete', 'restore', 'purge', 'retain')  # fmt: skip
 
 

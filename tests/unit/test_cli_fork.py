@@ -1,0 +1,60 @@
+"""The command line forks, runs again, retries, and draws the family."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commandline import Hemicycle
+
+
+@pytest.fixture
+def done(tmp_path: Path) -> Hemicycle:
+    found = Hemicycle(tmp_path)
+    result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet')
+    assert result.exit_code == 0, result.stderr
+    return found
+
+
+def test_forks_and_reruns_are_shown_as_a_family(done: Hemicycle, tmp_path: Path) -> None:
+    said = tmp_path / 'kind.md'
+    said.write_text('Be kind.', 'utf-8')
+    played = done('fork', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same')
+    assert played.exit_code == 0, played.stderr
+    changed = done(
+        'fork', 'last', '--at', '4', '--prompt', f'reviewer={said}', '--set-memory', '/memory/iteration=0',
+        '--set', 'max_iterations=1', '--play', 'simulated', '--quiet',
+    )  # fmt: skip
+    assert changed.exit_code == 0, changed.stderr
+    assert done('rerun', 'last', '--quiet').exit_code == 0
+    lines = done('lineage', 'last').stdout.splitlines()
+    assert ['the same' in line for line in lines] == [False, True, True, True]
+    assert [line.startswith('  ') for line in lines] == [False, True, True, True]
+    family = [json.loads(line) for line in done('lineage', 'last', '--json').stdout.splitlines()]
+    assert [one['kind'] for one in family] == ['root', 'fork', 'fork', 'rerun']
+    assert all(one['status'] == 'done' for one in family)
+
+
+@pytest.mark.parametrize(
+    ('options', 'problem'),
+    [
+        (('--set-memory', 'iteration=1'), '--set-memory'),
+        (('--prompt', 'reviewer'), '--prompt'),
+        (('--prompt', 'reviewer=/no/such/file'), '/no/such/file'),
+        (('--play', 'backwards'), 'after'),
+        (('--set', 'nothing=1'), 'nothing'),
+        (('--tools', 'poet=calculator'), 'tools.poet'),
+    ],
+)
+def test_what_is_typed_wrongly_is_refused_with_its_name(
+    done: Hemicycle, options: tuple[str, ...], problem: str
+) -> None:
+    refused = done('fork', 'last', '--at', '4', *options)
+    assert refused.exit_code in (2, 5) and problem in refused.stderr
+
+
+def test_a_run_that_has_not_failed_is_not_retried(done: Hemicycle) -> None:
+    refused = done('retry', 'last')
+    assert refused.exit_code == 2 and 'it has not failed' in refused.stderr

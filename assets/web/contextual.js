@@ -49,6 +49,9 @@ export function contextual(box, report) {
     if (from && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 10) clearTimeout(timer);
   });
   for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => clearTimeout(timer));
+  box.addEventListener("touchend", (event) => { // the mouse's events would follow, and close the menu
+    if (swallow && event.cancelable) event.preventDefault();
+  }, { passive: false });
   box.addEventListener("click", (event) => {
     if (!swallow) return;
     swallow = false;

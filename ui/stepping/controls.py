@@ -26,9 +26,8 @@ class DeedButton:
         self._hint = words.tooltip(region=bool(at))
         self.element = button('' if name else words.name, icon=words.icon, kind=f'deed {kind}')
         self.element.on('click', self.press)
-        label = f'{words.name}: {name}' if name else ''
-        if label:
-            attach(self.element, aria_label=label)
+        # On a narrow screen the text is not seen, and not read.
+        attach(self.element, aria_label=f'{words.name}: {name}' if name else words.name)
         if not at:
             attach(self.element, aria_keyshortcuts=words.key.upper())
         with self.element:

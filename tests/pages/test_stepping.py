@@ -26,7 +26,7 @@ async def test_a_paused_run_offers_its_steps_and_a_moving_one_a_pause(user: User
     conductor, run = await held(door, MemoryJournal())
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
-    await user.should_see('Step over')
+    await user.should_see('Step over', retries=30)
     press(user, 'Step in')
     await user.should_see('Stepping in …', retries=30)
     press(user, 'Step out')
@@ -37,7 +37,7 @@ async def test_a_paused_run_offers_its_steps_and_a_moving_one_a_pause(user: User
     await conductor.cancel(run)
     await user.should_see('Cancelled', retries=30)
     press(user, 'Breakpoints')
-    await user.should_see('its breakpoints can be read')
+    await user.should_see('its breakpoints can be read', retries=30)
 
 
 async def test_breakpoints_are_listed_and_follow_what_others_set(user: User, door):
@@ -45,11 +45,11 @@ async def test_breakpoints_are_listed_and_follow_what_others_set(user: User, doo
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     await user.should_see('Entering reviewing', retries=30)
-    await user.should_see('not hit yet · holds the whole run · once')
+    await user.should_see('not hit yet · holds the whole run · once', retries=30)
     known = (await conductor.view(run)).breakpoints
     await conductor.set_breakpoints(run, [*known, Breakpoint(when='tokens > 5', enabled=False)])
     await user.should_see('tokens > 5', retries=30)
-    await user.should_see('not hit yet · holds the whole run · off')
+    await user.should_see('not hit yet · holds the whole run · off', retries=30)
     await conductor.cancel(run)
 
 
@@ -63,7 +63,7 @@ async def test_a_run_of_another_process_shows_its_breakpoints_and_says_why_they_
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     await user.should_see('Leaving reviewing', retries=30)
-    await user.should_see('watched, and not steered')
+    await user.should_see('watched, and not steered', retries=30)
     await user.should_not_see('Add breakpoint')
     await user.should_not_see('Continue')
     await other.cancel(run)

@@ -43,7 +43,7 @@ class HeatBoard:
         on_mode: Callable[[Mode], None],
         on_fold: Callable[[], Awaitable[None]],
     ) -> None:
-        """Draw the panel, still empty; `on_pick` gets the path of a state, `on_mode` the question."""
+        """Draw the panel, still empty; `on_pick` gets a state or an edge as drawn, `on_mode` the question."""
         self._on_pick, self._on_mode, self._on_fold = on_pick, on_mode, on_fold
         self.mode = mode
         self._shape: Shape | None = None
@@ -111,6 +111,11 @@ class HeatBoard:
             self._drawing = Diagram(
                 '', label=f'Traffic of {shape.title}', on_pick=self._on_pick, on_fold=folds.turn
             )
+            self._drawing.on('edge', lambda event: self._press(*map(str, event.args)))
+
+    def _press(self, edge: str, how: str) -> None:
+        if how == 'press' and edge:
+            self._on_pick(edge)
 
     def _mode(self, key: Mode, text: str) -> ui.element:
         made = button(text, kind='small')

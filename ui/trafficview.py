@@ -47,7 +47,7 @@ class TrafficView:
             self._notes = ui.element('div').classes('ghost')
             with ui.element('div').classes('heat-body') as self._body:
                 self._board = HeatBoard(
-                    mode, on_pick=self._pick_state, on_mode=self._choose, on_fold=self._draw
+                    mode, on_pick=self._pick_drawn, on_mode=self._choose, on_fold=self._draw
                 )
                 with ui.element('section').classes('panel heat-tables').props('aria-label="Numbers"'):
                     tabs = Tabs('Numbers')
@@ -133,6 +133,14 @@ class TrafficView:
                     for run, problem in list(traffic.unread.items())[:5]:
                         with link(f'/runs/{run}'):
                             Text('span', f'{run}: {problem}')
+
+    def _pick_drawn(self, name: str) -> None:
+        edges = self._heat.edges if self._heat else ()
+        real = next((edge.real for edge in edges if edge.name == name), '')
+        if real:
+            self._pick_edge(real)
+        else:
+            self._pick_state(name)
 
     def _pick_state(self, path: str) -> None:
         filters = self._runs.filters

@@ -1,0 +1,75 @@
+"""Many runs on one diagram, in a real browser: the heat, a picked edge, its runs, narrow windows, keys."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+@pytest.fixture(scope='module')
+def counted(server, browser):
+    """A server with two finished runs of the pipeline's sample."""
+    page = browser.new_page()
+    for _ in range(2):
+        page.goto(server.url)
+        page.get_by_role('button', name='Run a sample of Pipeline').click()
+        page.wait_for_url(re.compile(r'/runs/\w+'))
+        expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=60_000)
+    page.close()
+    return server
+
+
+def test_an_edge_is_picked_and_its_runs_are_listed(page, counted, axe):
+    page.goto(counted.url)
+    page.get_by_role('link', name='What the runs of Pipeline did, on one diagram').click()
+    expect(page.get_by_text('2 runs: 2 done.')).to_be_visible()
+    reviewing = page.locator('[id="s:reviewing"]')
+    expect(reviewing).to_have_class(re.compile('heat-often'))
+    assert float(reviewing.evaluate('node => node.style.getPropertyValue("--weight")')) > 0
+    expect(page.locator('.spot').first).to_be_visible()
+    axe(page)
+    page.get_by_role('tab', name='Edges').click()
+    page.get_by_role('button', name='reviewing → analyzing').click()
+    expect(page.get_by_role('heading', name='Runs that took reviewing → analyzing')).to_be_visible()
+    expect(page.locator('.run-list .run-link')).to_have_count(2)
+    expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile('picked'))
+    expect(page).to_have_url(re.compile(r'edge=reviewing%3Eanalyzing'))
+    page.reload()  # the address holds all of it
+    expect(page.get_by_role('heading', name='Runs that took reviewing → analyzing')).to_be_visible()
+    page.get_by_role('tab', name='Edges').click()
+    page.get_by_role('button', name='researching → failed').click()
+    expect(page.get_by_text('No run matches.')).to_be_visible()
+    axe(page)
+
+
+def test_a_state_of_the_diagram_is_picked_and_the_question_is_changed(page, counted):
+    page.goto(f'{counted.url}/patterns/pipeline/traffic')
+    page.locator('[id="s:reviewing"]').click()
+    expect(page.get_by_role('heading', name='Runs that were in reviewing')).to_be_visible()
+    page.get_by_role('button', name='How long').click()
+    expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-long'))
+    expect(page).to_have_url(re.compile('show=long'))
+    page.get_by_role('button', name='Where it fails').focus()
+    page.keyboard.press('Enter')
+    expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-fails'))
+
+
+def test_the_table_sorts_by_its_heads(page, counted):
+    page.goto(f'{counted.url}/patterns/pipeline/traffic')
+    head = page.get_by_role('columnheader', name='Visits')
+    head.get_by_role('button').click()
+    expect(head).to_have_attribute('aria-sort', 'descending')
+    first = page.locator('.heat-table tbody tr').first
+    expect(first).to_contain_text('3.0')  # analyzed, sent back twice
+    head.get_by_role('button').click()
+    expect(head).to_have_attribute('aria-sort', 'ascending')
+    expect(first).to_contain_text('failed')
+
+
+def test_a_narrow_window_is_not_wider_than_itself(page, counted):
+    page.set_viewport_size({'width': 390, 'height': 800})
+    page.goto(f'{counted.url}/patterns/pipeline/traffic')
+    expect(page.get_by_text('2 runs: 2 done.')).to_be_visible()
+    assert page.evaluate(WIDER) <= 0

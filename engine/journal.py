@@ -30,6 +30,8 @@ class WholeRun:
     shape: Shape
     history: Iterable[Transition | Snapshot]
     """Steps from the first to the last, and snapshots among them; gone through once, in a thread."""
+    notes: Sequence[Note] = ()
+    """On its steps; they get new ids."""
 
 
 class Journal(Protocol):

@@ -71,6 +71,8 @@ class MemoryJournal:
             weight = weight_of(steps, snapshots)
             await self.create(replace(run.info, seq=len(steps), bytes=weight), run.shape)
             self._transitions[run.info.id], self._snapshots[run.info.id] = steps, snapshots
+            for note in run.notes:
+                await self.write_note(replace(note, id=0, run=run.info.id))
 
     async def claim(self, run: RunId, owner: str) -> RunInfo:
         """Make `owner` the only writer."""

@@ -10,7 +10,7 @@ from engine.errors import JournalConflict
 from engine.journal import WholeRun
 from engine.records import Transition
 from storage.codec import Codec
-from storage.commands import check_new, insert
+from storage.commands import check_new, insert, write_note
 from storage.statements import INSERT_SNAPSHOT, INSERT_STEP
 
 
@@ -64,6 +64,8 @@ class Aside:
             key = insert(connection, replace(run.info, seq=self._last[number], bytes=size), run.shape)
             query = 'SELECT ?, seq, time, name, at, body FROM step WHERE run = ? ORDER BY seq'
             connection.executemany(INSERT_STEP, self._rows.execute(query, (key, number)))
+            for note in run.notes:
+                write_note(replace(note, id=0, run=run.info.id))(connection)
             query = 'SELECT seq, body FROM snapshot WHERE run = ? ORDER BY seq'
             for seq, body in self._rows.execute(query, (number,)):
                 connection.execute(INSERT_SNAPSHOT, {'run': key, 'seq': seq, 'body': body})

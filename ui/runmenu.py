@@ -9,6 +9,7 @@ from nicegui import ui
 from engine import RunInfo
 from ui.deeds import Deeds
 from ui.door import Door
+from ui.exports.menu import short_entries
 from ui.menus import menu
 from ui.parts import Text, attach, link
 from ui.replaying import recorded
@@ -48,6 +49,7 @@ class RunMenu:
         _item('push_pin', 'Unpin' if info.pinned else 'Pin: keep it, on top', lambda: self._deeds.pin([info]))
         _item('compare_arrows', 'Compare with …', lambda: self._deeds.compare_with(info))
         _item('edit', 'Edit title, tags and note', lambda: self._deeds.edit(info))
+        short_entries(info)
         if not info.status.ended:
             _item('stop_circle', 'Cancel the run', lambda: self._deeds.cancel(info), 'danger')
         _item('delete', 'Delete the run', lambda: self._deeds.delete([info]), 'danger')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -11,8 +11,9 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from engine.errors import BundleError
+from engine.keeping.keeper import LONGEST_NOTE
 from engine.plain import plain
-from engine.records import Change, Edge, Event, Guard, RunId, RunInfo, Shape, StatePath, Transition
+from engine.records import Change, Edge, Event, Guard, Note, RunId, RunInfo, Shape, StatePath, Transition
 from engine.wire.take import Take
 
 T = TypeVar('T')
@@ -21,7 +22,7 @@ MOST_LINE = 16 << 20
 """Bytes of a line: what is read from it takes some twenty times as much memory at worst."""
 PIECE = 1 << 19
 """Bytes of a file's content that a line holds at most."""
-ELSEWHERE = frozenset({'owner', 'epoch', 'bytes'})
+ELSEWHERE = frozenset({'owner', 'epoch', 'bytes', 'deleted'})
 """Fields of a run's summary that say how it is kept, and not what it is."""
 Id = Annotated[str, Field(pattern=r'^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$')]
 Digest = Annotated[str, Field(pattern=r'^[0-9a-f]{64}$')]
@@ -43,12 +44,22 @@ class HeadLine(_Line):
     """Those that follow, in their order: a parent before its forks."""
 
 
+class Noted(_Line):
+    """A note on a step."""
+
+    seq: int = Field(ge=1)
+    text: str = Field(min_length=1, max_length=LONGEST_NOTE)
+    created: float = Field(allow_inf_nan=False)
+    edited: float = Field(allow_inf_nan=False)
+
+
 class RunLine(_Line):
     """The beginning of a run: its steps, its files and its recordings follow, up to the next one."""
 
     kind: Literal['run'] = 'run'
     info: RunInfo
     shape: Shape
+    notes: tuple[Noted, ...]
 
 
 class StepLine(_Line):
@@ -116,9 +127,15 @@ STEP = tuple(item.name for item in fields(Transition) if item.name != 'run')
 INFO = tuple(item.name for item in fields(RunInfo) if item.name not in ELSEWHERE)
 
 
-def run_line(info: RunInfo, shape: Shape) -> dict[str, Any]:
+def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, Any]:
     """What a run's line holds; of the summary all but how it is kept here."""
-    return {'kind': 'run', 'info': {name: getattr(info, name) for name in INFO}, 'shape': shape}
+    said = [{name: getattr(note, name) for name in Noted.model_fields} for note in notes]
+    return {
+        'kind': 'run',
+        'info': {name: getattr(info, name) for name in INFO},
+        'shape': shape,
+        'notes': said,
+    }
 
 
 def step_line(step: Transition) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import orjson
 
 from engine.bundle.checks import check_document, check_shape, check_step, check_trees
 from engine.bundle.lines import (
+    ELSEWHERE,
     MOST_LINE,
     AnyLine,
     EndLine,
@@ -157,7 +158,7 @@ class Reader:
         info = line.info
         if number >= len(self._head.runs) or info.id != self._head.runs[number]:
             raise BundleError(self._number, 'it is not the run that the first line names', field='info.id')
-        if info.owner or info.epoch or info.bytes:
+        if any(getattr(info, name) for name in ELSEWHERE):
             raise BundleError(
                 self._number, 'it says how a run is kept, which is not for it to say', field='info'
             )
@@ -165,10 +166,12 @@ class Reader:
             raise BundleError(self._number, 'it is no time', field='info.created')
         if info.pattern != line.shape.pattern:
             raise BundleError(self._number, 'it is not the pattern of its chart', field='info.pattern')
+        if any(note.seq > info.seq for note in line.notes):
+            raise BundleError(self._number, 'it is on a step that there is not', field='notes')
         check_shape(self._number, line.shape)
         file = self._staging.folder / f'{number}.steps'
         file.touch()
-        self.runs.append(Unpacked(info=info, shape=line.shape, file=file))
+        self.runs.append(Unpacked(info=info, shape=line.shape, file=file, notes=line.notes))
         self._fold = Fold(info.id, line.shape)
         self._known = frozenset(state.path for state in line.shape.states) | {START}
         self._pieces = Piecewise(self._staging.objects(number))

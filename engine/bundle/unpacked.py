@@ -9,9 +9,9 @@ from typing import cast
 
 import orjson
 
-from engine.bundle.lines import StepLine, line_of
+from engine.bundle.lines import Noted, StepLine, line_of
 from engine.journal import WholeRun
-from engine.records import RunId, RunInfo, Shape, Snapshot, Transition
+from engine.records import Note, RunId, RunInfo, Shape, Snapshot, Transition
 
 SNAPSHOT = b'!'
 """How a line of that file begins that is a snapshot, and no step."""
@@ -24,6 +24,7 @@ class Unpacked:
     info: RunInfo
     shape: Shape
     file: Path
+    notes: tuple[Noted, ...] = ()
     closing: Transition | None = None
     """The last step of one that came unfinished."""
     trees: dict[str, int] = field(default_factory=dict)
@@ -44,4 +45,5 @@ class Unpacked:
     def as_run(self, run: RunId, parent: RunId | None) -> WholeRun:
         """All of it, under an id that is free here."""
         info = replace(self.info, id=run, parent=parent)
-        return WholeRun(info=info, shape=self.shape, history=self.history(run))
+        notes = [Note(run=run, **note.model_dump()) for note in self.notes]
+        return WholeRun(info=info, shape=self.shape, history=self.history(run), notes=notes)

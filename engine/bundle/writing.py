@@ -112,7 +112,8 @@ class _Writing:
 
     async def _run(self, info: RunInfo) -> AsyncIterator[bytes]:
         shape = await self._conductor.shape(info.id)
-        yield await asyncio.to_thread(self._hidden, run_line(info, shape))
+        notes = [note for note in await self._conductor.journal.notes(info.id) if note.seq <= info.seq]
+        yield await asyncio.to_thread(self._hidden, run_line(info, shape, notes))
         for first in range(0, info.seq, PAGE):
             until = min(first + PAGE, info.seq)
             steps = await self._conductor.transitions(info.id, after=first, until=until)

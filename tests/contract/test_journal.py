@@ -23,6 +23,7 @@ from engine.records import (
     EdgeShape,
     Event,
     Guard,
+    Note,
     RunId,
     RunInfo,
     RunQuery,
@@ -168,11 +169,19 @@ async def test_whole_runs_are_kept(journal: Journal) -> None:
     picture = Snapshot(run=RunId('one'), seq=2, state={'deep': [1, {'x': None}]})
     await journal.put(
         [
-            of_elsewhere('one', step(1), step(2), picture, step(3), tags=('b', 'a'), parent=RunId('gone')),
+            replace(
+                of_elsewhere(
+                    'one', step(1), step(2), picture, step(3), tags=('b', 'a'), parent=RunId('gone')
+                ),
+                notes=[Note(run=RunId('other'), seq=2, text='noted', created=5.0)],
+            ),
             of_elsewhere('two', step(1, 'two')),
         ]
     )
     info = await journal.info(RunId('one'))
+    [note] = await journal.notes(info.id)
+    assert note == Note(id=note.id, run=info.id, seq=2, text='noted', created=5.0) and note.id
+    assert await listed(journal, text='noted') == ['one']
     assert info.bytes > 0
     assert info == run('one', status=Status.DONE, tags=('b', 'a'), parent='gone', seq=3, bytes=info.bytes)
     assert await journal.transitions(info.id) == [step(1), step(2), step(3)]

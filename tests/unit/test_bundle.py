@@ -124,6 +124,8 @@ async def same(here: Conductor, there: Conductor, run: RunId, copy: RunId | None
     before, after = await here.info(run), await there.info(other)
     assert after == replace(before, id=other, parent=after.parent, owner='', epoch=0, bytes=after.bytes)
     assert after.bytes > 0
+    notes = [replace(note, id=0, run=run) for note in await there.journal.notes(other)]
+    assert notes == [replace(note, id=0) for note in await here.journal.notes(run)]
     assert await there.shape(other) == await here.shape(run)
     steps = [replace(step, run=run) for step in await there.transitions(other)]
     assert steps == await here.transitions(run)
@@ -143,7 +145,8 @@ async def same(here: Conductor, there: Conductor, run: RunId, copy: RunId | None
 
 async def test_nothing_is_lost(here: Conductor, there: Conductor) -> None:
     run = await pipeline(here, title='A title', tags=('b', 'a'), seed=2**80)
-    await here.annotate(run, note='Two\nlines')
+    await here.annotate(run, note='Two\nlines', starred=True, pinned=True)
+    await here.write_note(run, 'A note', at=3)
     here.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
     here.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
     pair = await paired(here)
@@ -433,7 +436,8 @@ async def test_mutations_are_taken_in_whole_or_not_at_all(tmp_path: Path, good: 
             info = await target.info(found.run)
             assert info.status.ended and len(await target.transitions(found.run)) == info.seq
             await target.view(found.run)
-            await target.delete(found.run)
+            await target.journal.delete(found.run)
+            await target.workspaces.delete(found.run)
 
         lines = good.splitlines(keepends=True)
         mutations = st.one_of(

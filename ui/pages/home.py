@@ -8,6 +8,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.cards import pattern_cards
 from ui.door import Door
+from ui.exports.importer import Importer
 from ui.faults import draw_faults
 from ui.filters import Filters
 from ui.parts import Text, link
@@ -44,9 +45,11 @@ def register(door: Door) -> None:
                 with ui.element('div').classes('section-head'):
                     Text('h2', 'Recent runs', id='runs')
                     ui.element('div').classes('grow')
+                    importer = Importer(door)
                     with link('/runs', 'small'):
                         Text('span', 'All runs')
                 runs = RunList(door, Filters.read(request.query_params), path='/', size=SIZE)
+                importer.on_done = runs.look
             await runs.load()
 
 

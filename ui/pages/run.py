@@ -8,6 +8,7 @@ from nicegui import background_tasks, ui
 from engine import EngineError, RunId, UnknownRun, UnknownStep
 from ui.door import Door
 from ui.downloads import serve_downloads
+from ui.exports.serve import serve_exports
 from ui.messages import Wanted
 from ui.pages import missing
 from ui.panes.extras import ENDS
@@ -18,6 +19,7 @@ from ui.theme import frame
 def register(door: Door) -> None:
     """Register `/runs/{id}` and its tabs (`/messages`), its steps (`?at=17`), and its downloads."""
     serve_downloads(door)
+    serve_exports(door)
 
     async def page(run: str, request: Request, at: str = '') -> None:
         conductor = door()

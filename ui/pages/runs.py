@@ -6,6 +6,7 @@ from fastapi import Request
 from nicegui import ui
 
 from ui.door import Door
+from ui.exports.importer import Importer
 from ui.filters import Filters
 from ui.parts import Text, link
 from ui.runlist import RunList
@@ -25,7 +26,9 @@ def register(door: Door) -> None:
                 with ui.element('div').classes('section-head'):
                     Text('h1', 'Runs', id='runs')
                     ui.element('div').classes('grow')
+                    importer = Importer(door)
                     with link('/trash', 'small'):
                         Text('span', 'Recently deleted')
                 listed = RunList(door, Filters.read(request.query_params), path='/runs', size=SIZE)
+                importer.on_done = listed.look
             await listed.load()

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine import Conductor, Origin, RunInfo, Status, View
+from ui.exports.menu import export_button
 from ui.origins import origin_chip
 from ui.panes.naming import Naming
 from ui.panes.spending import SpendingTable
@@ -59,6 +60,7 @@ class Header:
                     Controls(stepper)
                     _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
                     self._cancel = _control('Cancel', 'stop', steer, 'Stop for good', kind='danger')
+                    export_button(info)
                     more = button('', icon='more_horiz', kind='quiet', label='More')
                     more.on('click', lambda: steer('more'))
                 Stopped(stepper)

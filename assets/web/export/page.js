@@ -1,0 +1,377 @@
+// Plays a recorded run from this file alone. Texts of models are put in as text, or as Markdown made of nodes: never as HTML.
+const $ = (id) => document.getElementById(id);
+const make = (tag, classes = "", text = "") => {
+  const element = document.createElement(tag);
+  if (classes) element.className = classes;
+  if (text !== "") element.textContent = text;
+  return element;
+};
+const LONGEST_PAUSE = 1500; // milliseconds that a wait of the recording takes at most
+const EVERY = 100; // steps between two states of memory that are kept to go on from
+const KEPT = 40;
+
+const packed = Uint8Array.from(atob(JSON.parse($("data").textContent)), (c) => c.charCodeAt(0));
+const run = JSON.parse(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+const steps = run.steps, last = steps.length;
+
+// Markdown as nodes
+function markdown(text) {
+  const box = document.createDocumentFragment();
+  let tokens;
+  try { tokens = lexMarkdown(text, { gfm: true }); } catch { tokens = [{ type: "text", text }]; }
+  box.append(...tokens.map(node));
+  return box;
+}
+const inner = (element, token) => {
+  if (token.tokens) element.append(...token.tokens.map(node));
+  else element.append(plain(token.text ?? token.raw ?? ""));
+  return element;
+};
+const plain = (text) => document.createTextNode(text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name) => ({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" })[name]));
+function node(token) {
+  switch (token.type) {
+    case "paragraph": return inner(make("p"), token);
+    case "heading": return inner(make(`h${Math.min(6, token.depth + 2)}`), token);
+    case "strong": case "em": case "del": case "blockquote": return inner(make(token.type), token);
+    case "codespan": return make("code", "", token.text);
+    case "br": return make("br");
+    case "hr": return make("hr");
+    case "space": case "def": return document.createTextNode("");
+    case "link": return /^(https?:|mailto:)/i.test(token.href) ? Object.assign(inner(make("a"), token), { href: token.href, rel: "noopener noreferrer nofollow", target: "_blank" }) : inner(make("span"), token);
+    case "code": { const pre = make("pre"); pre.append(make("code", "", token.text)); return pre; }
+    case "list": { const list = make(token.ordered ? "ol" : "ul"); list.append(...token.items.map((item) => inner(make("li"), item))); return list; }
+    case "table": {
+      const table = make("table"), row = (cells, tag) => { const made = make("tr"); made.append(...cells.map((cell) => inner(make(tag), cell))); return made; };
+      const head = make("thead"), body = make("tbody");
+      head.append(row(token.header, "th"));
+      body.append(...token.rows.map((cells) => row(cells, "td")));
+      table.append(head, body);
+      return table;
+    }
+    case "text": return token.tokens ? inner(make("span"), token) : plain(token.text);
+    default: return document.createTextNode(token.raw ?? token.text ?? ""); // HTML and images are shown as they were written
+  }
+}
+
+// Memory: changes are JSON Patches, carried out on a copy of the nearest state that was kept
+const kept = new Map([[0, { memory: {}, agents: {}, told: {} }]]);
+let current = { at: 0, document: structuredClone(kept.get(0)) };
+const parts = (path) => path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+const lookup = (document, path) => parts(path).reduce((found, part) => (found == null ? undefined : found[part]), document);
+function apply(document, [op, path, value]) {
+  const way = parts(path), key = way.pop(), target = way.reduce((found, part) => found[part], document), fresh = structuredClone(value ?? null);
+  if (!Array.isArray(target)) { if (op === "remove") delete target[key]; else target[key] = fresh; }
+  else if (op === "remove") target.splice(Number(key), 1);
+  else if (op === "replace") target[Number(key)] = fresh;
+  else if (key === "-") target.push(fresh);
+  else target.splice(Number(key), 0, fresh);
+}
+function memory(at) {
+  if (at < current.at || at - current.at > EVERY) {
+    const from = Math.max(...[...kept.keys()].filter((seq) => seq <= at));
+    if (at < current.at || from > current.at) current = { at: from, document: structuredClone(kept.get(from)) };
+  }
+  while (current.at < at) {
+    for (const change of steps[current.at].changes || []) apply(current.document, change);
+    current.at += 1;
+    if (current.at % EVERY === 0 && !kept.has(current.at)) {
+      kept.set(current.at, structuredClone(current.document));
+      if (kept.size > KEPT) kept.delete([...kept.keys()][1 + Math.floor(Math.random() * (KEPT - 2))]);
+    }
+  }
+  return current.document;
+}
+
+// The diagram
+const svg = $("chart").querySelector("svg");
+const whole = svg?.getAttribute("viewBox");
+const find = (path) => {
+  for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
+    const found = document.getElementById(`s:${at}`);
+    if (found) return found;
+  }
+  return null;
+};
+const edge = (name) => document.getElementById(`e:${name}`) || document.getElementById(`e:${name.split(">").map((path) => find(path)?.id.slice(2) ?? path).join(">")}`);
+const seen = new Map(), walked = new Map(); // states and edges, and the first step that came to them
+steps.forEach((step, i) => {
+  for (const path of step.entered || []) if (!seen.has(path)) seen.set(path, i + 1);
+  for (const name of step.lit?.taken || []) if (!walked.has(name)) walked.set(name, i + 1);
+});
+const LIT = ["active", "inside", "seen", "waiting", "broken", "halted", "taken", "walked"];
+function light(at) {
+  if (!svg) return;
+  for (const name of LIT) for (const element of svg.querySelectorAll(`.${name}`)) element.classList.remove(name);
+  const step = at ? steps[at - 1].lit || {} : {};
+  for (const [path, first] of seen) if (first <= at) find(path)?.classList.add("seen");
+  for (const [name, first] of walked) if (first <= at) edge(name)?.classList.add("walked");
+  for (const name of ["inside", "active", "waiting", "broken", "halted"]) for (const path of step[name] || []) find(path)?.classList.add(name);
+  for (const name of step.taken || []) edge(name)?.classList.add("taken");
+  svg.setAttribute("aria-label", `State diagram of ${run.pattern}. Active: ${(step.active || []).join(", ") || "nothing"}`);
+}
+if (svg) {
+  svg.setAttribute("role", "img");
+  svg.setAttribute("preserveAspectRatio", "xMidYMin meet");
+  const scale = (factor) => {
+    const [x, y, w, h] = svg.getAttribute("viewBox").split(/\s+/).map(Number);
+    svg.setAttribute("viewBox", [x + (w * (1 - factor)) / 2, y + (h * (1 - factor)) / 2, w * factor, h * factor].join(" "));
+  };
+  $("closer").onclick = () => scale(0.8);
+  $("out").onclick = () => scale(1.25);
+  $("fit").onclick = () => svg.setAttribute("viewBox", whole);
+  let from = null;
+  svg.onpointerdown = (event) => { from = { x: event.clientX, y: event.clientY, box: svg.getAttribute("viewBox").split(/\s+/).map(Number), moved: false }; };
+  svg.onpointermove = (event) => {
+    if (!from) return;
+    const [x, y, w, h] = from.box, pixel = Math.max(w / svg.clientWidth, h / svg.clientHeight);
+    if (Math.abs(event.clientX - from.x) + Math.abs(event.clientY - from.y) > 5) from.moved = true;
+    if (from.moved) svg.setAttribute("viewBox", [x - (event.clientX - from.x) * pixel, y - (event.clientY - from.y) * pixel, w, h].join(" "));
+  };
+  svg.onpointerup = (event) => {
+    const path = !from?.moved && event.target.closest(".state")?.id.slice(2);
+    from = null;
+    if (!path) return;
+    const visits = steps.flatMap((step, i) => ((step.entered || []).some((one) => one === path || one.startsWith(`${path}.`)) ? [i + 1] : []));
+    if (visits.length) go(visits.find((seq) => seq > at) ?? visits[0]);
+  };
+  svg.onpointerleave = () => { from = null; };
+}
+
+// The transcript: text is rendered when it comes near
+const said = [];
+const near = new IntersectionObserver((found) => {
+  for (const one of found) if (one.isIntersecting && one.target.text !== undefined) {
+    one.target.querySelector(".body").replaceChildren(markdown(one.target.text));
+    one.target.text = undefined;
+    one.target.querySelector(".body").classList.remove("raw");
+    near.unobserve(one.target);
+  }
+}, { root: $("scroller"), rootMargin: "900px" });
+steps.forEach((step, i) => {
+  if (!step.block) return;
+  const { kind, title, note, text } = step.block;
+  const article = make("article", `block ${kind}`), header = make("header"), go_ = make("button", "goto", note || `step ${i + 1}`);
+  go_.type = "button";
+  go_.setAttribute("aria-label", `Go to step ${i + 1}, ${title || kind}`);
+  go_.onclick = () => go(i + 1);
+  header.append(make("b", "", title || kind), go_);
+  article.append(header, make("div", "body prose raw", text || ""));
+  article.text = text || "";
+  article.hidden = true;
+  said.push({ seq: i + 1, article });
+  near.observe(article);
+});
+$("talk").append(...said.map((one) => one.article));
+let shown = 0, marked = null;
+function speak(at) {
+  let count = shown;
+  while (count < said.length && said[count].seq <= at) said[count++].article.hidden = false;
+  while (count > 0 && said[count - 1].seq > at) said[--count].article.hidden = true;
+  shown = count;
+  $("silent").hidden = count > 0;
+  $("count").textContent = `${count} of ${said.length} ${said.length === 1 ? "message" : "messages"}`;
+  marked?.classList.remove("here");
+  marked = count && said[count - 1].seq === at ? said[count - 1].article : null;
+  marked?.classList.add("here");
+  pin();
+}
+const pin = () => { $("scroller").scrollTop = $("scroller").scrollHeight; };
+let atEnd = true; // text that is rendered grows; what is read does not move
+$("scroller").onscroll = () => { const box = $("scroller"); atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60 || (atEnd && box.dataset.height !== String(box.scrollHeight)); box.dataset.height = box.scrollHeight; };
+new ResizeObserver(() => { if (atEnd) pin(); }).observe($("talk"));
+
+// The inspector
+const panes = {};
+const tabs = ["Step", "Memory", "Spending", ...(run.files.length ? ["Files"] : [])].map((name, i, all) => {
+  const tab = make("button", "tab", name), pane = make("div", "pane");
+  Object.assign(tab, { type: "button", id: `tab-${name}`, onclick: () => open(name) });
+  tab.setAttribute("role", "tab");
+  tab.setAttribute("aria-controls", `pane-${name}`);
+  Object.assign(pane, { id: `pane-${name}`, tabIndex: 0 });
+  pane.setAttribute("role", "tabpanel");
+  pane.setAttribute("aria-labelledby", tab.id);
+  tab.onkeydown = (event) => {
+    const turn = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!turn) return;
+    event.stopPropagation();
+    event.preventDefault();
+    const next = all[(i + turn + all.length) % all.length];
+    open(next);
+    $(`tab-${next}`).focus();
+  };
+  panes[name] = pane;
+  return tab;
+});
+$("tabs").append(...tabs);
+$("panes").append(...Object.values(panes));
+let tab = "Step";
+function open(name) {
+  tab = name;
+  for (const one of tabs) {
+    const here = one.textContent === name;
+    one.setAttribute("aria-selected", here);
+    one.tabIndex = here ? 0 : -1;
+    panes[one.textContent].hidden = !here;
+  }
+  inspect(at);
+}
+const short = (value) => {
+  const text = typeof value === "string" ? value : JSON.stringify(value) ?? "";
+  return text.length > 400 ? `${text.slice(0, 399)}…` : text;
+};
+const span = (seconds) => (seconds < 10 ? `${Math.max(seconds, 0).toFixed(1)} s` : seconds < 60 ? `${Math.floor(seconds)} s`
+  : `${seconds >= 3600 ? `${Math.floor(seconds / 3600)}:${String(Math.floor(seconds / 60) % 60).padStart(2, "0")}` : Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`);
+function stepPane(at) {
+  const step = steps[at - 1], box = make("div", "step");
+  if (!step) { box.append(make("p", "empty", "The run has not taken a step.")); return box; }
+  box.append(make("div", "step-number num", `Step ${at}`), make("h2", "step-title", step.title));
+  const facts = [step.raised ? `raised by step ${at - 1}` : "", at > 1 ? `${span(step.time - steps[at - 2].time)} after the step before` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
+  if (facts.length) box.append(make("p", "muted small", facts.join(" · ")));
+  if (step.error) box.append(make("p", "notice fail", step.error));
+  for (const [from, to] of step.moves || []) box.append(make("p", "move", `${from} → ${to || "stays"}`));
+  if (step.ways) {
+    box.append(make("h3", "step-section", "Why this way"));
+    for (const way of step.ways) {
+      const row = make("div", `way ${way.taken ? "taken" : ""}`);
+      row.append(make("b", "", `${way.taken ? "✓" : "○"} to ${way.to}`), make("span", "muted small", ` ${way.reason}`));
+      for (const [text, ok] of way.guards) row.append(make("div", `guard mono ${ok ? "ok" : "no"}`, text));
+      box.append(row);
+    }
+  }
+  const changes = step.changes || [];
+  box.append(make("h3", "step-section", `Changes (${changes.length})`));
+  if (!changes.length) box.append(make("p", "muted small", "Nothing was written."));
+  const before = memory(at - 1), replaced = changes.map(([, path]) => lookup(before, path)).map((value) => (value === undefined ? undefined : short(value)));
+  changes.forEach(([op, path, value], i) => {
+    const row = make("div", "change");
+    row.append(make("div", "mono change-path", path.slice(1).replaceAll("/", " / ")));
+    if (op !== "add" && replaced[i] !== undefined) row.append(labelled(make("div", "before", replaced[i]), "before"));
+    row.append(op === "remove" ? make("div", "muted small", "removed") : labelled(make("div", "after", short(value)), "after"));
+    box.append(row);
+  });
+  return box;
+}
+function labelled(element, label) { element.setAttribute("role", "group"); element.setAttribute("aria-label", label); return element; }
+const branches = Object.assign({ $el: make("div", "tree") }, tree.methods, { open: new Set(["", "/memory"]) });
+panes.Memory.append(branches.$el);
+const nows = []; // what is said of the run as a whole at each step
+steps.reduce((before, step) => { const now = { ...before, ...step.now }; nows.push(now); return now; }, {});
+function spendingPane(at) {
+  const now = nows[at - 1] || {}, box = make("div", "step");
+  box.append(make("h2", "step-title", now.used || "Nothing was used yet."));
+  for (const [kind, used, limit, spent] of now.budget || []) {
+    const row = make("p", "", `${kind}: ${Number(used.toFixed(4))} of ${limit}${spent ? ", spent" : ""}`), bar = make("progress");
+    Object.assign(bar, { max: limit, value: Math.min(used, limit) });
+    bar.setAttribute("aria-label", kind);
+    row.append(bar);
+    box.append(row);
+  }
+  if (now.spending?.length) {
+    const table = make("table"), head = make("tr");
+    head.append(...["Agent", "Used", "Models"].map((name) => make("th", "", name)));
+    table.append(head);
+    for (const [agent, used, models] of now.spending) {
+      const row = make("tr");
+      row.append(make("td", "", agent), make("td", "num", used), make("td", "", models.join(", ")));
+      table.append(row);
+    }
+    box.append(table);
+  }
+  return box;
+}
+function filesPane() {
+  const box = make("div", "step");
+  box.append(make("p", "muted small", "As they were at the last step."));
+  for (const { agent, files, more } of run.files) {
+    box.append(make("h3", "step-section", agent));
+    for (const [path, size, text] of files) {
+      const details = make("details", "file");
+      details.append(make("summary", "mono", `${path} · ${size} B`), make("pre", "", text));
+      box.append(details);
+    }
+    if (more) box.append(make("p", "muted small", `and ${more} more`));
+    if (!files.length) box.append(make("p", "muted small", "no files"));
+  }
+  return box;
+}
+if (panes.Files) panes.Files.append(filesPane());
+function inspect(at) {
+  if (tab === "Step") panes.Step.replaceChildren(stepPane(at));
+  else if (tab === "Memory") { const { memory: held, agents } = memory(at); branches.show(structuredClone({ memory: held, agents }), (steps[at - 1]?.changes || []).map((change) => change[1])); }
+  else if (tab === "Spending") panes.Spending.replaceChildren(spendingPane(at));
+}
+
+// The player
+let at = 0, playing = null;
+function show(to) {
+  at = Math.min(Math.max(to, Math.min(1, last)), last);
+  const now = nows[at - 1] || {};
+  $("status").className = `pill ${now.status || ""}`;
+  $("status").textContent = run.words[now.status] || "Not started";
+  $("where").textContent = [now.where, now.error].filter(Boolean).join(" · ");
+  $("used").textContent = now.used || "";
+  const passed = at ? steps[at - 1].time - steps[0].time : 0;
+  $("place").textContent = `${at} / ${last} · ${span(passed)}`;
+  $("slider").value = at;
+  $("slider").setAttribute("aria-valuetext", `Step ${at} of ${last}: ${steps[at - 1]?.title || "none"}`);
+  light(at);
+  speak(at);
+  inspect(at);
+}
+function go(to) { stop(); show(to); $("news").textContent = `Step ${at}: ${steps[at - 1]?.title || ""}`; history.replaceState(null, "", `#step=${at}`); }
+function stop() { clearTimeout(playing); playing = null; $("play").textContent = "▶"; $("play").setAttribute("aria-label", "Play (space)"); }
+function tick() {
+  if (at >= last) return stop();
+  const pause = Math.min(LONGEST_PAUSE, 1000 * Math.max(steps[at].time - steps[at - 1].time, 0.05));
+  playing = setTimeout(() => { show(at + 1); tick(); }, pause / Number($("speed").value));
+}
+function toggle() {
+  if (playing) return stop();
+  if (at >= last) show(1);
+  $("play").textContent = "❚❚";
+  $("play").setAttribute("aria-label", "Stop playing (space)");
+  tick();
+}
+const marks = steps.flatMap((step, i) => (step.mark ? [{ seq: i + 1, kind: step.mark[0], text: step.mark[1], glyph: step.mark[2] }] : []));
+const worth = marks.length > 200 ? marks.filter((mark) => mark.kind !== "revision").slice(-200) : marks;
+$("marks").append(...worth.map((mark) => {
+  const button = make("button", `mark ${mark.kind}`, mark.glyph);
+  Object.assign(button, { type: "button", title: `${mark.kind}: ${mark.text}`, tabIndex: -1, onclick: () => go(mark.seq) });
+  button.setAttribute("aria-label", `Step ${mark.seq}: ${mark.kind}, ${mark.text}`);
+  button.style.left = `${(100 * (mark.seq - 1)) / Math.max(last - 1, 1)}%`;
+  return button;
+}));
+const toMark = (turn) => { const found = turn > 0 ? marks.find((mark) => mark.seq > at) : marks.findLast((mark) => mark.seq < at); if (found) go(found.seq); };
+$("next").disabled = !marks.length;
+const acts = {
+  ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), Home: () => go(1), End: () => go(last), n: () => toMark(1), p: () => toMark(-1),
+};
+$("first").onclick = acts.Home;
+$("back").onclick = acts.ArrowLeft;
+$("on").onclick = acts.ArrowRight;
+$("last").onclick = acts.End;
+$("next").onclick = acts.n;
+$("play").onclick = toggle;
+$("slider").max = Math.max(last, 1);
+$("slider").oninput = () => go(Number($("slider").value));
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("select")) return;
+  if (event.key === " " && !event.target.matches("button, a, summary")) { event.preventDefault(); return toggle(); }
+  const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!act) return;
+  event.preventDefault(); // the slider would move besides
+  act();
+});
+const wanted = () => Number(/step=(\d+)/.exec(location.hash)?.[1]);
+addEventListener("hashchange", () => { if (wanted() && wanted() !== at) go(wanted()); });
+
+// The frame
+for (const [name, text] of run.facts) $("facts").append(make("dt", "", name), make("dd", "", text));
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const dress = (night) => document.body.classList.toggle("body--dark", night);
+dark.onchange = () => dress(dark.matches);
+dress(dark.matches);
+$("dark").onclick = () => dress(!document.body.classList.contains("body--dark"));
+open("Step");
+show(wanted() || last);
+document.documentElement.dataset.ready = "yes";

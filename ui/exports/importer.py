@@ -1,0 +1,123 @@
+"""Taking bundles in: a button, a dialog with a place to drop files, progress, and what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from nicegui import ui
+from nicegui.events import UploadEventArguments
+
+from engine import EngineError, import_bundle
+from ui.dialogs import framed, settled
+from ui.door import Door
+from ui.exports.outcomes import told
+from ui.parts import Text, attach, link
+from ui.theme import button, notice
+
+LARGEST = 1 << 30
+"""Bytes of a file."""
+EVERY = 0.2
+"""Seconds between two looks at how far a file has been read."""
+DROP = """(event) => {{
+    event.preventDefault();
+    event.currentTarget.classList.remove('over');
+    if (event.dataTransfer.files.length) getElement({id}).$refs.qRef.addFiles(event.dataTransfer.files);
+}}"""
+OVER = "(event) => { event.preventDefault(); event.currentTarget.classList.add('over'); }"
+LEFT = "(event) => event.currentTarget.classList.remove('over')"
+
+
+class Importer:
+    """A button that opens the dialog."""
+
+    def __init__(self, door: Door) -> None:
+        """Draw the button."""
+        self._door = door
+        self.on_done: Callable[[], Awaitable[None]] | None = None
+        """Awaited when something was taken in."""
+        self._place = ui.element('div').classes('ghost')
+        self._opener = button('Import', icon='upload_file', kind='small')
+        attach(self._opener, aria_haspopup='dialog')
+        self._opener.on('click', self.open)
+
+    async def open(self) -> None:
+        """Show the dialog, until it is closed."""
+        with self._place, framed('Import runs') as dialog:
+            Text(
+                'p', 'Bundles that another Hemicycle exported. No run starts by itself, and none is replaced.'
+            )
+            upload = ui.upload(
+                multiple=True,
+                auto_upload=True,
+                max_file_size=LARGEST,
+                on_begin_upload=lambda: self._say('Uploading …', None),
+                on_upload=self._take,
+                on_rejected=self._reject,
+            )
+            attach(upload.classes('uploader'), aria_hidden='true', inert='')
+            with ui.element('div').classes('drop') as zone:
+                ui.icon('upload_file').props('size="28px"')
+                Text('span', 'Drop files here, or')
+                choose = button('Choose files', kind='primary')
+            zone.on('dragover', js_handler=OVER)
+            zone.on('dragleave', js_handler=LEFT)
+            zone.on('drop', js_handler=DROP.format(id=upload.id))
+            choose.on('click', js_handler=f'(event) => getElement({upload.id}).$refs.qRef.pickFiles(event)')
+            with ui.element('div').classes('import-state').props('role="status"') as self._state:
+                self._told = Text('span', '')
+                self._bar = ui.linear_progress(0.0, show_value=False).props('instant-feedback rounded')
+                attach(self._bar, aria_label='How far the file has been read')
+            self._state.set_visibility(False)
+            self._found = ui.element('div').classes('notices').props('aria-live="polite"')
+            with ui.element('div').classes('dialog-actions'):
+                button('Close').on('click', lambda: dialog.submit(None))
+        await settled(dialog)
+
+    def _say(self, text: str, share: float | None) -> None:
+        self._state.set_visibility(bool(text))
+        self._told.show(text)
+        self._bar.props(f'indeterminate={"true" if share is None else "false"}')
+        self._bar.set_value(share or 0.0)
+
+    def _reject(self) -> None:
+        self._complain('', f'A file has more than {LARGEST >> 30} GB: take it in with `hemicycle import`.')
+
+    async def _take(self, event: UploadEventArguments) -> None:
+        name, read, size = event.file.name, [0], max(1, event.file.size())
+        self._say(f'Reading {name} …', 0.0)
+        with self._state:
+            timer = ui.timer(EVERY, lambda: self._say(f'Reading {name} …', min(1.0, read[0] / size)))
+        try:
+            with tempfile.TemporaryDirectory(prefix='hemicycle-') as folder:
+                path = Path(folder) / 'bundle'
+                await event.file.save(path)
+                with await asyncio.to_thread(path.open, 'rb') as file:
+                    found = await import_bundle(
+                        self._door(), file, progress=lambda at: read.__setitem__(0, at)
+                    )
+        except EngineError as error:
+            self._complain(name, str(error))
+        else:
+            if not self._found.is_deleted:
+                with self._found, notice('info', 'check_circle'):
+                    for one in found:
+                        with ui.element('p'):
+                            Text('span', f'{told(one)} ')
+                            with link(f'/runs/{one.run}'):
+                                Text('span', 'Open it')
+            if self.on_done:
+                await self.on_done()
+        finally:
+            if not self._state.is_deleted:
+                event.sender.run_method('removeUploadedFiles')  # else it would not take the same file again
+                timer.delete()
+                self._say('', 0.0)
+
+    def _complain(self, name: str, problem: str) -> None:
+        if self._found.is_deleted:
+            return
+        with self._found, notice('fail', 'error_outline'):
+            Text('p', f'{name} was not taken in: {problem}.' if name else problem)

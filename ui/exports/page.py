@@ -1,0 +1,130 @@
+"""One HTML file that plays a run offline: data, script and styles are in it, and nothing is fetched."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import hashlib
+import html
+import re
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import orjson
+
+from engine import Conductor, Redaction, RunId, program
+from ui.diagram import svg
+from ui.exports.past import Past, past_of
+from ui.exports.words import hidden, moment
+from ui.folding import readable
+from ui.theme import ASSETS, MARK, WORDS
+
+PARTS = ASSETS / 'export'
+POLICY = (
+    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}';"
+    " base-uri 'none'; form-action 'none'"
+)
+"""What the browser lets the file do: run its own script, wear its own styles, and nothing else."""
+
+
+async def page_of(conductor: Conductor, run: RunId, redaction: Redaction | None = None) -> str:
+    """The page of a run. Raises `UnknownRun`, `Refused`."""
+    past = await past_of(conductor, run)
+    drawing = await svg(past.shape, folded=readable(past.shape))
+    hide = redaction or Redaction.of(conductor.catalog)
+    return await asyncio.to_thread(_written, past, drawing, hide, conductor.clock.now())
+
+
+def _written(past: Past, drawing: str, redaction: Redaction, now: float) -> str:
+    info, view = past.info, past.view
+    told: dict[str, Any] = redaction.value(
+        {
+            'pattern': info.pattern,
+            'run': info.id,
+            'title': info.title,
+            'facts': _facts(past),
+            'words': {status.value: word for status, word in WORDS.items()},
+            'steps': past.steps,
+            'files': past.files,
+            'started': view.started,
+        }
+    )
+    chart = redaction.text(drawing)
+    said = (
+        f'Exported {moment(now)} by Hemicycle {program()}; {hidden(redaction.found)}.'
+        ' This is a recording: no model is called.'
+    )
+    script, style = _script(), _style()
+    data = base64.b64encode(gzip.compress(orjson.dumps(told, default=list), 6, mtime=0)).decode()
+    return Template(_part('page.html')).substitute(
+        policy=POLICY.format(script=_digest(script), style=_digest(style)),
+        title=html.escape(told['title'] or info.pattern),
+        mark=MARK,
+        chart=_bare(chart) or '<p class="empty">Graphviz was not there to draw the diagram.</p>',
+        said=html.escape(said),
+        style=style,
+        script=script,
+        data=data,
+    )
+
+
+def _facts(past: Past) -> list[list[str]]:
+    info = past.info
+    parameters = [[name, _short(value)] for name, value in info.parameters.items()]
+    models = ', '.join(f'{role or "all"}: {name}' for role, name in info.models.items())
+    return [
+        ['Run', info.id],
+        ['Pattern', f'{past.shape.title} ({info.pattern})'],
+        ['Started', moment(past.view.started or info.created)],
+        *([['Forked from', f'{info.parent} at step {info.parent_at}']] if info.parent else []),
+        ['Models', models or ('scripted, simulated' if info.simulated else 'as configured')],
+        *([['Simulated', 'every model was scripted: no provider was called']] if info.simulated else []),
+        *([['Tags', ', '.join(info.tags)]] if info.tags else []),
+        *([['Note', info.note]] if info.note else []),
+        *parameters,
+    ]
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+
+
+def _bare(drawing: str) -> str:
+    """A drawing without its size and without the comments and hints of who drew it."""
+    return re.sub(
+        r'<!--.*?-->|<title>.*?</title>|(?<=<svg) width="[^"]*"\s+height="[^"]*"', '', drawing, flags=re.S
+    )
+
+
+@cache
+def _part(name: str) -> str:
+    return (PARTS / name).read_text(encoding='utf-8')
+
+
+@cache
+def _script() -> str:
+    """The parts of the script as one module: what one part exports is a name for the next."""
+    marked, exported = _read(ASSETS / 'vendor' / 'marked.js').rsplit('export{', 1)
+    lexer = re.search(r'(\w+) as lexer\b', exported)
+    assert lexer, 'marked.js exports its lexer'
+    tree = _read(ASSETS / 'tree.js').replace('export default', 'const tree =')
+    markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
+    made = '\n'.join([markdown, tree, _part('page.js')])
+    return made.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
+
+
+@cache
+def _style() -> str:
+    return _read(ASSETS / 'hemicycle.css') + _part('page.css')
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding='utf-8')
+
+
+def _digest(text: str) -> str:
+    """What a policy names an inline part by. A browser takes the ends of lines as one sign."""
+    return base64.b64encode(hashlib.sha256(text.replace('\r\n', '\n').encode()).digest()).decode()

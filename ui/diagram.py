@@ -15,6 +15,7 @@ import graphviz
 
 from engine import (
     Edge,
+    EdgeShape,
     EngineError,
     Shape,
     StateShape,
@@ -284,6 +285,6 @@ def lit(
     }
 
 
-def edge_id(edge: Edge) -> str:
+def edge_id(edge: Edge | EdgeShape) -> str:
     """The name of an edge in the drawing."""
     return f'{edge.source}>{edge.dest or edge.source}'

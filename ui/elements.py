@@ -45,6 +45,13 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         if on_context:
             self.on('context', lambda event: on_context(event.args))
 
+    def on_edge(self, heard: Callable[[str, str], Any]) -> None:
+        """Tell `heard` of edges: the name (`ui.diagram.edge_id`), and `hover`, `focus` or `press`.
+
+        Or '' with `leave` (the pointer has gone) or `close`.
+        """
+        self.on('edge', lambda event: heard(*map(str, event.args)))
+
     def show(self, svg: str) -> None:
         """Draw another chart."""
         self._props['svg'] = svg

@@ -133,6 +133,8 @@ class Screen:
         return not (ledger.status if ledger.seq else self._info.status).ended
 
     async def _go(self, at: int | None, *, leap: bool) -> None:
+        if leap:
+            self._address.say(self._extras.address(at), leap=True)
         if at is None and self.follower.last is not None:
             await self._show_newest()
         elif at is None:
@@ -141,8 +143,6 @@ class Screen:
             if self._at is None:
                 self._agents.still()
             await self._read(at, at)
-        if leap:
-            self._say_address(leap=True)
 
     async def _visit(self, end: str, at: int | None) -> None:
         """Go where the browser went back to."""

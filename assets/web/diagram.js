@@ -1,23 +1,26 @@
 // A chart that Graphviz laid out: lights states and edges up by class, zooms and pans. Never lays out again.
 import { contextual } from "/hemicycle/contextual.js";
+import { edged, stops, watching } from "/hemicycle/edges.js";
 import { overlay } from "/hemicycle/overlays.js";
 
 export default {
-  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key"
-    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift and the arrow keys move it, Enter opens its menu' : undefined"></div>`,
+  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key" @pointerover="over" @pointerleave="leave" @focusin="reach"
+    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift and the arrow keys move it, the full stop and the comma go from edge to edge, Enter opens its menu' : undefined"></div>`,
   props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String },
-  emits: ["pick", "fold", "context"],
+  emits: ["pick", "fold", "context", "edge"],
   mounted() {
     this.draw();
     if (this.pickable) contextual(this.$refs.box, (what) => this.$emit("context", what));
   },
   watch: { svg() { this.draw(); }, lit: { deep: true, handler(lit) { this.relight(lit); } }, overlays: { deep: true, handler(overlays) { this.recover(overlays); } } },
   methods: {
+    ...watching,
     draw() {
       this.$refs.box.setHTML(this.svg || "");
       this.root = this.$refs.box.querySelector("svg");
       if (!this.root) return;
-      this.root.setAttribute("role", "img");
+      this.root.setAttribute("role", this.pickable ? "group" : "img");
+      if (this.pickable) edged(this.root);
       this.root.setAttribute("aria-label", this.label || "State diagram");
       this.root.querySelectorAll("title").forEach((title) => title.remove());
       this.whole = this.root.getAttribute("viewBox").split(/\s+/).map(Number);
@@ -32,8 +35,12 @@ export default {
       const ends = name.split(">"), [from, to] = ends.map((path) => this.find(path)?.id.slice(2) ?? path);
       return drawn(name) || (from === to && ends[0] !== ends[1] ? null : drawn(`${from}>${to}`));
     },
-    recover(overlays) { this.over = overlays; this.cover(); },
-    cover() { if (this.root) overlay(this.root, this.over || this.overlays, (path) => this.find(path), (name) => this.edge(name)); },
+    recover(overlays) { this.covers = overlays; this.cover(); },
+    cover() {
+      if (!this.root) return;
+      overlay(this.root, this.covers || this.overlays, (path) => this.find(path), (name) => this.edge(name));
+      if (this.pickable) stops(this.root);
+    },
     find(path) { // a folded state stands for the states inside it
       for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
         const found = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);
@@ -53,6 +60,7 @@ export default {
       this.mark(lit.waiting, "waiting"); this.mark(lit.broken, "broken"); this.mark(lit.halted, "halted");
       for (const [kind, edges] of [["walked", lit.walked], ["taken", lit.taken]])
         for (const edge of edges || []) this.edge(edge)?.classList.add(kind);
+      if (this.pickable) stops(this.root);
     },
     box() { return this.root.getAttribute("viewBox").split(/\s+/).map(Number); },
     zoom(event) {
@@ -67,6 +75,7 @@ export default {
     closer() { this.scale(0.8); },
     out() { this.scale(1.25); },
     key(event) { // the plain arrow keys step through the run
+      if (this.pickable && !event.ctrlKey && !event.metaKey && !event.altKey && this.along(event)) return;
       const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
       const acts = { "+": () => this.closer(), "=": () => this.closer(), "-": () => this.out(), 0: () => this.fit() };
       const move = event.shiftKey && moves[event.key];
@@ -91,8 +100,9 @@ export default {
     drop() { this.dragged = this.from?.moved; this.from = null; },
     pick(event) { // a second click soon after folds, and does not go anywhere
       if (!this.pickable || this.dragged) return;
-      const state = event.target.closest(".state");
+      const state = event.target.closest(".state"), edge = event.target.closest(`.edge[id^="e:"]`);
       clearTimeout(this.picking);
+      if (edge) return this.tell(edge, "press");
       if (state?.id && event.detail < 2) this.picking = setTimeout(() => this.$emit("pick", state.id.slice(2)), 220);
     },
     fold(event) {

@@ -14,6 +14,7 @@ from ui.live import Follower
 from ui.panes.around import Around
 from ui.panes.checklist import Checklist
 from ui.panes.folds import Folds
+from ui.panes.why import Why
 from ui.parts import attach
 from ui.reading import whereabouts
 from ui.stepping.context import PlaceMenu
@@ -43,6 +44,7 @@ class ChartPane:
         self._step, self._large = 0, False
         self._stepper = around.stepper
         self._stepper.on_change(self._mark)
+        self.why = Why(self._shape, follower.index, seek)
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('panel-head'):
                 self._where = ui.label().classes('where')
@@ -69,10 +71,13 @@ class ChartPane:
                     on_fold=self._folds.turn,
                     on_context=lambda asked: places.open(asked, self._folds.folded),
                 )
+                self.why.of(self._drawing)
             self._plan = Checklist(self._shape)
 
     async def draw(self) -> None:
         """Lay the chart out, once for each way of folding."""
+        self.why.folded = self._folds.folded
+        self.why.close()
         self._drawing.show(await svg(self._shape, folded=self._folds.folded))
 
     def show(self, view: View) -> None:
@@ -87,6 +92,8 @@ class ChartPane:
         seen = [path for path, steps in index.visits.items() if steps[0] <= view.seq]
         taken = [edge for edge, steps in index.walked.items() if steps[0] <= view.seq]
         self._drawing.light(lit(view, step, seen=seen or list(view.entered), walked=taken))
+        self.why.show(step)
+        self._drawing.overlay('why', {'edges': self.why.spots})
 
     def _mark(self) -> None:
         """Show where breakpoints are."""

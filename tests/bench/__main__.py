@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from tests.bench import decided, durable, histories, idle, live, panes, start, traffic, transcript
+from tests.bench import debugger, decided, durable, histories, idle, live, panes, start, traffic, transcript
 from tests.bench.table import Row, machine, markdown, note, text
 from ui.tuning import tune
 
@@ -28,6 +28,7 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'live': live.measure,
     'panes': panes.measure,
     'transcript': transcript.measure,
+    'debugger': debugger.measure,
     'traffic': traffic.measure,
     'idle': idle.measure,
     'start': start.measure,

@@ -25,7 +25,11 @@ def test_it_runs_to_the_end_and_prints_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = tmp_path / 'found.json'
-    skipped = [part for name in ('live', 'panes', 'transcript', 'idle', 'start') for part in ('--skip', name)]
+    skipped = [
+        part
+        for name in ('live', 'panes', 'transcript', 'debugger', 'idle', 'start')
+        for part in ('--skip', name)
+    ]
     monkeypatch.setattr(sys, 'argv', ['bench', '--fast', '--json', str(written), *skipped])
     assert main() == 0
     found = json.loads(written.read_text())
@@ -46,6 +50,7 @@ def test_the_topics_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> N
         'live',
         'panes',
         'transcript',
+        'debugger',
         'idle',
         'start',
     ]

@@ -98,6 +98,13 @@ def test_one_region_is_stepped_while_the_others_wait_or_go_on(page, crewed):
 
 def test_steps_in_out_and_over_by_keys(page, quick):
     begun(page, quick, 'pipeline', Task=TASK)
+    page.locator('[id="e:analyzing>reviewing"]').focus()
+    page.keyboard.press('Enter')
+    why = page.get_by_role('dialog', name='Edge from analyzing to reviewing')
+    why.get_by_role('button', name='Stop when it is taken').first.click()
+    why.get_by_role('button', name='Remove breakpoint 1').first.click()
+    expect(why.get_by_role('button', name='Stop when it is taken').first).to_be_visible()
+    page.keyboard.press('Escape')
     page.keyboard.press('i')
     expect(active(page, 'researching.using_tools')).to_be_visible()
     page.keyboard.press('u')

@@ -9,7 +9,7 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import Breakpoint, Shape, region_of
+from engine import Breakpoint, EdgeShape, Shape, region_of
 from ui.menus import menu
 from ui.overlays import standing_edge
 from ui.parts import Text, attach
@@ -17,6 +17,7 @@ from ui.reading import place
 from ui.stepping.setting import Setting
 from ui.stepping.stepper import Stepper
 from ui.stepping.words import DEEDS, STEPS, Deed, edge_words
+from ui.theme import button
 
 MOST = 6
 """Edges of one line of a folded drawing that get an entry each."""
@@ -104,6 +105,13 @@ class PlaceMenu:
             for deed in deeds
             if not stepper.refusal(deed, region)
         ]
+
+    def draw_edge(self, edge: EdgeShape) -> None:
+        """Draw what can be set at an edge, where it is called."""
+        if self._stepper.steerable:
+            item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
+            for entry in self._at(item, 'it is taken'):
+                button(entry.text, icon=entry.icon, kind='small').on('click', entry.act)
 
     def _at(self, item: Breakpoint, words: str) -> list[Entry]:
         """Set one there, or take those away that are there."""

@@ -49,6 +49,7 @@ from engine.files.scratch import Scratch, Tried
 from engine.files.tree import FileVersion
 from engine.files.workspace import Entry, Workspace
 from engine.files.workspaces import Workspaces
+from engine.forks.saved import Checked, Saved
 from engine.forks.variation import Forecast, Kin, Play, Variation
 from engine.journal import Journal, WholeRun
 from engine.keeping.keeper import Tidied
@@ -141,6 +142,8 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Item',
     # fork runs
     'Variation',
+    'Saved',
+    'Checked',
     'Play',
     'Forecast',
     'Kin',

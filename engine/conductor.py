@@ -18,7 +18,7 @@ from engine.commands.sandbox import PRIVATE, Sandbox, is_on
 from engine.errors import EngineError, EventRefused, InvalidInput
 from engine.feed import Feed, Item
 from engine.files.workspaces import Workspaces, default_root
-from engine.forks.forking import Forking
+from engine.forks.checking import Checking
 from engine.forks.playback import Player
 from engine.host import Host
 from engine.journal import Journal
@@ -35,7 +35,7 @@ from engine.view import Ledger
 from engine.watch import watch
 
 
-class Conductor(Forking):
+class Conductor(Checking):
     """Runs workflows.
 
     Use it as an async context manager: leaving it lets go of the runs, which go on when recovered.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -15,6 +15,7 @@ from engine.audit import turns
 from engine.budgets.budget import Budget
 from engine.chart import Chart
 from engine.errors import EventRefused, InvalidInput, UnknownRun
+from engine.feed import Item
 from engine.forks.drafting import Drafting
 from engine.forks.forecast import from_others, from_parent
 from engine.forks.lineage import tree
@@ -207,6 +208,8 @@ class Forking(Drafting):
         with self._waking_up(info.id):
             if not info.parent_at:
                 await self.recordings.begin(info)
+                if plays:
+                    await self.workspaces.fork(run, info.id, ())
                 await self.journal.create(info, draft.chart.shape)
                 await self._begin(info, draft.chart, draft.state)
                 return info.id
@@ -240,6 +243,10 @@ class Forking(Drafting):
         for turn in turns(await self.journal.transitions(info.id, after=begin)):
             player.saw(turn)
         return player
+
+    @abstractmethod
+    def watch(self, run: RunId, *, after: int = 0) -> AsyncIterator[Item]:
+        """Its steps, and text; see `Conductor.watch`."""
 
     @abstractmethod
     def _waking_up(self, run: RunId) -> AbstractContextManager[None]: ...

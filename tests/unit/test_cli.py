@@ -8,7 +8,7 @@ import pytest
 from engine import Status
 from tests.commandline import Hemicycle
 
-COMMANDS = ('serve', 'run', 'resume', 'fork', 'rerun', 'retry', 'lineage',
+COMMANDS = ('serve', 'run', 'resume', 'fork', 'rerun', 'retry', 'lineage', 'check', 'save-test',
             'step', 'pause', 'break', 'runs', 'show', 'compare', 'traffic', 'audit',
             'patterns', 'diagram', 'note', 'star', 'pin', 'delete', 'restore', 'purge', 'retain')  # fmt: skip
 

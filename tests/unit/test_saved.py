@@ -1,0 +1,66 @@
+"""Runs saved as tests: they pass offline, and say what is otherwise when the pattern has changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from engine import Conductor, MemoryJournal
+from engine.patterns.pipeline import Pipeline
+from tests.clocks import IdleClock
+from tests.commandline import Hemicycle
+from tests.support import FakeModel, catalog, pipeline_reply
+
+pytestmark = pytest.mark.anyio
+
+
+class Hasty(Pipeline):
+    """A pipeline that takes whatever it is given."""
+
+    name = 'pipeline'
+
+    def is_approved(self, memory, event):
+        return True
+
+
+async def test_a_saved_run_passes_without_a_call_and_a_changed_pattern_is_seen() -> None:
+    model = FakeModel(pipeline_reply)
+    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+        run = await conductor.start('pipeline', {'task': 'Count the bees'})
+        await conductor.result(run)
+        test = await conductor.save_test(run)
+    asked = len(model.requests)
+    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+        result = await conductor.check(test)
+        assert result.passed and not result.parted and result.steps == len(test.recorded)
+        strict = test.model_copy(deep=True)
+        strict.expect.tokens, strict.expect.not_visited = 1, ['reviewing.thinking']
+        strict.expect.answer, strict.expect.visits = 'something else', {'reviewing.thinking': 1}
+        missed = await conductor.check(strict)
+        assert {miss.what for miss in missed.misses} == {'tokens', 'not_visited', 'answer', 'visits'}
+        assert all(miss.step for miss in missed.misses if miss.what != 'tokens')
+        conductor.catalog.patterns['pipeline'] = Hasty
+        other = await conductor.check(test)
+        assert other.parted and other.steps < len(test.recorded)
+    assert len(model.requests) == asked
+
+
+def test_the_command_line_saves_checks_and_reports(tmp_path: Path) -> None:
+    hemicycle, file, report = Hemicycle(tmp_path), tmp_path / 'tea.yaml', tmp_path / 'report.xml'
+    assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet').exit_code == 0
+    assert hemicycle('save-test', 'last', str(file)).exit_code == 0
+    passed = hemicycle('check', str(file), '--json')
+    assert passed.exit_code == 0 and json.loads(passed.stdout)['passed'], passed.stderr
+    test = yaml.safe_load(file.read_text('utf-8'))
+    test['expect']['status'] = 'failed'
+    file.write_text(yaml.safe_dump(test), 'utf-8')
+    failed = hemicycle('check', str(file), '--junit', str(report))
+    assert failed.exit_code == 1 and 'status at step' in failed.stdout
+    assert 'failures="1"' in report.read_text('utf-8')
+    test['expect']['color'] = 'red'
+    file.write_text(yaml.safe_dump(test), 'utf-8')
+    refused = hemicycle('check', str(file))
+    assert refused.exit_code == 2 and 'expect.color' in refused.stderr

@@ -1,0 +1,118 @@
+"""hemicycle save-test and check: a run as a test that needs no network, and how a pattern does by it."""
+
+from __future__ import annotations
+
+import asyncio
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+from pydantic import ValidationError
+
+from engine import Checked, Conductor, InvalidInput, Saved
+from ui.commands.exits import CODES, Code
+from ui.commands.options import AsJson, Database, Patterns, RunName
+from ui.commands.run import catalog_of
+from ui.commands.session import find, reading, settings_of, storage_of
+from ui.commands.showers import json_line
+from ui.settings import Settings, Storage
+
+SAVE = f"""Examples:
+
+```
+hemicycle save-test last tests/sizing.yaml
+```
+
+{CODES}"""
+CHECK = f"""Examples:
+
+```
+hemicycle check tests/sizing.yaml
+hemicycle check tests/*.yaml --junit report.xml
+```
+
+{CODES}"""
+
+
+def save_test(
+    context: typer.Context,
+    run: RunName,
+    file: Annotated[Path, typer.Argument(metavar='FILE', help='Where to: a YAML file.')],
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    database: Database = '',
+) -> None:
+    """Keep a run as a test: what it was like is what is expected, and its replies are played.
+
+    The expectations stand at the top of the file, to be changed by hand.
+    """
+    settings = settings_of(database, patterns=patterns)
+    test = asyncio.run(_saved(storage_of(context), settings, run))
+    text = yaml.safe_dump(test.model_dump(mode='json'), sort_keys=False, allow_unicode=True)
+    file.write_text(text, 'utf-8')
+    typer.echo(f'{file} expects what run {run} was like, in {len(test.recorded)} steps')
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar='FILE...', help='What `save-test` wrote.')],
+    junit: Annotated[Path | None, typer.Option(help='Write a report in the form of JUnit.')] = None,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    as_json: AsJson = False,
+) -> None:
+    """Play saved tests through the patterns as they are now: no model, no tool and no network is needed."""
+    settings = settings_of('', patterns=patterns)
+    found = {file: asyncio.run(_checked(settings, file)) for file in files}
+    for file, result in found.items():
+        _told(file, result, as_json)
+    if junit:
+        junit.write_bytes(_report(found))
+    raise typer.Exit(Code.DONE if all(result.passed for result in found.values()) else Code.FAILED)
+
+
+def read_test(file: Path) -> Saved:
+    """A test from its file. Raises `InvalidInput`, which names the field; `OSError`."""
+    try:
+        return Saved.model_validate(yaml.safe_load(file.read_text('utf-8')))
+    except ValidationError as error:
+        listed = {'.'.join(map(str, item['loc'])) or str(file): item['msg'] for item in error.errors()}
+        raise InvalidInput(listed) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidInput({str(file): f'it is no YAML: {error}'}) from None
+
+
+async def _saved(storage: Storage, settings: Settings, name: str) -> Saved:
+    async with reading(storage, settings, catalog_of(settings)) as conductor:
+        return await conductor.save_test(await find(conductor, name))
+
+
+async def _checked(settings: Settings, file: Path) -> Checked:
+    async with Conductor(catalog=catalog_of(settings)) as conductor:
+        return await conductor.check(read_test(file))
+
+
+def _told(file: Path, result: Checked, as_json: bool) -> None:
+    if as_json:
+        misses = [
+            {'what': miss.what, 'wanted': miss.wanted, 'came': miss.came, 'step': miss.step}
+            for miss in result.misses
+        ]
+        json_line(file=str(file), passed=result.passed, parted=result.parted, misses=misses)
+        return
+    way = f', another way from step {result.parted} on' if result.parted else ', as it was recorded'
+    typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{way}')
+    for miss in result.misses:
+        at = f' at step {miss.step}' if miss.step else ''
+        typer.echo(f'  {miss.what}{at}: expected {miss.wanted}, came {miss.came}')
+
+
+def _report(found: dict[Path, Checked]) -> bytes:
+    failed = sum(not result.passed for result in found.values())
+    suite = ET.Element('testsuite', name='hemicycle', tests=str(len(found)), failures=str(failed))
+    for file, result in found.items():
+        case = ET.SubElement(suite, 'testcase', name=str(file), classname='hemicycle.check')
+        if not result.passed:
+            missed = (f'{miss.what}: expected {miss.wanted}, came {miss.came}' for miss in result.misses)
+            ET.SubElement(case, 'failure', message='; '.join(missed))
+    written: bytes = ET.tostring(suite, encoding='utf-8', xml_declaration=True)
+    return written

@@ -1,4 +1,4 @@
-"""Saved tests: what is expected of a run, with what was recorded of it, and how the pattern does today."""
+"""Saved tests: what is expected of a run, what was recorded of it, and how its pattern does now."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from ui.beside.head import address
 from ui.beside.picker import choose_other
 from ui.dialogs import ask, edit, framed, settled
 from ui.door import Door
+from ui.forks.anew import again, retry
 from ui.forms import Form
 from ui.selection import Deed
 from ui.theme import button
@@ -72,6 +73,16 @@ class Deeds:
         """Ask which run to compare with, and open both."""
         with self._place:
             await choose_other(self._door(), info)
+
+    async def again(self, info: RunInfo) -> None:
+        """Ask, then run it once more."""
+        with self._place:
+            await again(self._door(), info)
+
+    async def retry(self, info: RunInfo) -> None:
+        """Ask, then go on from the last step before it failed."""
+        with self._place:
+            await retry(self._door(), info)
 
     async def tag(self, runs: Sequence[RunInfo]) -> None:
         """Give tags to all of these runs, and take others from them."""

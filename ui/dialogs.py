@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import TypeVar, cast
 
 from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine import RunInfo
+from engine import EngineError, RunInfo
 from ui.forms import Form
 from ui.parts import Text, attach
 from ui.theme import button
+
+T = TypeVar('T')
 
 
 class Said(BaseModel):
@@ -34,14 +36,14 @@ def framed(title: str) -> Iterator[ui.dialog]:
         yield dialog
 
 
-async def ask(title: str, text: str, *, yes: str, no: str) -> bool:
+async def ask(title: str, text: str, *, yes: str, no: str, kind: str = 'danger') -> bool:
     """Whether the person is sure; the harmless answer has the focus."""
     with framed(title) as dialog:
         Text('p', text)
         with ui.element('div').classes('dialog-actions'):
             stay = button(no).on('click', lambda: dialog.submit(False))
             attach(stay, autofocus='')
-            button(yes, kind='danger').on('click', lambda: dialog.submit(True))
+            button(yes, kind=kind).on('click', lambda: dialog.submit(True))
     return bool(await settled(dialog))
 
 
@@ -69,3 +71,12 @@ async def settled(dialog: ui.dialog) -> object:
     if not dialog.is_deleted:
         dialog.delete()
     return answer
+
+
+async def told(work: Awaitable[T]) -> T | None:
+    """Await the work; where it is refused, tell the person why and return None."""
+    try:
+        return await work
+    except EngineError as error:
+        ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')
+        return None

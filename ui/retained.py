@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from engine import EngineError, RunId, RunInfo, Taken, Weight
+from ui.dialogs import told
 from ui.door import Door
-from ui.panes.dialogs import told
 from ui.parts import Text, link
 from ui.theme import button
 from ui.words import count, size

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine import RunInfo
+from engine import RunInfo, Status
 from ui.deeds import Deeds
 from ui.door import Door
 from ui.exports.menu import short_entries
@@ -46,6 +46,11 @@ class RunMenu:
             if recorded(info):
                 with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
                     _face('replay', 'Run again from its recording')
+            with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
+                _face('call_split', 'Fork …')
+            _item('restart_alt', 'Run it again', lambda: self._deeds.again(info))
+            if info.status in (Status.FAILED, Status.CANCELLED):
+                _item('healing', 'Retry from the last good step', lambda: self._deeds.retry(info))
         _item('push_pin', 'Unpin' if info.pinned else 'Pin: keep it, on top', lambda: self._deeds.pin([info]))
         _item('compare_arrows', 'Compare with …', lambda: self._deeds.compare_with(info))
         _item('edit', 'Edit title, tags and note', lambda: self._deeds.edit(info))

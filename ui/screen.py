@@ -8,6 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from engine import Conductor, RunInfo, Shape, Transition, View
+from ui.dialogs import told
 from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
 from ui.messages import Wanted
@@ -19,7 +20,7 @@ from ui.panes.budget import Budgets
 from ui.panes.chart import ChartPane
 from ui.panes.comparison import Comparison
 from ui.panes.council import Council
-from ui.panes.dialogs import Dialogs, told
+from ui.panes.dialogs import Dialogs
 from ui.panes.extras import ENDS, Extras
 from ui.panes.files import Files
 from ui.panes.header import Header

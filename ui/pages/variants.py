@@ -7,12 +7,12 @@ import random
 from nicegui import background_tasks, ui
 
 from engine import EngineError, RunInfo, RunQuery
+from ui.dialogs import told
 from ui.door import Door
 from ui.forks.forker import MOST, NAMES
 from ui.forks.lane import Lane
 from ui.live import LOOKS_A_SECOND
 from ui.pages import missing
-from ui.panes.dialogs import told
 from ui.parts import Text, link
 from ui.theme import empty, frame
 

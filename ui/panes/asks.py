@@ -9,9 +9,8 @@ from nicegui import ui
 from pydantic import BaseModel
 
 from engine import Conductor, EngineError, InvalidInput, RunInfo, Shape, View
-from ui.dialogs import framed
+from ui.dialogs import framed, told
 from ui.forms import Form
-from ui.panes.dialogs import told
 from ui.parts import Text
 from ui.reading import speaker
 from ui.theme import button

@@ -9,8 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from engine import Conductor, Gauge, RunId, Status, View
-from ui.dialogs import framed
-from ui.panes.dialogs import told
+from ui.dialogs import framed, told
 from ui.parts import Text, attach
 from ui.reading import span
 from ui.spending import dollars

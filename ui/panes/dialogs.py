@@ -1,23 +1,21 @@
-"""The dialogs of the run page: cancel, run again, retry, and what there is to know and to do besides."""
+"""The dialogs of the run page: cancel, and what there is to know and to do besides."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import partial
 
 from nicegui import ui
 
-from engine import Conductor, EngineError, RunId, RunInfo, Status, Variation
+from engine import Conductor, RunInfo, Status
 from ui.beside.picker import choose_other
-from ui.dialogs import edit, framed, settled
-from ui.forks import cost
+from ui.dialogs import edit, framed, settled, told
+from ui.forks.anew import again, retry
 from ui.marks import KINDS
 from ui.parts import Text, link
 from ui.replaying import recorded
 from ui.stepping.words import KEYS as STEP_KEYS
 from ui.theme import button
-
-T = TypeVar('T')
 
 KEYS = (
     ('←', 'One step back'),
@@ -51,32 +49,6 @@ class Dialogs:
         if await settled(dialog):
             await told(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
-    async def again(self) -> None:
-        """Ask, then run it once more from its first step."""
-        await self._anew('Run it again?', Variation(before='live'), 0, 'Run it again', self._conductor.rerun)
-
-    async def retry(self) -> None:
-        """Ask, then go on from the last step before the run failed."""
-        at = await told(self._conductor.retry_at(self._info.id))
-        if at is not None:
-            title = f'Retry from step {at}?'
-            await self._anew(title, Variation(), at, 'Retry', self._conductor.retry)
-
-    async def _anew(
-        self, title: str, variation: Variation, at: int, text: str, act: Callable[[RunId], Awaitable[RunId]]
-    ) -> None:
-        forecast = await told(self._conductor.forecast(self._info.id, at, variation))
-        if forecast is None:
-            return
-        with framed(title) as dialog:
-            Text('p', 'A new run with the same parameters, models and budget. This one is not changed.')
-            Text('p', cost.told([forecast])[1])
-            with ui.element('div').classes('dialog-actions'):
-                _act(dialog, 'Not now', False)
-                _act(dialog, text, True, 'primary')
-        if await settled(dialog) and (run := await told(act(self._info.id))):
-            ui.navigate.to(f'/runs/{run}')
-
     async def more(self) -> None:
         """The run's id and note, the audit, the keys."""
         actions = await self._actions()
@@ -102,9 +74,9 @@ class Dialogs:
         """What can be done with the run as it is now, by what a button says."""
         found: dict[str, Callable[[], Awaitable[None]]] = {'Check the record': self._audit}
         if self._info.pattern in self._conductor.catalog.patterns:
-            found['Run it again'] = self.again
+            found['Run it again'] = partial(again, self._conductor, self._info)
             if (await self._conductor.info(self._info.id)).status in (Status.FAILED, Status.CANCELLED):
-                found['Retry from the last good step'] = self.retry
+                found['Retry from the last good step'] = partial(retry, self._conductor, self._info)
             if recorded(self._info):
                 found['Run again from its recording'] = self._replay
         return {**found, 'Compare with …': self._compare, 'Edit title, tags and note': self._edit}
@@ -131,15 +103,6 @@ class Dialogs:
         if info:
             self._info = info
             self._renamed(info)
-
-
-async def told(work: Awaitable[T]) -> T | None:
-    """Await the work; where it is refused, tell the person why and return None."""
-    try:
-        return await work
-    except EngineError as error:
-        ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')
-        return None
 
 
 def _act(dialog: ui.dialog, text: str, answer: object, kind: str = '') -> None:

@@ -7,7 +7,7 @@ from typing import Unpack
 from nicegui import ui
 
 from engine import Annotation, Conductor, EngineError, RunInfo
-from ui.panes.dialogs import told
+from ui.dialogs import told
 from ui.parts import Text, attach, line_input
 from ui.theme import button
 from ui.words import size

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from engine import EngineError, Note
+from ui.dialogs import told
 from ui.marks import Mark
 from ui.panes.around import Around
-from ui.panes.dialogs import told
 from ui.parts import Text, attach, label
 from ui.theme import button
 from ui.undo import Undo

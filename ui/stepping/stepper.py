@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine import CONTROL, Breakpoint, Conductor, Fold, How, RunId, Shape, Transition, View
-from ui.panes.dialogs import told
+from ui.dialogs import told
 from ui.stepping.words import Deed, hits_in, unsteppable, within
 
 NOTHING = 'The run has not begun.'

@@ -11,12 +11,13 @@ import typer
 import yaml
 from pydantic import ValidationError
 
-from engine import Checked, Conductor, InvalidInput, Saved
+from engine import Checked, Conductor, InvalidInput, Redaction, Saved
 from ui.commands.exits import CODES, Code
 from ui.commands.options import AsJson, Database, Patterns, RunName
 from ui.commands.run import catalog_of
 from ui.commands.session import find, reading, settings_of, storage_of
 from ui.commands.showers import json_line
+from ui.exports.asserted import written
 from ui.settings import Settings, Storage
 
 SAVE = f"""Examples:
@@ -49,8 +50,7 @@ def save_test(
     """
     settings = settings_of(database, patterns=patterns)
     test = asyncio.run(_saved(storage_of(context), settings, run))
-    text = yaml.safe_dump(test.model_dump(mode='json'), sort_keys=False, allow_unicode=True)
-    file.write_text(text, 'utf-8')
+    file.write_text(written(test, Redaction.of(catalog_of(settings))), 'utf-8')
     typer.echo(f'{file} expects what run {run} was like, in {len(test.recorded)} steps')
 
 

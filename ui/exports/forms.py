@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Conductor, RunId, export_bundle, family
+from ui.exports.asserted import test_of
 from ui.exports.markdown import transcript_of
 from ui.exports.page import page_of
 
-Form = Literal['html', 'bundle', 'family', 'markdown']
+Form = Literal['html', 'bundle', 'family', 'markdown', 'test']
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,13 @@ FORMS: dict[Form, Saved] = {
         media='text/markdown; charset=utf-8',
         icon='article',
     ),
+    'test': Saved(
+        title='A test',
+        note='What it was like is expected: for hemicycle check',
+        end='test.yaml',
+        media='application/yaml',
+        icon='rule',
+    ),
 }
 
 
@@ -64,6 +72,8 @@ async def pieces(conductor: Conductor, run: RunId, form: Form) -> AsyncIterator[
         case 'markdown':
             async for text in transcript_of(conductor, run):
                 yield text.encode('utf-8', 'replace')
+        case 'test':
+            yield (await test_of(conductor, run)).encode()
         case _:
             runs = await family(conductor, run) if form == 'family' else [run]
             async for piece in export_bundle(conductor, runs):

@@ -89,8 +89,9 @@ class Player:
         self._track.stand(self.step, head, span(now - first))
         past = at is not None or ended
         self._chip.classes(add='' if past else 'off', remove='off' if past else '')
-        self._live.set_visibility(not ended or at is not None)
-        self._live.classes(add='on' if at is None else '', remove='' if at is None else 'on')
+        # It keeps its room where it is not shown: the slider must not shrink under a thumb that is dragged.
+        present = '' if at is not None else 'off' if ended else 'on'
+        self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))
         if self._link.props.get('data-link') != link:
             attach(self._link, data_link=link)
         marks = self._follower.index.marks

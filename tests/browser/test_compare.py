@@ -140,6 +140,6 @@ def test_a_run_that_goes_on_is_followed(page, open_page, new_server):
     both = open_page()
     both.goto(f'{new_server.url}/compare?a={ids[0]}&b={ids[1]}')
     expect(both.locator('.compare-said')).to_contain_text('So far they went the same way')
-    page.get_by_role('button', name='Resume', exact=True).click()
+    page.get_by_role('button', name='Continue').click()
     expect(both.locator('.compare-said')).to_contain_text('They went the same way, all', timeout=60_000)
     expect(both.locator('.compare-runs .pill.done')).to_have_count(2)

@@ -21,18 +21,18 @@ class Track(Element, component=ASSETS / 'track.js'):
         super().__init__()
         kinds = [[kind, sort.glyph, sort.title] for kind, sort in KINDS.items()]
         self._marks: dict[str, list[dict[str, Any]]] = {'run': [], 'notes': []}
-        self._props |= {'kinds': kinds, 'at': 0, 'head': 1, 'said': '', 'marks': self._marks}
+        self._props |= {'kinds': kinds, 'at': 0, 'head': 1, 'said': '', 'link': '', 'marks': self._marks}
         self.on('slide', lambda event: on_slide(int(event.args)))
         self.on('pick', lambda event: on_pick(int(event.args)))
 
-    def stand(self, at: int, head: int, said: str) -> None:
-        """Put the thumb at a step of `head`; `said` is how long that was after the first.
+    def stand(self, at: int, head: int, said: str, link: str) -> None:
+        """Put the thumb at a step of `head`; `said` is how long that was after the first, `link` its address.
 
         It is the answer to a wish, too: the browser asks for the next position only then.
         """
         with self._props.suspend_updates():  # for a page that connects again
-            self._props |= {'at': at, 'head': head, 'said': said}
-        self.run_method('stand', at, head, said)
+            self._props |= {'at': at, 'head': head, 'said': said, 'link': link}
+        self.run_method('stand', at, head, said, link)
 
     def add(self, marks: Iterable[Mark]) -> None:
         """Put more marks over it, which are later than all that are there."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable
 
-from nicegui import ui
+from nicegui import background_tasks
 from nicegui.element import Element
 
-QUIET = 0.12
-"""Seconds without a further wish after which work that waits is done."""
+QUIET, LONGEST = 0.12, 1.0
+"""Seconds without a further wish after which work that waits is done: at least, and at most. Between them it
+is twice the time that lay between the last two wishes: slow ones are not taken for the last."""
 MOST = 6
 """Times as long as the work takes, it rests at least: the page has other things to do."""
+DRAWN = 'return await new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))'
+"""Answers when what was sent before has been drawn."""
+PATIENCE = 5.0
+"""Seconds after which a browser that does not answer is not waited for: it may be hidden."""
 
 
 class Unhurried:
@@ -27,29 +34,30 @@ class Unhurried:
     def __init__(self, work: Callable[[], Awaitable[None]], pause: float, place: Element) -> None:
         self._work, self._pause, self._place = work, pause, place
         self._next = self._asked = 0.0
+        self._gap = LONGEST
         self._waits = False
 
     async def ask(self) -> None:
         """Do it now, or soon."""
-        self._asked = time.monotonic()
-        if self._asked >= self._next:
+        now = time.monotonic()
+        self._gap, self._asked = now - self._asked, now
+        if now >= self._next:
             await self._do()
         elif not self._waits:
-            self._wait(QUIET)
+            self._waits = True
+            background_tasks.create(self._later(), name='draw what need not keep up')
 
-    def _wait(self, seconds: float) -> None:
-        self._waits = True
-        with self._place:
-            ui.timer(seconds, self._late, once=True)
-
-    async def _late(self) -> None:
+    async def _later(self) -> None:
+        while not self._place.is_deleted:
+            now = time.monotonic()
+            quiet, enough = now - self._asked, min(max(QUIET, 2 * self._gap), LONGEST)
+            if now >= self._next or (quiet >= enough and self._next < math.inf):
+                break
+            await asyncio.sleep(max(enough - quiet, 0.02))
         self._waits = False
-        now = time.monotonic()
-        quiet = now - self._asked
-        if now >= self._next or (quiet >= QUIET and self._next < math.inf):
-            await self._do()
-        else:
-            self._wait(max(QUIET - quiet, 0.02))
+        if not self._place.is_deleted:
+            with self._place:
+                await self._do()
 
     async def _do(self) -> None:
         self._next, begun = math.inf, time.monotonic()  # nothing else begins meanwhile
@@ -58,3 +66,11 @@ class Unhurried:
         finally:
             now = time.monotonic()
             self._next = now + max(self._pause, MOST * (now - begun))
+        background_tasks.create(self._rest(now), name='wait for the browser')
+
+    async def _rest(self, begun: float) -> None:
+        """What the browser takes to draw it is work, too."""
+        with contextlib.suppress(TimeoutError):
+            await self._place.client.run_javascript(DRAWN, timeout=PATIENCE)
+        now = time.monotonic()
+        self._next = max(self._next, now + MOST * (now - begun))

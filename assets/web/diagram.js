@@ -18,6 +18,8 @@ export default {
     draw() {
       this.$refs.box.setHTML(this.svg || "");
       this.root = this.$refs.box.querySelector("svg");
+      this.known = new Map(); // what is drawn of a name
+      this.shining = new Map(); // what is lit, and how
       if (!this.root) return;
       this.root.setAttribute("role", this.pickable ? "group" : "img");
       if (this.pickable) edged(this.root);
@@ -30,7 +32,13 @@ export default {
       this.light();
       this.cover();
     },
-    edge(name) { // where an end is folded away, the edge begins or ends at what stands for it
+    edge(name) { return this.drawn(`e:${name}`, () => this.seek(name)); },
+    find(path) { return this.drawn(`s:${path}`, () => this.standing(path)); },
+    drawn(key, look) {
+      if (!this.known.has(key)) this.known.set(key, look());
+      return this.known.get(key);
+    },
+    seek(name) { // where an end is folded away, the edge begins or ends at what stands for it
       const drawn = (id) => this.root.querySelector(`[id="e:${id}"]`);
       const ends = name.split(">"), [from, to] = ends.map((path) => this.find(path)?.id.slice(2) ?? path);
       return drawn(name) || (from === to && ends[0] !== ends[1] ? null : drawn(`${from}>${to}`));
@@ -41,25 +49,24 @@ export default {
       overlay(this.root, this.covers || this.overlays, (path) => this.find(path), (name) => this.edge(name));
       if (this.pickable) stops(this.root);
     },
-    find(path) { // a folded state stands for the states inside it
+    standing(path) { // a folded state stands for the states inside it
       for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
         const found = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);
         if (found) return found;
       }
       return null;
     },
-    mark(paths, name) { for (const path of paths || []) this.find(path)?.classList.add(name); },
     relight(lit) { this.now = lit; this.light(); },
-    light() {
+    light() { // only what is lit otherwise than before is touched: a slider passes many steps a second
       if (!this.root) return;
-      const lit = this.now || this.lit || {};
-      for (const name of ["active", "inside", "seen", "waiting", "broken", "halted"])
-        this.root.querySelectorAll(`.state.${name}`).forEach((el) => el.classList.remove(name));
-      for (const name of ["taken", "walked"]) this.root.querySelectorAll(`.edge.${name}`).forEach((el) => el.classList.remove(name));
-      this.mark(lit.seen, "seen"); this.mark(lit.inside, "inside"); this.mark(lit.active, "active");
-      this.mark(lit.waiting, "waiting"); this.mark(lit.broken, "broken"); this.mark(lit.halted, "halted");
-      for (const [kind, edges] of [["walked", lit.walked], ["taken", lit.taken]])
-        for (const edge of edges || []) this.edge(edge)?.classList.add(kind);
+      const lit = this.now || this.lit || {}, shining = new Map();
+      const mark = (at, name) => { if (at) shining.set(at, (shining.get(at) || new Set()).add(name)); };
+      for (const name of ["seen", "inside", "active", "waiting", "broken", "halted"])
+        for (const path of lit[name] || []) mark(this.find(path), name);
+      for (const name of ["walked", "taken"]) for (const edge of lit[name] || []) mark(this.edge(edge), name);
+      for (const [at, names] of this.shining) for (const name of names) if (!shining.get(at)?.has(name)) at.classList.remove(name);
+      for (const [at, names] of shining) for (const name of names) if (!this.shining.get(at)?.has(name)) at.classList.add(name);
+      this.shining = shining;
       if (this.pickable) stops(this.root);
     },
     box() { return this.root.getAttribute("viewBox").split(/\s+/).map(Number); },

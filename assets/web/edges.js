@@ -23,10 +23,11 @@ export function edged(root) {
 export function stops(root) {
   const all = [...root.querySelectorAll(EDGES)];
   const asked = all.filter((edge) => edge.matches(".taken, .barred"));
+  const set = (edge, name, value) => { if (edge.getAttribute(name) !== value) edge.setAttribute(name, value); };
   for (const edge of all) {
-    edge.setAttribute("tabindex", asked.includes(edge) || (!asked.length && edge === all[0]) ? "0" : "-1");
+    set(edge, "tabindex", asked.includes(edge) || (!asked.length && edge === all[0]) ? "0" : "-1");
     const [from, to] = edge.id.slice(2).split(">"), how = edge.matches(".taken") ? ", taken at this step" : edge.matches(".barred") ? ", considered and not taken" : "";
-    edge.setAttribute("aria-label", `Edge from ${said(from)} to ${said(to)}${how}`);
+    set(edge, "aria-label", `Edge from ${said(from)} to ${said(to)}${how}`);
   }
 }
 

@@ -1,5 +1,6 @@
-// The slider of a run, and marks over it. It moves at once; a position is asked for when the last one is there.
+// The slider of a run, and marks over it. It moves at once, and asks for positions as fast as they come.
 const ROOM = 17; // pixels that a mark takes: those that stand closer are drawn as one
+const AHEAD = 2; // positions that are asked for before the first is there: one is read while one is drawn
 const PATIENCE = 1500; // milliseconds after which a position that never came is not waited for any more
 
 export default {
@@ -10,21 +11,23 @@ export default {
     </div>
     <div class="player-said"><span class="num player-count" ref="count"></span><slot></slot></div>
   </div>`,
-  props: { kinds: Array, at: Number, head: Number, said: String, marks: Object },
+  props: { kinds: Array, at: Number, head: Number, said: String, link: String, marks: Object },
   emits: ["slide", "pick"],
   mounted() {
     this.shown = { at: this.at, head: this.head };
     this.all = [...(this.marks?.run || [])];
     this.notes = [...(this.marks?.notes || [])];
-    this.waiting = 0;
+    this.flying = []; // positions asked for, oldest first
+    this.since = 0;
     this.wish = null;
     this.sized = new ResizeObserver(() => this.lay());
     this.sized.observe(this.$el);
-    this.stand(this.at, this.head, this.said);
+    this.stand(this.at, this.head, this.said, this.link);
   },
   unmounted() { this.sized.disconnect(); },
   methods: {
-    stand(at, head, said) {
+    stand(at, head, said, link) {
+      this.$el.dataset.link = link;
       const grown = head !== this.shown.head;
       this.shown = { at, head };
       const rail = this.$refs.rail;
@@ -34,7 +37,7 @@ export default {
       this.$refs.count.textContent = `${at} / ${head} · ${said}`;
       if (!this.held) this.place(at);
       if (grown) this.lay();
-      this.waiting = 0;
+      this.flying.splice(0, this.flying.indexOf(at) + 1);
       this.ask();
     },
     add(from, marks) { this.all.splice(from, Infinity, ...marks); this.lay(); }, // those may be there already
@@ -47,12 +50,13 @@ export default {
 
     // the thumb
     step(event) {
-      const { left, width } = this.$refs.rail.getBoundingClientRect();
+      const { left, width } = this.held && this.rail ? this.rail : (this.rail = this.$refs.rail.getBoundingClientRect());
       return Math.round(Math.min(Math.max((event.clientX - left) / width, 0), 1) * this.shown.head);
     },
     grab(event) {
       if (event.button) return;
       this.$refs.rail.setPointerCapture(event.pointerId);
+      this.rail = null;
       this.held = true;
       this.$el.classList.add("held");
       this.want(this.step(event));
@@ -66,17 +70,18 @@ export default {
     },
     want(at) {
       this.place(at);
-      if (at === (this.asked ?? this.shown.at)) { this.wish = null; return; }
-      this.wish = at;
+      this.wish = at === (this.flying.at(-1) ?? this.shown.at) ? null : at;
       this.ask();
     },
-    ask() { // the newest wish only, and none before the last one is answered
-      if (this.wish === null) { if (!this.waiting) this.asked = null; return; }
-      if (this.waiting && performance.now() - this.waiting < PATIENCE) return;
-      this.waiting = performance.now();
-      this.asked = this.wish;
+    ask() { // the newest wish only: those in between are passed over
+      if (this.wish === null) return;
+      const now = performance.now();
+      if (this.flying.length && now - this.since > PATIENCE) this.flying = [];
+      if (this.flying.length >= AHEAD) return;
+      this.since = now;
+      this.flying.push(this.wish);
+      this.$emit("slide", this.wish);
       this.wish = null;
-      this.$emit("slide", this.asked);
     },
 
     // the marks

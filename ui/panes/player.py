@@ -20,7 +20,7 @@ from ui.timing import SPEEDS, advance, due
 from ui.track import Track
 
 COPY = """async () => {
-    const link = new URL(document.querySelector('.player-link').dataset.link, location.href).href;
+    const link = new URL(document.querySelector('.track').dataset.link, location.href).href;
     try { await navigator.clipboard.writeText(link); emit([true, link]); } catch { emit([false, link]); }
 }"""
 RECORDED = 'Replaying what was recorded: no model is called'
@@ -86,14 +86,12 @@ class Player:
             self._wish = None
         first = times[0] if times else 0.0
         now = times[self.step - 1] if 0 < self.step <= len(times) else first
-        self._track.stand(self.step, head, span(now - first))
+        self._track.stand(self.step, head, span(now - first), link)
         past = at is not None or ended
         self._chip.classes(add='' if past else 'off', remove='off' if past else '')
         # It keeps its room where it is not shown: the slider must not shrink under a thumb that is dragged.
         present = '' if at is not None else 'off' if ended else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))
-        if self._link.props.get('data-link') != link:
-            attach(self._link, data_link=link)
         marks = self._follower.index.marks
         self._track.add(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
         self._marked = len(marks)

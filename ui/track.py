@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from typing import Any
 
 from nicegui.element import Element
@@ -51,4 +50,4 @@ class Track(Element, component=ASSETS / 'track.js'):
 
 
 def _listed(marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    return [{**asdict(mark), 'text': short(mark.text)} for mark in marks]
+    return [{'seq': mark.seq, 'kind': mark.kind, 'text': short(mark.text)} for mark in marks]

@@ -40,8 +40,15 @@ def register(door: Door) -> None:
             screen = Screen(conductor, info, shape)
             tab = request.url.path.rpartition('/')[2]
             await screen.draw(step, tab, Wanted.read(request.query_params))
-        following = background_tasks.create(screen.follower.follow(), name=f'follow {run}')
-        ui.context.client.on_delete(following.cancel)
+        client = ui.context.client
+
+        async def follow() -> None:
+            # First the page: to read a long history would only hold it up.
+            await client.connected()
+            await screen.follower.follow()
+
+        following = background_tasks.create(follow(), name=f'follow {run}')
+        client.on_delete(following.cancel)
 
     for end in ('', *(f'/{end}' for end in ENDS)):
         # A long history on a busy machine takes its time.

@@ -50,15 +50,23 @@ DRAG = """async (seconds) => {
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
-    """Open it twice (the second page finds what the first has read), draw the slider, fork near the end."""
+    """Open it twice (the second page finds what the first has read), draw the slider, fork near the end.
+
+    Beside it stands a run of a few steps: what the page and the browser take for any run.
+    """
     rounds, seconds = (20, 1) if fast else (1_112, 5)
     port = free_port()
     url = f'http://127.0.0.1:{port}'
     arguments = ['-m', 'tests.bench.debugger_server', str(folder), str(port), str(rounds)]
     with server(arguments, f'{url}/bench', folder):
         found = asked(url)
-        address, steps = f'{url}/runs/{found["run"]}', found['steps']
+        address, steps = f'{url}/runs/{found["run"]}', found['run_steps']
+        short = f'{url}/runs/{found["short"]}', found['short_steps']
         async with chromium() as probe:
+            await _opened(probe, *short)  # from now on the browser has the scripts
+            await probe.page.wait_for_timeout(1_000)
+            base = await _opened(probe, *short)
+            await probe.page.wait_for_timeout(1_000)
             first = await _opened(probe, address, steps)
             await probe.page.wait_for_timeout(2_000 if fast else 8_000)
             again = await _opened(probe, address, steps)
@@ -71,6 +79,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     name = f'run of {steps:,} steps'
     yield Row(name=f'{name}: opening, first page', value=first, unit='ms', bar=OPENING)
     yield Row(name=f'{name}: opening again', value=again, unit='ms', bar=OPENING)
+    yield Row(name=f'{name}: opening again', value=again, unit='ms', base=base, against=f'{short[1]} steps')
     yield Row(
         name=f'{name}: a position of the slider, drawn over all of it',
         value=spent / max(positions, 1),

@@ -134,16 +134,17 @@ def main(folder: Path, port: int, rounds: int) -> None:
             patterns={'rounds': Rounds}, models={'scripted': Author()}, tools={'calculator': calculator}
         )
         conductor = Conductor(journal, catalog=catalog)
-        known['run'] = await conductor.start('rounds', {'rounds': rounds})
-        await conductor.result(known['run'])
-        known['steps'] = (await conductor.info(known['run'])).seq
+        for name, many in (('short', 3), ('run', rounds)):
+            known[name] = await conductor.start('rounds', {'rounds': many})
+            await conductor.result(known[name])
+            known[f'{name}_steps'] = (await conductor.info(known[name])).seq
         known['conductor'] = conductor
         return conductor
 
     @app.get('/bench')
     def bench() -> dict[str, Any]:
-        """Which run it is."""
-        return {name: known[name] for name in ('run', 'steps')}
+        """Which runs there are: the long one, and one to compare with."""
+        return {name: value for name, value in known.items() if name != 'conductor'}
 
     @app.get('/bench/fork')
     async def fork(at: int) -> dict[str, Any]:

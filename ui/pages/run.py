@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from fastapi import Request
 from nicegui import background_tasks, ui
 
@@ -14,6 +16,10 @@ from ui.pages import missing
 from ui.panes.extras import ENDS
 from ui.screen import Screen
 from ui.theme import frame
+from ui.unhurried import DRAWN, PATIENCE
+
+LONG = 1_000
+"""Steps of a history that is read only when the page has been drawn."""
 
 
 def register(door: Door) -> None:
@@ -45,6 +51,9 @@ def register(door: Door) -> None:
         async def follow() -> None:
             # First the page: to read a long history would only hold it up.
             await client.connected()
+            if info.seq > LONG:
+                with suppress(TimeoutError):
+                    await client.run_javascript(DRAWN, timeout=PATIENCE)
             await screen.follower.follow()
 
         following = background_tasks.create(follow(), name=f'follow {run}')

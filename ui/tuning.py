@@ -1,4 +1,4 @@
-"""Sets the interpreter up for a server: short pauses for garbage, quick turns for threads, quick pages."""
+"""Sets the interpreter up for a server: short pauses for garbage, quick turns, quick pages."""
 
 from __future__ import annotations
 

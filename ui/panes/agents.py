@@ -47,7 +47,8 @@ class AgentPanes:
                     inside = [agent for held in self._parallels[state.path].values() for agent in held]
                     self._joins.append(Join(state.path, inside, around, self.refresh))
                 if state.role:
-                    self._panes[state.path] = AgentPane(state, around, self._enlarge)
+                    self._panes[state.path] = pane = AgentPane(state, around, self._enlarge)
+                    pane.root.set_visibility(False)  # until it is known whether it was asked anything
             with ui.element('div').classes('panel nobody') as self._nobody:
                 empty('hourglass_empty', 'No agent has been asked anything yet.')
 

@@ -38,9 +38,6 @@ from ui.reading import headline
 from ui.stepping.desk import Desk
 from ui.unhurried import Unhurried
 
-PAUSE = 0.4
-"""Seconds between two times that the panes are drawn, while the slider moves."""
-
 
 class Screen:
     """Everything on a run's page. `self._at` is the step that is shown; None is the present."""
@@ -100,12 +97,14 @@ class Screen:
             self._desk.to_reveal(self._width.narrow, self._chart.shrink, self._inspector.open_breakpoints)
         self._player = Player(self.follower, self.seek)
         self._notes = StepNotes(around, self._inspector.below, self._player.note)
-        self._rest = Unhurried(self._show_panes, PAUSE, self._grid)
+        self._rest = Unhurried(self._show_panes, self._grid)
         self._said = narration()
         self._watched = await self._trouble.owned(self._conductor, self._info.id)
         await self._read(self._info.seq if at is None else at, at)
         if ENDS.get(tab) in tabs.titles:
             tabs.pick(ENDS[tab])
+        await self._notes.load()
+        self._header.naming.watch()  # timers come last: with the first, the page is sent as far as it is
         ui.timer(1 / LOOKS_A_SECOND, self._look)
         ui.timer(1.0, self._tick)
 

@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from nicegui import background_tasks
 from nicegui.element import Element
 
+PAUSE = 0.4
+"""Seconds between two times at least, while it is asked for all the time."""
 QUIET, LONGEST = 0.12, 1.0
 """Seconds without a further wish after which work that waits is done: at least, and at most. Between them it
 is twice the time that lay between the last two wishes: slow ones are not taken for the last."""
@@ -27,12 +29,11 @@ class Unhurried:
 
     Args:
         work: what is done.
-        pause: seconds between two times, while it is asked for all the time.
         place: an element of the page: with it, what is still to be done goes away.
     """
 
-    def __init__(self, work: Callable[[], Awaitable[None]], pause: float, place: Element) -> None:
-        self._work, self._pause, self._place = work, pause, place
+    def __init__(self, work: Callable[[], Awaitable[None]], place: Element) -> None:
+        self._work, self._place = work, place
         self._next = self._asked = 0.0
         self._gap = LONGEST
         self._waits = False
@@ -65,7 +66,7 @@ class Unhurried:
             await self._work()
         finally:
             now = time.monotonic()
-            self._next = now + max(self._pause, MOST * (now - begun))
+            self._next = now + max(PAUSE, MOST * (now - begun))
         background_tasks.create(self._rest(now), name='wait for the browser')
 
     async def _rest(self, begun: float) -> None:

@@ -27,7 +27,7 @@ def test_it_runs_to_the_end_and_prints_every_row(
     written = tmp_path / 'found.json'
     skipped = [
         part
-        for name in ('live', 'panes', 'transcript', 'debugger', 'idle', 'start')
+        for name in ('live', 'panes', 'transcript', 'debugger', 'traffic', 'idle', 'start')
         for part in ('--skip', name)
     ]
     monkeypatch.setattr(sys, 'argv', ['bench', '--fast', '--json', str(written), *skipped])
@@ -51,6 +51,7 @@ def test_the_topics_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> N
         'panes',
         'transcript',
         'debugger',
+        'traffic',
         'idle',
         'start',
     ]

@@ -49,9 +49,8 @@ def register(door: Door) -> None:
         client = ui.context.client
 
         async def follow() -> None:
-            # First the page: to read a long history would only hold it up.
-            await client.connected()
-            if info.seq > LONG:
+            if info.seq > LONG:  # First the page: to read all of it would only hold it up.
+                await client.connected()
                 with suppress(TimeoutError):
                     await client.run_javascript(DRAWN, timeout=PATIENCE)
             await screen.follower.follow()

@@ -37,7 +37,6 @@ class Naming:
             self._bytes = Text('span', '', 'num muted small run-weight')
             self._deleted = ui.element('span').classes('ghost')
         self.show(info)
-        ui.timer(EVERY, self._weigh)
 
     def show(self, info: RunInfo) -> None:
         """Show what is said of the run now."""
@@ -50,6 +49,10 @@ class Naming:
             with self._deleted:
                 Text('span', 'deleted', 'chip wait')
                 button('Restore', icon='restore_from_trash', kind='small').on('click', self._restore)
+
+    def watch(self) -> None:
+        """Show from now on what the run takes on the disk."""
+        ui.timer(EVERY, self._weigh)
 
     async def _weigh(self) -> None:
         try:

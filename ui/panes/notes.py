@@ -39,7 +39,6 @@ class StepNotes:
             self._add.on('click', lambda: self._write(Note(run=self._run, seq=self._step, text='')))
         with place:
             self._undo = Undo()
-            ui.timer(0, self.load, once=True)
 
     async def load(self) -> None:
         """Read them again."""

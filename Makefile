@@ -16,7 +16,7 @@ test: ## Set up what is missing and run every test, browser included
 	@.ci/setup test
 	.venv/bin/pytest -n 2 --dist loadfile
 
-check: ## Format, lint, types, imports, unit and contract tests (under a minute)
+check: ## Format, lint, types, imports, unit and contract tests
 	@.ci/setup dev
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check

@@ -44,8 +44,9 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewe
     url = page.url
     page.reload()
     asked(page)
+    page.evaluate('window.before = true')
     crewed.restart()
-    page.goto(url)
+    page.wait_for_function('!window.before && window.did_handshake')  # it comes back by itself
     asked(page)
     page.goto(crewed.url)
     waiting = page.get_by_role('link', name=re.compile('approval'))

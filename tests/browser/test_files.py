@@ -44,7 +44,7 @@ def test_a_version_is_read_and_its_step_is_gone_to(page, waiting, axe):
     first = page.get_by_role('group', name='Versions of this folder').get_by_role('button').first
     step = re.search(r'\d+', first.inner_text().partition('step')[2])[0]
     first.click()
-    expect(page).to_have_url(f'{waiting}?at={step}')
+    expect(page).to_have_url(f'{waiting}/files?at={step}')
     page.get_by_role('button', name='notes.txt').click()
     expect(content).to_have_text(FIRST)
     page.keyboard.press('Home')

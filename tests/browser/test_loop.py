@@ -34,7 +34,7 @@ def answer(page: Page, name: str) -> None:
 def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, served, axe):
     fields = {'Goal': 'Do two things', 'Time': '0.1', 'Grace': '0', 'Acceptable failures': '2'}
     run = launch(page, served, 'time-bounded', **fields)
-    time = page.get_by_role('group', name='Time')
+    time = page.get_by_role('group', name='Time', exact=True)
     expect(time).to_contain_text('Planning')
     expect(page.locator('.run-facts .pill')).to_have_text('Waiting for you', timeout=40_000)
     expect(time).to_contain_text('used up')
@@ -50,7 +50,7 @@ def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, ser
     assert coming.value.suggested_filename.endswith('.md')
     assert coming.value.path().read_text('utf-8').startswith('# Do two things')
 
-    page.get_by_role('button', name='Add time').press('Enter')
+    page.get_by_role('button', name='Add time', exact=True).press('Enter')
     answer(page, 'Add time')
     expect(page.get_by_role('dialog')).to_contain_text('Say how much time to add')
     page.get_by_label('Minutes', exact=True).fill('-1')
@@ -62,7 +62,7 @@ def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, ser
     expect(page.locator('.run-facts .pill')).to_have_text('Running')
     expect(time).to_contain_text('of 10:06 left')
 
-    page.get_by_role('button', name='Add time').click()
+    page.get_by_role('button', name='Add time', exact=True).click()
     page.get_by_label('Seconds', exact=True).fill('60')
     answer(page, 'Add time')
     expect(time).to_contain_text('of 11:06 left')
@@ -72,7 +72,7 @@ def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, ser
     page.get_by_role('button', name='Finish now').click()
     answer(page, 'Finish now')
     expect(page.locator('.run-facts .pill')).to_have_text('Failed')
-    expect(page.get_by_role('button', name='Add time')).to_be_hidden()
+    expect(page.get_by_role('button', name='Add time', exact=True)).to_be_hidden()
     page.get_by_role('tab', name='Time').click()
     expect(page).to_have_url(f'{run}/time')
     expect(page.get_by_role('tabpanel', name='Time')).to_contain_text('to go on after a stop')

@@ -7,13 +7,11 @@ from engine import Conductor
 from ui.diagram import dot
 
 DRAW = """async ([svg, layers]) => {
-  const { overlay } = await import('/hemicycle/overlays.js');
   const component = (await import('/hemicycle/diagram.js')).default.methods;
   const box = document.createElement('div');
-  box.setHTML(svg);
-  box.querySelectorAll('title').forEach((title) => title.remove());
-  const chart = { root: box.querySelector('svg'), ...component };
-  for (const one of layers) overlay(chart.root, one, (path) => chart.find(path), (name) => chart.edge(name));
+  const chart = { ...component, svg, $refs: { box } };
+  chart.draw();
+  for (const one of layers) chart.recover(one);
   const seen = (node) => ({
     classes: node.getAttribute('class'),
     title: node.querySelector(':scope > title')?.textContent,

@@ -16,8 +16,9 @@ export default {
   methods: {
     ...watching,
     draw() {
-      this.$refs.box.setHTML(this.svg || "");
+      this.$refs.box.setHTML((this.svg || "").replaceAll(`"e:[*]&gt;`, `"e:*&gt;`)); // "]>" is dropped as unsafe
       this.root = this.$refs.box.querySelector("svg");
+      this.root?.querySelectorAll(`[id^="e:*>"]`).forEach((edge) => (edge.id = edge.id.replace("*", "[*]")));
       this.known = new Map(); // what is drawn of a name
       this.shining = new Map(); // what is lit, and how
       if (!this.root) return;

@@ -56,6 +56,24 @@ def test_a_state_of_the_diagram_is_picked_and_the_question_is_changed(page, coun
     expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-fails'))
 
 
+def test_an_edge_of_the_diagram_is_picked_by_pointer_and_by_key(page, counted):
+    page.goto(f'{counted.url}/patterns/pipeline/traffic')
+    edge = page.locator('[id="e:reviewing>analyzing"]')
+    expect(edge).to_have_class(re.compile('heat-often'))
+    edge.locator('.hit').dispatch_event('click')
+    heading = page.get_by_role('heading', name='Runs that took reviewing → analyzing')
+    expect(heading).to_be_visible()
+    expect(edge).to_have_class(re.compile('picked'))
+    edge.focus()
+    page.keyboard.press('Enter')  # once more lets go of it
+    expect(heading).to_be_hidden()
+
+
+def test_the_edge_from_the_beginning_has_its_heat(page, counted):
+    page.goto(f'{counted.url}/patterns/pipeline/traffic')
+    expect(page.locator('[id="e:[*]>pending"]')).to_have_class(re.compile('heat-often'))
+
+
 def test_the_table_sorts_by_its_heads(page, counted):
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
     head = page.get_by_role('columnheader', name='Visits')

@@ -19,6 +19,7 @@ class Run(SQLModel, table=True):
         Index('run_of_pattern', 'deleted', 'pattern', 'created', 'id'),
         Index('run_in_status', 'deleted', 'status', 'created', 'id'),
         Index('run_kept', 'deleted', 'pinned', 'created', 'id'),
+        Index('run_of_parent', 'parent'),
     )
 
     number: int | None = Field(default=None, primary_key=True)

@@ -29,6 +29,7 @@ from engine.records import (
 from storage import Settings, open_journal
 from storage.database import connect, prepare
 from storage.migrations import APPLICATION, FIRST, MIGRATIONS
+from storage.queries import FAMILY
 from storage.rows import SHAPE
 
 pytestmark = pytest.mark.anyio
@@ -213,6 +214,16 @@ def test_migrations_make_what_the_tables_say(file: Path) -> None:
         indexes = {row[1] for row in connection.execute(f'PRAGMA index_list("{table.name}")')}
         assert {index.name for index in table.indexes} <= indexes
     connection.close()
+
+
+def test_a_family_is_found_without_reading_all_runs(file: Path) -> None:
+    prepare(Settings(database=file))
+    connection = connect(Settings(database=file))
+    plan = [row[-1] for row in connection.execute(f'EXPLAIN QUERY PLAN {FAMILY.text}', {'run': 'one'})]
+    connection.close()
+    # An automatic index is made of the whole table, anew for each question.
+    assert [line for line in plan if 'AUTOMATIC' in line or line.startswith('SCAN run')] == []
+    assert any('(parent=?)' in line for line in plan)
 
 
 def version_1(file: Path) -> None:

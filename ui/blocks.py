@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import Shape, StatePath, Transition
 from ui.calls import Block, Calls, call_block
-from ui.marks import halted, mark_of
+from ui.marks import by_person, mark_of
 from ui.reading import speaker
 
 
@@ -87,8 +87,7 @@ def entry(transition: Transition, shape: Shape) -> Block | None:
     mark = mark_of(transition, {})
     if mark is None or mark.kind == 'revision':
         return None
-    by_person = mark.kind in ('human', 'pause') and not halted(transition)
-    kind = 'human' if by_person else 'event'
+    kind = 'human' if by_person(transition, mark) else 'event'
     return {
         'kind': kind,
         'title': 'You' if kind == 'human' else '',

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine import CONTROL, ENDINGS, EXHAUSTED, Transition
-from ui.reading import place
+from ui.reading import place, reason_words
 
 Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
 
@@ -95,16 +95,29 @@ def _deed(transition: Transition) -> tuple[Kind, str] | None:
     if name in PAUSES | HUMAN or name not in OWN:
         return 'pause' if name in PAUSES else 'human', _done(transition)
     if name == 'recover':
-        again = 'taken up again: the work in flight began anew'
-        return 'restart', f'forked from {data["forked"]}' if data.get('forked') else again
+        return 'restart', _taken_up(data)
     if name == 'warn':
         return 'budget', str(data.get('reason') or 'the budget runs low')
     return ('error', _mishap(transition)) if name in MISHAPS else None
 
 
-def halted(transition: Transition) -> bool:
-    """Whether the engine itself stopped the run: at a breakpoint, or where a step was done."""
-    return transition.event.name == 'pause' and 'breakpoints' in transition.event.data
+def by_person(transition: Transition, mark: Mark) -> bool:
+    """Whether a person did what is marked, and not the engine: at a breakpoint, or where a script ends."""
+    said = {'pause': 'reason', 'breakpoints': 'problems'}.get(transition.event.name, '')
+    return mark.kind in ('human', 'pause') and said not in transition.event.data
+
+
+def _taken_up(data: Mapping[str, Any]) -> str:
+    """What a run begins with, or goes on with, where it had no process."""
+    if left := str(data.get('left', '')):
+        return f'{reason_words(left)}: from here on it works by itself'
+    run, _, at = str(data.get('forked', '')).rpartition('@')
+    said = f'{"retried" if data.get("retried") else "forked"} from run {run} at step {at}'
+    if not run:
+        said = 'taken up again: the work in flight began anew'
+    elif data.get('playing'):
+        said += ': what was recorded after it is played'
+    return f'{said}; paused' if data.get('paused') else said
 
 
 def _done(transition: Transition) -> str:
@@ -112,13 +125,13 @@ def _done(transition: Transition) -> str:
     event = transition.event
     if 'problems' in event.data and event.name == 'breakpoints':
         return '; '.join(f'breakpoint {number}: {why}' for number, why in event.data['problems'].items())
-    if halted(transition):
-        return str(event.data['reason'])
+    if event.name == 'pause' and 'breakpoints' in event.data:
+        return reason_words(str(event.data['reason']))
     how = str(event.data.get('how', ''))
     if event.name in IN_REGION and (event.at or how in STEPS):
         return f'{STEPS.get(how, IN_REGION[event.name])}{f" · {place(event.at)}" if event.at else ""}'
     own = f'{event.name.replace("_", " ")}{f" · {place(event.at)}" if event.at else ""}'
-    words = event.data.get('reason') or event.data.get('text')
+    words = reason_words(str(event.data.get('reason', ''))) or event.data.get('text')
     return (PAUSES | HUMAN).get(event.name, own) + (f': {words}' if words else '')
 
 

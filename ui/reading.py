@@ -38,7 +38,26 @@ def place(path: str) -> str:
 def edge_words(name: str) -> str:
     """An edge's name, `source>dest`, for people."""
     source, _, dest = name.partition('>')
-    return f'{"start" if source == "[*]" else place(source)} → {place(dest) or "itself"}'
+    end = place(dest) if dest not in ('', source) else 'itself'
+    return f'{"start" if source == "[*]" else place(source)} → {end}'
+
+
+HALT = re.compile(
+    r'(\bbreakpoint \d+ at step \d+: )(?:(enter|leave) (.+?)|edge (.+?) → (.+?))(?= when |; |$)'
+)
+DOING = {'enter': 'entering', 'leave': 'leaving'}
+INSIDE = re.compile(r'(\bstepped out of |\bnothing is recorded of how )(.+?)(?= at step \d| ended)')
+
+
+def reason_words(reason: str) -> str:
+    """Why a run is held, or no longer played, as the engine says it: with its places for people."""
+
+    def halt(found: re.Match[str]) -> str:
+        hit, verb, path, source, dest = found.groups()
+        where = f'{DOING[verb]} {place(path)}' if verb else f'taking {edge_words(f"{source}>{dest}")}'
+        return f'{hit}{where}'
+
+    return INSIDE.sub(lambda found: f'{found[1]}{place(found[2])}', HALT.sub(halt, reason))
 
 
 def whereabouts(paths: Sequence[str]) -> str:

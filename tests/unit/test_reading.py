@@ -62,7 +62,27 @@ def test_going_back_is_a_revision_and_going_on_is_not():
         ('retry', {'error': 'busy', 'delay': 1.5}, 'error', 'busy; attempt 1 in 1.5 s'),
         ('cancel', {'reason': 'enough'}, 'human', 'cancelled the run: enough'),
         ('recover', {}, 'restart', 'taken up again: the work in flight began anew'),
-        ('recover', {'forked': 'x@3'}, 'restart', 'forked from x@3'),
+        ('recover', {'paused': True}, 'restart', 'taken up again: the work in flight began anew; paused'),
+        ('recover', {'forked': 'x@3', 'paused': False}, 'restart', 'forked from run x at step 3'),
+        ('recover', {'forked': 'x@3', 'retried': True}, 'restart', 'retried from run x at step 3'),
+        (
+            'recover',
+            {'forked': 'x@3', 'playing': True},
+            'restart',
+            'forked from run x at step 3: what was recorded after it is played',
+        ),
+        (
+            'recover',
+            {'left': 'nothing is recorded of how a.b_c ended'},
+            'restart',
+            'nothing is recorded of how a › b c ended: from here on it works by itself',  # noqa: RUF001
+        ),
+        (
+            'pause',
+            {'reason': 'breakpoint 1 at step 4: leave a.b', 'breakpoints': ['1']},
+            'pause',
+            'breakpoint 1 at step 4: leaving a › b',  # noqa: RUF001
+        ),
         ('done', {'output': {'approved': False}}, 'verdict', 'sent back'),
     ],
 )
@@ -70,6 +90,24 @@ def test_marks(name, data, kind, text):
     mark = mark_of(step(name, data=data), {})
     assert mark is not None
     assert (mark.kind, mark.text) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    ('name', 'data', 'person'),
+    [
+        ('pause', {}, True),
+        ('pause', {'reason': 'breakpoint 1 at step 4: leave a', 'breakpoints': ['1']}, False),
+        ('pause', {'reason': 'nothing is recorded of how a ended; resume to go on live'}, False),
+        ('breakpoints', {'breakpoints': []}, True),
+        ('breakpoints', {'problems': {'1': 'no such key'}}, False),
+        ('recover', {'left': 'nothing is recorded any more'}, False),
+        ('resume', {}, True),
+    ],
+)
+def test_what_the_engine_did_is_not_said_to_be_of_a_person(name, data, person):
+    said = entry(step(name, data=data), SHAPE)
+    assert said is not None
+    assert (said['kind'], said['title']) == (('human', 'You') if person else ('event', ''))
 
 
 def test_a_tool_call_and_its_result_are_one_block():

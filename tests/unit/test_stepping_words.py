@@ -83,11 +83,25 @@ def test_a_breakpoint_is_said_in_words():
 
 
 def test_why_a_run_is_held_becomes_a_sentence():
-    reason = 'breakpoint 2 at step 9: enter both.left when cost > 0.5; breakpoint 11 at step 9: leave last'
-    assert stopped_words(reason).startswith('Stopped at breakpoint 2 at step 9: enter both.left, when cost')
+    reason = (
+        'breakpoint 2 at step 9: enter both.left when memory.left > 0.5; breakpoint 11 at step 9: leave a_b;'
+        ' breakpoint 3 at step 9: edge both.left → both.left; breakpoint 4 at step 9: cost > 1'
+    )
+    assert stopped_words(reason) == (
+        'Stopped at breakpoint 2 at step 9: entering both › left when memory.left > 0.5;'  # noqa: RUF001
+        ' breakpoint 11 at step 9: leaving a b; breakpoint 3 at step 9: taking both › left → itself;'  # noqa: RUF001
+        ' breakpoint 4 at step 9: cost > 1'
+    )
+    assert stopped_words('stepped out of both.left at step 4; stepped over at step 4') == (
+        'Stepped out of both › left at step 4; stepped over at step 4'  # noqa: RUF001
+    )
+    unplayed = 'nothing is recorded of how both.left.thinking, last ended; resume to go on live'
+    assert stopped_words(unplayed) == (
+        'Nothing is recorded of how both › left › thinking, last ended; resume to go on live'  # noqa: RUF001
+    )
     assert stopped_words('stepped over at step 4') == 'Stepped over at step 4'
     assert stopped_words('') == ''
-    assert hits_in(reason) == {'2', '11'}
+    assert hits_in(reason) == {'2', '11', '3', '4'}
     assert hits_in('stepped over at step 4') == frozenset()
     assert sentence('column 3: no') == 'Column 3: no.'
 

@@ -25,7 +25,7 @@ from engine import (
 from ui.blocks import readable
 from ui.exports.past import pages
 from ui.exports.words import hidden, moment
-from ui.marks import mark_of
+from ui.marks import by_person, mark_of
 from ui.reading import place, span, speaker
 from ui.spending import headline_of
 from ui.theme import WORDS
@@ -143,7 +143,7 @@ class _Told:
             yield from _results(data['results'], at)
         mark = mark_of(step, self._visits)
         if mark:
-            who = 'A person' if mark.kind in ('human', 'pause') else mark.kind.capitalize()
+            who = 'A person' if by_person(step, mark) else mark.kind.capitalize()
             yield f'**{who}** ({at}): {plain(mark.text)}\n'
         for path in step.entered:
             if '.' not in path:

@@ -13,10 +13,10 @@ from engine import Breakpoint, EdgeShape, Shape, region_of
 from ui.menus import menu
 from ui.overlays import standing_edge
 from ui.parts import Text, attach
-from ui.reading import place
+from ui.reading import edge_words, place
 from ui.stepping.setting import Setting
 from ui.stepping.stepper import Stepper
-from ui.stepping.words import DEEDS, STEPS, Deed, edge_words
+from ui.stepping.words import DEEDS, STEPS, Deed
 from ui.theme import button
 
 MOST = 6

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Breakpoint, EdgeShape, How, Shape, StatePath, View
-from ui.reading import place
+from ui.reading import edge_words, place, reason_words
 
 Deed = Literal['pause', 'resume', 'in', 'over', 'out']
 
@@ -55,7 +55,7 @@ def stopped_words(reason: str) -> str:
     """Why a run is held, as the engine says it, as a sentence."""
     if not reason:
         return ''
-    said = reason.replace(' when ', ', when ') if HIT.match(reason) else reason
+    said = reason_words(reason)
     return f'Stopped at {said}' if HIT.match(reason) else f'{said[0].upper()}{said[1:]}'
 
 
@@ -144,12 +144,6 @@ def facts(item: Breakpoint) -> list[str]:
 def holds(item: Breakpoint) -> str:
     """What a breakpoint holds."""
     return 'holds its region only' if item.stop == 'region' else 'holds the whole run'
-
-
-def edge_words(name: str) -> str:
-    """An edge by its name (`ui.diagram.edge_id`)."""
-    source, _, dest = name.partition('>')
-    return f'{place(source)} → {place(dest)}' if source != dest else f'{place(source)} → itself'
 
 
 def edges(shape: Shape) -> dict[str, str]:

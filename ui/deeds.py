@@ -9,7 +9,7 @@ from typing import cast
 from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine import EngineError, RunInfo
+from engine import Conductor, EngineError, RunInfo
 from ui.beside.head import address
 from ui.beside.picker import choose_other
 from ui.dialogs import ask, edit, framed, settled
@@ -120,23 +120,16 @@ class Deeds:
 
     async def delete(self, runs: Sequence[RunInfo]) -> None:
         """Put runs into the trash, and offer to take that back; ask first where one has not ended."""
-        unended = [info for info in runs if not info.status.ended and info.id not in self._door().stranded]
-        if unended:
-            one = len(runs) == 1
-            with self._place:
-                sure = await ask(
-                    'Cancel and delete this run?' if one else f'Delete {count(len(runs), "run")}?',
-                    f'“{runs[0].title}” has not ended. It is cancelled, which cannot be undone, and deleted.'
-                    if one
-                    else f'{count(len(unended), "of them has", "of them have")} not ended: cancelled first,'
-                    ' which cannot be undone.',
-                    yes='Cancel and delete',
-                    no='Keep it' if one else 'Keep them',
-                )
-            if not sure:
-                return
+        with self._place:
+            sure = await sure_to_delete(self._door(), runs)
+        if not sure:
+            return
         done = await self._do((self._door().delete(info.id, cancel=True), info) for info in runs)
-        self._offer('Deleted', done, self.restore)
+        self.offer_back(done)
+
+    def offer_back(self, runs: Sequence[RunInfo]) -> None:
+        """Say that runs were deleted, and offer to take that back."""
+        self._offer('Deleted', runs, self.restore)
 
     async def restore(self, runs: Sequence[RunInfo]) -> None:
         """Take runs out of the trash."""
@@ -197,6 +190,23 @@ class Deeds:
                 )
         await self._on_done()
         return done
+
+
+async def sure_to_delete(conductor: Conductor, runs: Sequence[RunInfo]) -> bool:
+    """Whether a person is sure, who is asked only where one of the runs has not ended."""
+    unended = [info for info in runs if not info.status.ended and info.id not in conductor.stranded]
+    if not unended:
+        return True
+    one = len(runs) == 1
+    return await ask(
+        'Cancel and delete this run?' if one else f'Delete {count(len(runs), "run")}?',
+        f'“{runs[0].title}” has not ended. It is cancelled, which cannot be undone, and deleted.'
+        if one
+        else f'{count(len(unended), "of them has", "of them have")} not ended: cancelled first,'
+        ' which cannot be undone.',
+        yes='Cancel and delete',
+        no='Keep it' if one else 'Keep them',
+    )
 
 
 def _tags(info: RunInfo, change: Tags) -> list[str]:

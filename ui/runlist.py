@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 from nicegui import background_tasks, ui
@@ -203,6 +204,14 @@ class RunList:
     def _lead(self, found: Element) -> None:
         attach(found, href=replace(self.filters.all, pattern='').address(traffic_path(self.filters.pattern)))
         found.set_visibility(self.filters.pattern in self._titles)
+
+    async def offer_back(self, run: RunId) -> None:
+        """Offer to restore a run that was just deleted elsewhere; the address forgets it."""
+        ui.navigate.history.replace(self.filters.address(self._path))
+        with suppress(EngineError):  # it was purged meanwhile
+            info = await self._door().info(run)
+            if info.deleted > 0:
+                self._deeds.offer_back([info])
 
     def narrow(self, filters: Filters) -> None:
         """Show the runs that these filters leave, from their page on."""

@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 from nicegui.testing import User
+from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Budget, Catalog, Conductor, JournalUnavailable, MemoryJournal
+from tests.pages.clicks import click
 from tests.support import FakeModel, calls
 from ui.door import Door
 from ui.pages import run as run_page
+from ui.pages import runs as runs_page
 from ui.panes import agent as agent_pane
 from ui.theme import serve_assets
 
@@ -139,3 +142,29 @@ async def test_an_agent_that_says_nothing_for_long_is_marked(user: User, door, m
     await user.should_see('nothing for', retries=40)
     await conductor.pause(run)
     await user.should_not_see('nothing for', retries=40)
+
+
+async def test_a_run_that_goes_on_is_deleted_only_by_who_is_sure(user: User, door):
+    conductor = await opened(door, MemoryJournal(), FakeModel(asyncio.Event()))
+    runs_page.register(door)
+    run = await conductor.start('pipeline', {'task': 'anything'})
+    await user.open(f'/runs/{run}')
+    await user.should_see('Running', retries=30)
+    for answer, status in (('Keep it', 'running'), ('Cancel and delete', 'cancelled')):
+        (more,) = (
+            found for found in user.client.elements.values() if found.props.get('aria-label') == 'More'
+        )
+        with user.client:
+            UserInteraction(user, {more}, None).click()
+        await user.should_see('Delete the run', retries=30)
+        press(user, 'Delete the run')
+        await user.should_see('It is cancelled, which cannot be undone', retries=30)
+        click(user, answer)
+        await user.should_not_see('It is cancelled, which cannot be undone', retries=30)
+        info = await conductor.info(run)
+        assert (info.status, bool(info.deleted)) == (status, status == 'cancelled')
+    await user.should_see('Deleted “', retries=30)
+    await user.should_see('No runs yet.', retries=30)
+    press(user, 'Undo')
+    await user.should_not_see('No runs yet.', retries=30)
+    assert not (await conductor.info(run)).deleted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from nicegui import ui
 
+from engine import RunId
 from ui.door import Door
 from ui.exports.importer import Importer
 from ui.filters import Filters
@@ -17,10 +18,10 @@ SIZE = 25
 
 
 def register(door: Door) -> None:
-    """Serve the page."""
+    """Serve `/runs`; with `?deleted=RUN` it offers to take that back."""
 
     @ui.page('/runs')
-    async def runs(request: Request) -> None:
+    async def runs(request: Request, deleted: str = '') -> None:
         with frame('Runs', here='/runs'):
             with ui.element('section').classes('section').props('aria-labelledby="runs"'):
                 with ui.element('div').classes('section-head'):
@@ -32,3 +33,5 @@ def register(door: Door) -> None:
                 listed = RunList(door, Filters.read(request.query_params), path='/runs', size=SIZE)
                 importer.on_done = listed.look
             await listed.load()
+            if deleted:
+                await listed.offer_back(RunId(deleted))

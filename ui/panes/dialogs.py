@@ -9,6 +9,7 @@ from nicegui import ui
 
 from engine import Conductor, RunInfo, Status
 from ui.beside.picker import choose_other
+from ui.deeds import sure_to_delete
 from ui.dialogs import edit, framed, settled, told
 from ui.forks.anew import again, retry
 from ui.marks import KINDS
@@ -28,6 +29,7 @@ KEYS = (
     ('M', 'Next change of the chosen part of memory; with Shift the one before'),
     *STEP_KEYS,
 )
+DELETE = 'Delete the run'
 
 
 class Dialogs:
@@ -65,7 +67,7 @@ class Dialogs:
                 Text('span', 'Its family: what it came from, and what came from it')
             with ui.element('div').classes('dialog-actions'):
                 for text in ('Close', *actions):
-                    _act(dialog, text, text)
+                    _act(dialog, text, text, 'danger' if text == DELETE else '')
         act = actions.get(str(await settled(dialog)))
         if act:
             await act()
@@ -73,13 +75,25 @@ class Dialogs:
     async def _actions(self) -> dict[str, Callable[[], Awaitable[None]]]:
         """What can be done with the run as it is now, by what a button says."""
         found: dict[str, Callable[[], Awaitable[None]]] = {'Check the record': self._audit}
+        now = await self._conductor.info(self._info.id)
         if self._info.pattern in self._conductor.catalog.patterns:
             found['Run it again'] = partial(again, self._conductor, self._info)
-            if (await self._conductor.info(self._info.id)).status in (Status.FAILED, Status.CANCELLED):
+            if now.status in (Status.FAILED, Status.CANCELLED):
                 found['Retry from the last good step'] = partial(retry, self._conductor, self._info)
             if recorded(self._info):
                 found['Run again from its recording'] = self._replay
-        return {**found, 'Compare with …': self._compare, 'Edit title, tags and note': self._edit}
+        found |= {'Compare with …': self._compare, 'Edit title, tags and note': self._edit}
+        return found if now.deleted else {**found, DELETE: self._delete}
+
+    async def _delete(self) -> None:
+        """Put the run into the trash, and go to the list, where that can be taken back."""
+        info = await told(self._conductor.info(self._info.id))
+        if info and await sure_to_delete(self._conductor, [info]) and await told(self._let_go()):
+            ui.navigate.to(f'/runs?deleted={self._info.id}')
+
+    async def _let_go(self) -> bool:
+        await self._conductor.delete(self._info.id, cancel=True)
+        return True
 
     async def _compare(self) -> None:
         await choose_other(self._conductor, self._info)

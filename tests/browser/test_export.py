@@ -22,6 +22,11 @@ def files(server, browser, tmp_path_factory):
     page.wait_for_url('**/runs/*', timeout=MOST)
     page.wait_for_function('window.did_handshake === true')
     expect(page.locator('.run-facts .pill.done')).to_be_visible(timeout=MOST)
+    page.goto(f'{page.url.partition("?")[0]}?at=7')
+    page.get_by_role('button', name='Add a note').click()
+    page.get_by_label('Note on step 7').fill('why <b>twice</b>?')
+    page.keyboard.press('Control+Enter')
+    expect(page.locator('.note-text')).to_have_text('why <b>twice</b>?')
     saved = {}
     for name, text in (('html', 'A page that plays offline'), ('bundle', 'A bundle')):
         page.get_by_role('button', name='Export', exact=True).click()
@@ -76,6 +81,27 @@ def test_a_saved_page_plays_without_a_network(offline, axe):
     expect(page.locator('h1')).to_contain_text('</script>')
     assert len(asked) == 1 and asked[0].startswith('file:')
     expect(page.locator('.stamp')).to_contain_text('no model is called')
+
+
+def test_a_note_stands_at_its_step_and_over_the_slider(offline, axe):
+    page, _ = offline
+    page.keyboard.press('Home')
+    notes = page.get_by_role('list', name='Notes on this step')
+    expect(notes).to_have_count(0)
+    mark = page.locator('.mark', has_text='✎')
+    expect(mark).to_have_count(1)
+    expect(mark).to_have_attribute('aria-label', re.compile('^Step 7: .*note: why <b>twice</b>'))
+    for _ in range(page.locator('.mark').count()):
+        page.keyboard.press('n')
+        if place(page).startswith('7 / '):
+            break
+    expect(notes.locator('.note-text')).to_have_text('why <b>twice</b>?')
+    expect(notes).to_contain_text('UTC')
+    axe(page)
+    page.keyboard.press('ArrowRight')
+    expect(notes).to_have_count(0)
+    mark.click()
+    expect(notes.locator('li')).to_have_count(1)
 
 
 def test_a_saved_page_plays_by_itself_and_opens_at_a_step(offline, files):

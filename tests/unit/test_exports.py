@@ -87,6 +87,26 @@ async def test_a_page_holds_what_is_needed_to_go_to_any_step(conductor: Conducto
     assert any(way['guards'] for step in told['steps'] for way in step.get('ways', ()))
 
 
+async def test_notes_stand_at_their_steps(conductor: Conductor) -> None:
+    run = await pipeline(conductor)
+    await conductor.write_note(run, f'# Twice?\n{HOSTILE}', at=7)
+    second = await conductor.write_note(run, 'and again', at=7)
+    await conductor.write_note(run, 'and yet again', note=second.id)
+    page = await page_of(conductor, run)
+    steps = data_of(page)['steps']
+    assert {number: len(step['notes']) for number, step in enumerate(steps, 1) if 'notes' in step} == {7: 2}
+    first, changed = steps[6]['notes']
+    assert first[0] == f'# Twice?\n{HOSTILE}' and HOSTILE not in page
+    assert (
+        changed[0] == 'and yet again' and not first[1].endswith('edited') and changed[1].endswith(', edited')
+    )
+    text = await said(conductor, run)
+    assert '> # Twice?' in text and '\n# Twice?' not in text
+    at = text.index('**Note** (step 7')
+    assert text.index('step 6,') < at < text.index('> and yet again') < text.index('step 8,')
+    assert 'and again\n' not in text.replace('and yet again', '')
+
+
 async def test_a_thousand_steps_fit_into_a_few_megabytes(conductor: Conductor) -> None:
     run = await pipeline(conductor)
     steps = await conductor.transitions(run)
@@ -116,6 +136,7 @@ async def test_secrets_are_in_none_of_the_forms(conductor: Conductor) -> None:
     run = await conductor.start('lone', title=f'with {SECRET}')
     await to_the_end(conductor, run)
     await conductor.annotate(run, note=SECRET, tags=[SECRET])
+    await conductor.write_note(run, f'it said {SECRET}', at=2)
     redaction = Redaction([lambda text: text.replace(SECRET, '[hidden]')])
     page = await page_of(conductor, run, redaction)
     transcript = await said(conductor, run, redaction=redaction)

@@ -13,6 +13,7 @@ from engine import (
     Conductor,
     Event,
     Fold,
+    Note,
     Redaction,
     RunId,
     RunInfo,
@@ -24,14 +25,14 @@ from engine import (
 )
 from ui.blocks import readable
 from ui.exports.past import pages
-from ui.exports.words import hidden, moment
+from ui.exports.words import hidden, moment, written
 from ui.marks import by_person, mark_of
 from ui.reading import place, span, speaker
 from ui.spending import headline_of
 from ui.theme import WORDS
 
-T = TypeVar('T', RunInfo, View, Event)
-SAID = frozenset({'title', 'note', 'error', 'waiting', 'parameters', 'models', 'memory', 'data'})
+T = TypeVar('T', RunInfo, View, Event, Note)
+SAID = frozenset({'title', 'note', 'text', 'error', 'waiting', 'parameters', 'models', 'memory', 'data'})
 """Fields of records that somebody wrote."""
 
 
@@ -45,7 +46,7 @@ async def transcript_of(
     # Before it is written: what is escaped or folded into a line would not be found any more.
     info, view = _without(info, hide), _without(view, hide)
     yield '\n'.join(_head(info, shape, view))
-    told = _Told(info, shape)
+    told = _Told(info, shape, [_without(note, hide) for note in await conductor.notes(run)])
 
     def page(steps: Iterable[Transition]) -> str:
         return ''.join(told.step(replace(step, event=_without(step.event, hide))) for step in steps)
@@ -122,7 +123,8 @@ def _end(shape: Shape, view: View) -> Iterator[str]:
 class _Told:
     """Tells step after step; a heading for each state of the workflow that is entered."""
 
-    def __init__(self, info: RunInfo, shape: Shape) -> None:
+    def __init__(self, info: RunInfo, shape: Shape, notes: Iterable[Note]) -> None:
+        self._notes = list(notes)
         self._shape, self._fold = shape, Fold(info.id, shape)
         self._visits: dict[str, list[int]] = {}
 
@@ -148,6 +150,9 @@ class _Told:
         for path in step.entered:
             if '.' not in path:
                 yield f'\n### {plain(place(path))}\n\n_{at}_\n'
+        for note in self._notes:
+            if note.seq == step.seq:
+                yield f'**Note** ({at}; {written(note)})\n\n{quoted(note.text)}\n'
 
     def _reply(self, step: Transition, at: str) -> Iterator[str]:
         data = step.event.data

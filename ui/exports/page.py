@@ -20,6 +20,7 @@ from ui.diagram import svg
 from ui.exports.past import Past, past_of
 from ui.exports.words import hidden, moment
 from ui.folding import readable
+from ui.marks import KINDS
 from ui.theme import ASSETS, MARK, WORDS
 
 PARTS = ASSETS / 'export'
@@ -50,6 +51,7 @@ def _written(past: Past, drawing: str, redaction: Redaction, now: float) -> str:
             'steps': past.steps,
             'files': past.files,
             'started': view.started,
+            'note': KINDS['note'].glyph,
         }
     )
     chart = redaction.text(drawing)

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine import Conductor, EngineError, Fold, RunId, RunInfo, Shape, Transition, View
+from engine import Conductor, EngineError, Fold, Note, RunId, RunInfo, Shape, Transition, View
 from ui.blocks import entry
 from ui.diagram import lit
-from ui.exports.words import Refused
+from ui.exports.words import Refused, written
 from ui.marks import KINDS, mark_of
 from ui.reading import headline, place, ways
 from ui.spending import headline_of
@@ -50,7 +50,7 @@ async def past_of(conductor: Conductor, run: RunId) -> Past:
             f'it has {info.seq:,} steps, and a page holds {MOST_STEPS:,} at most: save it as a bundle'
         )
     shape = await conductor.shape(run)
-    reader = _Reader(info, shape)
+    reader = _Reader(info, shape, await conductor.notes(run))
     async for steps in pages(conductor, info):
         await asyncio.to_thread(reader.take, steps)
     view = reader.fold.view
@@ -62,7 +62,10 @@ async def past_of(conductor: Conductor, run: RunId) -> Past:
 class _Reader:
     """Goes through the steps once."""
 
-    def __init__(self, info: RunInfo, shape: Shape) -> None:
+    def __init__(self, info: RunInfo, shape: Shape, notes: Sequence[Note]) -> None:
+        self._notes: dict[int, list[Note]] = {}
+        for note in notes:
+            self._notes.setdefault(note.seq, []).append(note)
         self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
         self._shape, self._text = shape, 0
         self._visits: dict[str, list[int]] = {}
@@ -84,6 +87,8 @@ class _Reader:
         if step.event.name == 'start':
             changes.insert(0, ['replace', '/memory', step.event.data.get('memory', {})])
         block = entry(step, self._shape)
+        notes = [[note.text, written(note)] for note in self._notes.get(step.seq, ())]
+        self._text += sum(len(text) for text, _ in notes)
         self._text += sum(_length(change[2]) for change in changes) + len(block['text'] if block else '')
         return _filled(
             time=step.time,
@@ -102,6 +107,7 @@ class _Reader:
             changes=changes,
             block=block,
             mark=[mark.kind, mark.text, KINDS[mark.kind].glyph] if mark else None,
+            notes=notes,
             now=self._now(view),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from engine import EngineError, RunInfo
+from engine import EngineError, Note, RunInfo
 
 
 class Refused(EngineError):
@@ -15,6 +15,11 @@ class Refused(EngineError):
 def moment(time: float) -> str:
     """A moment that means the same everywhere: 2026-03-04 14:32 UTC."""
     return datetime.fromtimestamp(time, UTC).strftime('%Y-%m-%d %H:%M UTC')
+
+
+def written(note: Note) -> str:
+    """When a note was written."""
+    return f'{moment(note.created)}{", edited" if note.edited else ""}'
 
 
 def hidden(count: int) -> str:

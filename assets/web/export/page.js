@@ -228,6 +228,16 @@ function stepPane(at) {
   const facts = [step.raised ? `raised by step ${at - 1}` : "", at > 1 ? `${span(step.time - steps[at - 2].time)} after the step before` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
   if (facts.length) box.append(make("p", "muted small", facts.join(" · ")));
   if (step.error) box.append(make("p", "notice fail", step.error));
+  if (step.notes) {
+    const list = make("ul", "note-list");
+    list.setAttribute("aria-label", "Notes on this step");
+    for (const [text, written] of step.notes) {
+      const item = make("li", "step-note");
+      item.append(make("p", "note-text", text), make("div", "note-foot muted small", written));
+      list.append(item);
+    }
+    box.append(list);
+  }
   for (const [from, to] of step.moves || []) box.append(make("p", "move", `${from} → ${to || "stays"}`));
   if (step.ways) {
     box.append(make("h3", "step-section", "Why this way"));
@@ -332,12 +342,16 @@ function toggle() {
   $("play").setAttribute("aria-label", "Stop playing (space)");
   tick();
 }
-const marks = steps.flatMap((step, i) => (step.mark ? [{ seq: i + 1, kind: step.mark[0], text: step.mark[1], glyph: step.mark[2] }] : []));
-const worth = marks.length > 200 ? marks.filter((mark) => mark.kind !== "revision").slice(-200) : marks;
+const marks = steps.flatMap((step, i) => {
+  const found = [...(step.mark ? [step.mark] : []), ...(step.notes ? [["note", step.notes.map(([text]) => text).join("; "), run.note]] : [])];
+  return found.length ? [{ seq: i + 1, kind: found[0][0], noted: !!step.notes, glyph: found.map((one) => one[2]).join(""), text: found.map(([kind, text]) => `${kind}: ${short(text)}`).join("; ") }] : [];
+});
+const newest = new Set(marks.filter((mark) => mark.kind !== "revision").slice(-200));
+const worth = marks.length > 200 ? marks.filter((mark) => mark.noted || newest.has(mark)) : marks;
 $("marks").append(...worth.map((mark) => {
   const button = make("button", `mark ${mark.kind}`, mark.glyph);
-  Object.assign(button, { type: "button", title: `${mark.kind}: ${mark.text}`, tabIndex: -1, onclick: () => go(mark.seq) });
-  button.setAttribute("aria-label", `Step ${mark.seq}: ${mark.kind}, ${mark.text}`);
+  Object.assign(button, { type: "button", title: mark.text, tabIndex: -1, onclick: () => go(mark.seq) });
+  button.setAttribute("aria-label", `Step ${mark.seq}: ${mark.text}`);
   button.style.left = `${(100 * (mark.seq - 1)) / Math.max(last - 1, 1)}%`;
   return button;
 }));

@@ -51,6 +51,7 @@ from engine.files.workspace import Entry, Workspace
 from engine.files.workspaces import Workspaces
 from engine.forks.saved import Checked, Saved
 from engine.forks.variation import Forecast, Kin, Play, Variation
+from engine.grounds import Ground, Grounds
 from engine.journal import Journal, WholeRun
 from engine.keeping.keeper import Tidied
 from engine.keeping.retention import Retention, Taken
@@ -211,6 +212,8 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'EdgeShape',
     'Event',
     'Gauge',
+    'Ground',
+    'Grounds',
     'Guard',
     'Message',
     'Note',

@@ -11,7 +11,8 @@ from engine.audit import audit
 from engine.catalog import Catalog
 from engine.chart import MOST_MOVES
 from engine.comparing import Comparison, Tally, compare, tally
-from engine.errors import UnknownStep
+from engine.errors import InvalidInput, UnknownPattern, UnknownStep
+from engine.grounds import Grounds
 from engine.journal import Journal
 from engine.prepare import workflow_of
 from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Traffic, Transition, View
@@ -127,6 +128,19 @@ class Archive:
         steps = await self.journal.transitions(run, until=fold.ledger.seq)
         info = await self.journal.info(run)
         return await asyncio.to_thread(tally, info, fold.shape, fold.view, steps), steps
+
+    async def grounds(self, run: RunId) -> Grounds:
+        """What guards say of themselves and look at; none are known of a pattern that is gone.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        info = await self.journal.info(run)
+        try:
+            pattern = workflow_of(self.catalog, info)
+        except (UnknownPattern, InvalidInput):
+            return Grounds(None, info.parameters)
+        return await asyncio.to_thread(Grounds, pattern, info.parameters)
 
     def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
         """The chart a run of the pattern would have; parameters that are left out are at their defaults.

@@ -20,14 +20,14 @@ EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'aft
 def draw(pattern: Pattern) -> Shape:
     """The shape of a pattern with its parameters."""
     states: list[StateShape] = []
-    edges = [EdgeShape(trigger='start', source=START, dest=pattern.initial)]
+    start = EdgeShape(trigger='start', source=START, dest=pattern.initial)
     for path, parent, state in walk(pattern.chart_states()):
         children = children_of(state)
         kind = 'parallel' if state.get('parallel') else 'compound' if children else 'atomic'
         if kind == 'parallel':
             initial = tuple(StatePath(f'{path}.{child["name"]}') for child in children)
         else:
-            initial = tuple(StatePath(f'{path}.{name}') for name in _listed(state.get('initial')))
+            initial = tuple(StatePath(f'{path}.{name}') for name in listed(state.get('initial')))
         states.append(
             StateShape(
                 path=path,
@@ -44,15 +44,12 @@ def draw(pattern: Pattern) -> Shape:
                 criteria=_criteria(state),
             )
         )
-        edges.extend(_edges(state.get('transitions', ()), path, [child['name'] for child in children]))
-    top = [state.path for state in states if not state.parent and state.kind != 'final']
-    edges.extend(_edges(pattern.chart_transitions(), '', top))
     return Shape(
         pattern=pattern.name,
         title=pattern.title,
         initial=StatePath(pattern.initial),
         states=tuple(states),
-        edges=tuple(edges),
+        edges=(start, *(edge for edge, _ in stated(pattern))),
         answer=pattern.answer,
         plan=pattern.plan,
         debate=pattern.debate,
@@ -63,6 +60,17 @@ def draw(pattern: Pattern) -> Shape:
         oversight=pattern.oversight,
         compared=pattern.compared,
     )
+
+
+def stated(pattern: Pattern) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
+    """Every edge of a pattern but the first, in the order of the chart; and what the pattern says of it."""
+    top = []
+    for path, parent, state in walk(pattern.chart_states()):
+        if not parent and not state.get('final'):
+            top.append(str(path))
+        inside = [child['name'] for child in children_of(state)]
+        yield from _edges(state.get('transitions', ()), path, inside)
+    yield from _edges(pattern.chart_transitions(), '', top)
 
 
 def walk(
@@ -89,7 +97,7 @@ def edge_of(item: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
 
 def names(value: Any) -> tuple[str, ...]:
     """The names of callbacks, which `transitions` allows as one or as a list, by name or as functions."""
-    return tuple(map(name_of, _listed(value)))
+    return tuple(map(name_of, listed(value)))
 
 
 def name_of(callback: Any) -> str:
@@ -97,20 +105,23 @@ def name_of(callback: Any) -> str:
     return callback if isinstance(callback, str) else getattr(callback, 'func', callback).__name__
 
 
-def _edges(items: Sequence[Any], scope: str, siblings: Sequence[str]) -> Iterator[EdgeShape]:
+def _edges(
+    items: Sequence[Any], scope: str, siblings: Sequence[str]
+) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
     prefix = f'{scope}.' if scope else ''
     for edge in map(edge_of, items):
-        sources = siblings if edge['source'] == '*' else _listed(edge['source'])
+        sources = siblings if edge['source'] == '*' else listed(edge['source'])
         for source in sources:
             dest = source if edge['dest'] == '=' else edge['dest']
             if not (edge['source'] == '*' and source == dest):
-                yield EdgeShape(
+                made = EdgeShape(
                     trigger=edge['trigger'],
                     source=StatePath(prefix + source),
                     dest=prefix + dest if dest else '',
                     conditions=names(edge.get('conditions')),
                     unless=names(edge.get('unless')),
                 )
+                yield made, edge
 
 
 def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:
@@ -118,7 +129,8 @@ def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(check.name for check in until.all) if until else ()
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """What `transitions` allows as one or as a list, as a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine import Conductor, Delta, EngineError, Fold, RunInfo, Shape, Transition, Trouble
 from ui.index import index_of
-from ui.reading import befores
+from ui.past import Moment
 
 BREATH = 50
 """Steps of a history that are looked through at once."""
@@ -38,8 +39,8 @@ class Follower:
         self.index = index_of(conductor, info.id, shape)
         """What the steps say, as far as they have been read by this page or another one."""
         self.last: Transition | None = None
-        self.befores: list[Any] = []
-        """The values that the newest step's changes replaced."""
+        self._before: Mapping[str, Any] = {}
+        """The fold's document without the newest step."""
         self.problem = ''
         """Why following stopped before the end, if it did."""
         self._news = News()
@@ -48,6 +49,11 @@ class Follower:
     def head(self) -> int:
         """The newest step."""
         return max(self._known, self.fold.ledger.seq)
+
+    @property
+    def newest(self) -> Moment:
+        """The run at its newest step."""
+        return Moment(self.fold, self.last, self._before)
 
     @property
     def caught_up(self) -> bool:
@@ -84,7 +90,7 @@ class Follower:
         return news
 
     def _take(self, step: Transition) -> None:
-        self.last, self.befores = step, befores(self.fold.document, step.changes)
+        self.last, self._before = step, self.fold.document
         self.fold.take(step)
         self._news.steps.append(step)
 

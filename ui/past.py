@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engine import Conductor, Fold, RunId, Shape, Snapshot, Transition, UnknownStep
-from ui.reading import befores
 
 STRETCH = 200
 """Steps that are read at once after a snapshot, since the slider mostly goes to their neighbours."""
@@ -28,8 +28,8 @@ class Moment:
     """Good until the next moment is read."""
     step: Transition | None
     """The step itself; None before the first."""
-    befores: list[Any]
-    """The values that its changes replaced."""
+    before: Mapping[str, Any]
+    """The fold's document without it."""
 
 
 class _Stretch:
@@ -63,7 +63,7 @@ class Past:
     async def at(self, seq: int) -> Moment:
         """The run at step `seq`; what was read for an earlier call goes on. Raises `UnknownRun`."""
         if not seq:
-            return Moment(Fold(self._run, self._shape), None, [])
+            return Moment(Fold(self._run, self._shape), None, {})
         stretch = self._with(seq) or await self._read(seq)
         if seq > stretch.end:
             raise UnknownStep(self._run, seq, stretch.end)
@@ -73,9 +73,9 @@ class Past:
         else:
             stretch.fold(fold, before)
         step = stretch.steps[before - stretch.begin]
-        replaced = befores(fold.document, step.changes)
+        without = fold.document  # it stays as it is
         self._shown = stretch.fold(fold, seq)
-        return Moment(fold, step, replaced)
+        return Moment(fold, step, without)
 
     def _nearest(self, stretch: _Stretch, seq: int) -> Fold:
         """The latest fold before step `seq`: the one that is shown, or one from a snapshot."""

@@ -11,6 +11,10 @@ from posixpath import commonpath
 from typing import Any
 
 from engine import Change, EdgeShape, Guard, Shape, Transition
+from ui.words import count
+
+WORDED = 60
+"""Characters of a value in a few words."""
 
 
 def speaker(role: str) -> str:
@@ -154,6 +158,21 @@ def short(value: Any, limit: int = 160) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = ' '.join(text.split())
     return text if len(text) <= limit else f'{text[: limit - 1]}…'
+
+
+def worded(value: Any) -> str:
+    """A JSON value in a few words: of a list or a record, how much is in it."""
+    match value:
+        case None | '' | [] | {}:
+            return 'empty' if value is not None else 'none'
+        case bool():
+            return str(value).lower()
+        case float():
+            return f'{value:,.4g}' if abs(value) < 10_000 else f'{value:,.0f}'
+        case list() | dict():
+            told = short(value, WORDED + 1)
+            return told if len(told) <= WORDED else count(len(value), 'entry', 'entries')
+    return short(value, WORDED)
 
 
 def gist(text: str, limit: int = 140) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import Conductor, RunInfo, Shape, Transition, View
+from engine import Conductor, RunInfo, Shape, View
 from ui.dialogs import told
 from ui.elements import narration
 from ui.live import LOOKS_A_SECOND, Follower
@@ -27,6 +27,7 @@ from ui.panes.header import Header
 from ui.panes.inspector import Inspector
 from ui.panes.notes import StepNotes
 from ui.panes.player import Player
+from ui.panes.reasons import Reasons
 from ui.panes.strip import Strip
 from ui.panes.switch import switch
 from ui.panes.tabs import Tabs
@@ -47,9 +48,8 @@ class Screen:
         self.follower = Follower(conductor, info, shape)
         self._at: int | None = None
         self._view: View | None = None
-        self._step: Transition | None = None
-        self._replaced: list[Any] = []
         self._past = Past(conductor, info.id, shape)
+        self._reasons = Reasons(conductor, info.id)
         self._wanted: list[tuple[int | None, bool]] = []
         self._seeking = False
         self._watched = False
@@ -68,14 +68,14 @@ class Screen:
             history=self.follower.index.history,
             send=self._send,
             stepper=self._desk.stepper,
+            reasons=self._reasons,
         )
         self._header = Header(self._conductor, self._info, self._desk.stepper, self._steer, around.named)
         self._dialogs = Dialogs(self._conductor, self._info, self._header.naming.show)
         self._budgets = Budgets(self._conductor, self._info.id)
         self._strip = Strip(self._conductor, self._info, self._shape)
         self._extras = Extras(around, self.follower, self.seek, wanted or Wanted(), self._say_address)
-        self._address = Address(self._visit)
-        self._trouble = Trouble()
+        self._address, self._trouble = Address(self._visit), Trouble()
         switch()
         with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
             self._chart = ChartPane(around, self.follower, self.seek, self._be_charted, self._desk.places)
@@ -93,12 +93,13 @@ class Screen:
                     self._files = Files(around, self.seek)
                 self._extras.draw(tabs)
                 self._artifacts, self._comparison = Artifacts(around, tabs), Comparison(around, tabs)
-            self._inspector = Inspector(self._shape, around.named, self._follow_change, self._desk)
+            self._inspector = Inspector(around, self._follow_change, self._desk)
             self._desk.to_reveal(self._width.narrow, self._chart.shrink, self._inspector.open_breakpoints)
         self._player = Player(self.follower, self.seek)
         self._notes = StepNotes(around, self._inspector.below, self._player.note)
         self._rest = Unhurried(self._show_panes, self._grid)
         self._said = narration()
+        await self._reasons.load()
         self._watched = await self._trouble.owned(self._conductor, self._info.id)
         await self._read(self._info.seq if at is None else at, at)
         if ENDS.get(tab) in tabs.titles:
@@ -160,12 +161,12 @@ class Screen:
         await self._show(await self._past.at(seq), at)
 
     async def _show_newest(self) -> None:
-        follower = self.follower
-        await self._show(Moment(follower.fold, follower.last, follower.befores), None)
+        await self._show(self.follower.newest, None)
 
     async def _show(self, moment: Moment, at: int | None) -> None:
         view, self._at = moment.fold.view, at
-        self._view, self._step, self._replaced = view, moment.step, moment.befores
+        self._view = view
+        self._reasons.show(moment.step, moment.before)
         if at is None:
             self._desk.learn(self.follower, [moment.step] if moment.step else [], moment.fold)
         self._chart.light(view, moment.step)
@@ -175,7 +176,7 @@ class Screen:
 
     async def _show_panes(self) -> None:
         """Show what need not keep up with the slider: words, and what is slow to draw."""
-        view, step, at = self._view, self._step, self._at
+        view, step, at = self._view, self._reasons.step, self._at
         if view is None:
             return
         self._chart.show(view)
@@ -184,7 +185,7 @@ class Screen:
         for pane in (self._extras, self._files, self._artifacts, self._comparison):
             pane.show(view)
         self._notes.show(view.seq)
-        self._inspector.show(view, step, self._replaced, self._since(view.seq))
+        self._inspector.show(view, step, self._since(view.seq))
         self._inspector.breakpoints.stand(at)
         self._header.show(self._newest(view), mine=self._mine)
         self._strip.show(view, self._newest(view), mine=self._mine)
@@ -236,7 +237,7 @@ class Screen:
         self._agents.stream(news.text)
 
     def _more_is_known(self, view: View) -> None:
-        self._chart.light(view, self._step)
+        self._chart.light(view, self._reasons.step)
         self._show_player(view)
         if self.follower.caught_up and not self._whole:
             self._whole = True

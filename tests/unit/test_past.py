@@ -6,6 +6,7 @@ import pytest
 
 from engine import Catalog, Conductor, Memory, Pattern, RunId, UnknownStep, fold
 from ui.past import EVERY, MOST, STRETCH, Past
+from ui.reading import befores
 
 STEPS = 500
 
@@ -54,7 +55,10 @@ async def test_every_way_to_a_step_shows_the_same(walked):
         assert seen(moment.fold.view) == seen(fold(run, shape, steps[:at]))
         assert (moment.step.seq if moment.step else 0) == at
     last = await past.at(3)
-    assert last.befores == [None, None]  # nothing stood where the list grew, and under the word
+    assert befores(last.before, last.step.changes) == [
+        None,
+        None,
+    ]  # nothing stood where the list grew, and under the word
 
 
 async def test_what_was_shown_stays_as_it_was(walked):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from engine import Note, RunInfo, Shape, Transition, View, is_time_bounded, markdown, report_of
+from engine import Grounds, Note, RunInfo, Shape, Transition, View, is_time_bounded, markdown, report_of
 from ui.commands.exits import Refused
 from ui.commands.options import AsJson, Database, RunName
+from ui.commands.run import catalog_of
 from ui.commands.session import find, reading, settings_of, storage_of
 from ui.commands.showers import json_line
 from ui.commands.story import Story
@@ -38,6 +40,9 @@ class Found:
     """All up to the step; where a step was named, that one alone."""
     notes: list[Note]
     """Those on these steps."""
+    grounds: Grounds
+    before: Mapping[str, Any]
+    """The fold's document without the step that was named."""
 
 
 def show(  # noqa: PLR0913  (options)
@@ -84,13 +89,14 @@ def show(  # noqa: PLR0913  (options)
     if at is None:
         story.steps(found.steps)
     else:
-        story.step(found.steps[0])
+        story.step(found.steps[0], found.grounds, found.before)
     story.conversations()
     story.memory()
 
 
 async def _find(storage: Storage, settings: Settings, name: str, at: int | None) -> Found:
-    async with reading(storage, settings) as conductor:
+    # Only a single step needs the patterns: for what its guards look at.
+    async with reading(storage, settings, catalog_of(settings) if at else None) as conductor:
         run = await find(conductor, name)
         view = await conductor.view(run, at)
         return Found(
@@ -101,4 +107,6 @@ async def _find(storage: Storage, settings: Settings, name: str, at: int | None)
                 note for note in await conductor.notes(run) if note.seq <= view.seq and at in (None, note.seq)
             ],
             steps=await conductor.transitions(run, after=0 if at is None else at - 1, until=view.seq),
+            grounds=await conductor.grounds(run),
+            before=(await conductor.fold(run, at - 1)).document if at else {},
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from engine import Message, RunInfo, Shape, Spending, StateShape, Transition, View, message_of
+from engine import Grounds, Message, RunInfo, Shape, Spending, StateShape, Transition, View, message_of
 from ui.commands.wording import (
     STYLES,
     amount,
@@ -23,7 +23,7 @@ from ui.commands.wording import (
     when,
 )
 from ui.plain import plain, short
-from ui.reading import span
+from ui.reading import span, worded
 
 LONGEST = 200
 
@@ -87,8 +87,8 @@ class Story:
             line.append(''.join(f'  {note}' for note in notes), style='dim')
             self._console.print(line)
 
-    def step(self, step: Transition) -> None:
-        """All of one step."""
+    def step(self, step: Transition, grounds: Grounds, before: Mapping[str, Any]) -> None:
+        """All of one step; `before` is the fold's document without it."""
         self._title(f'Step {step.seq}')
         self._line(f'{named(step)} {moved(step)}, {step.time - self._view.started:.1f} s after the start')
         if remark(step):
@@ -98,6 +98,10 @@ class Story:
             held = 'holds' if guard.value == guard.wanted else 'does not hold'
             where = f'{guard.source} → {guard.dest}' if guard.dest else guard.source
             self._line(f'{where}: {word} {guard.name} is {"yes" if guard.value else "no"}, {held}')
+            ground = grounds.of(guard.source, guard.dest, guard.name, before, step.event)
+            saw = ', '.join(f'{name} {worded(value)}' for name, value in ground.values)
+            for told in filter(None, (ground.says, saw and f'it saw {saw}')):
+                self._line(f'    {plain(told)}', style='dim')
         self._title('Changes')
         for change in step.changes:
             value = '' if change.op == 'remove' else f' {value_of(change.value, LONGEST)}'

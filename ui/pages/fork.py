@@ -14,6 +14,7 @@ from ui.forks.variant import Origin
 from ui.history import History
 from ui.pages import missing
 from ui.panes.around import Around
+from ui.panes.reasons import Reasons
 from ui.parts import Text, link
 from ui.reading import headline
 from ui.stepping.stepper import Stepper
@@ -48,6 +49,7 @@ def register(door: Door) -> None:
             history=History(),
             send=_nothing,
             stepper=Stepper(conductor, info.id, shape),
+            reasons=Reasons(conductor, info.id),
         ).named
         agents = {str(state.path): named(state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, made=made, staff=agents_of(made), agents=agents)

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine import Conductor, RunId, Shape
 from ui.history import History
+from ui.panes.reasons import Reasons
 from ui.reading import place, speaker
 from ui.stepping.stepper import Stepper
 
@@ -25,6 +26,7 @@ class Around:
     history: History
     send: Send
     stepper: Stepper
+    reasons: Reasons
 
     @property
     def kept(self) -> str:

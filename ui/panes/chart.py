@@ -44,7 +44,7 @@ class ChartPane:
         self._step, self._large = 0, False
         self._stepper = around.stepper
         self._stepper.on_change(self._mark)
-        self.why = Why(self._shape, follower.index, seek)
+        self.why = Why(around, follower.index, seek)
         self.why.more.append(places.draw_edge)
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('panel-head'):

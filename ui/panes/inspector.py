@@ -7,12 +7,13 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import Change, Shape, Transition, View
+from engine import Change, Transition, View
 from ui.elements import Tree
+from ui.panes.around import Around
 from ui.panes.criteria import show_criteria
 from ui.panes.spending import SpendingTable
 from ui.panes.tabs import Tabs
-from ui.reading import Way, headline, place, short, span, ways
+from ui.reading import Way, befores, headline, place, short, span, ways
 from ui.stepping.desk import Desk
 from ui.stepping.panel import BreakpointsPanel
 from ui.theme import empty, notice
@@ -26,13 +27,12 @@ class Inspector:
 
     def __init__(
         self,
-        shape: Shape,
-        named: Callable[[str], str],
+        around: Around,
         follow: Callable[[str], Awaitable[None]],
         desk: Desk,
     ) -> None:
         """Draw the panel; `follow` goes to the next change of a place in the run's data."""
-        self._shape, self._named = shape, named
+        self._shape, self._named, self._reasons = around.shape, around.named, around.reasons
         self._pending: tuple[View | None, list[str]] = (None, [])
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
             self._tabs = Tabs('Step, memory, spending or breakpoints', on_change=self._fill)
@@ -43,17 +43,16 @@ class Inspector:
             with self._tabs.panel('Memory'):
                 self._tree = Tree({}, on_follow=follow)
             with self._tabs.panel('Spending'):
-                self._spending = SpendingTable(named)
+                self._spending = SpendingTable(around.named)
             with self._tabs.panel(BREAKPOINTS):
                 self.breakpoints = BreakpointsPanel(desk.stepper, desk.setting)
 
-    def show(self, view: View, step: Transition | None, befores: list[Any], since: float | None) -> None:
+    def show(self, view: View, step: Transition | None, since: float | None) -> None:
         """Show `step` and the data after it.
 
         Args:
             view: the run after the step.
             step: the step; None before the first.
-            befores: the value that each of the step's changes replaced.
             since: seconds since the step before.
         """
         self._step.clear()
@@ -61,7 +60,7 @@ class Inspector:
             if step is None:
                 empty('footprint', 'The run has not taken a step yet.')
             else:
-                self._describe(view, step, befores, since)
+                self._describe(view, step, since)
         changed = [change.path for change in step.changes] if step else []
         self._pending = (view, changed)
         self._fill()
@@ -78,7 +77,7 @@ class Inspector:
         if view and self._tabs.shown == 'Spending':
             self._spending.show(view)
 
-    def _describe(self, view: View, step: Transition, befores: list[Any], since: float | None) -> None:
+    def _describe(self, view: View, step: Transition, since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')
         ui.label(headline(step)).classes('step-title')
         facts = [f'raised by step {step.seq - 1}'] if step.raised else []
@@ -98,7 +97,8 @@ class Inspector:
         ui.label(f'Changes ({len(step.changes)})').classes('step-section')
         if not step.changes:
             ui.label('Nothing was written.').classes('muted small')
-        for change, before in zip(step.changes, befores, strict=False):
+        replaced = befores(self._reasons.before, step.changes)
+        for change, before in zip(step.changes, replaced, strict=True):
             self._change(change, before)
 
     def _moves(self, step: Transition) -> None:
@@ -125,6 +125,7 @@ class Inspector:
                     needs = '' if guard.wanted else ' (must be false)'
                     said = f'{guard.name.replace("_", " ")} = {str(guard.value).lower()}{needs}'
                     ui.label(said).classes('guard mono ' + ('ok' if guard.value is guard.wanted else 'no'))
+                    self._reasons.draw(way.edge, guard.name)
 
     def _change(self, change: Change, before: Any) -> None:
         with ui.element('div').classes('change'):

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from engine import EdgeShape, Shape, Transition
+from engine import EdgeShape, Transition
 from ui.diagram import edge_id
 from ui.elements import Diagram
 from ui.index import Index
 from ui.overlays import Spot, standing_edge
+from ui.panes.around import Around
 from ui.parts import Text, attach
 from ui.reading import Way, place, ways
 from ui.theme import button
@@ -25,13 +26,13 @@ class Why:
     """A popover that follows one edge from step to step, until it is closed.
 
     Args:
-        shape: the run's chart.
+        around: the run.
         index: what the run's steps say.
         seek: goes to a step.
     """
 
-    def __init__(self, shape: Shape, index: Index, seek: Callable[[int], Awaitable[None]]) -> None:
-        self._shape, self._index, self._seek = shape, index, seek
+    def __init__(self, around: Around, index: Index, seek: Callable[[int], Awaitable[None]]) -> None:
+        self._shape, self._reasons, self._index, self._seek = around.shape, around.reasons, index, seek
         self._step: Transition | None = None
         self._ways: dict[EdgeShape, Way] = {}
         self._name = ''
@@ -157,6 +158,8 @@ class Why:
                 fits = '' if guard is None else 'ok' if guard.value is guard.wanted else 'no'
                 wants = f'{name.replace("_", " ")}: wanted {str(wanted).lower()}, {was}'
                 Text('div', wants, f'guard mono {fits}')
+                if guard is not None:
+                    self._reasons.draw(edge, name)
         if not edge.conditions and not edge.unless:
             Text('div', 'It has no conditions.', 'muted small')
 

@@ -197,6 +197,8 @@ class Conductor(Checking):
     async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None:
         with self._waking_up(run):
             stored = await self.journal.info(run)
+            if stored.seq == stored.parent_at:  # A fork that has not begun.
+                data = {**stored.options.get('begins', {}), **data}
             workflow = workflow_of(self.catalog, stored)
             chart = self._charts.of(workflow)
             # Claimed first: from now on no other process adds to what is read next.
@@ -219,7 +221,8 @@ class Conductor(Checking):
         if player and (first := player.begin()):
             # As it was recorded, but for the memory: what that begins with is the pattern's.
             event = player.event(first)
-            await run.send(replace(event, data={**event.data, 'memory': state.dump()['memory']}))
+            held = {'paused': True} if player.held else {}
+            await run.send(replace(event, data={**event.data, 'memory': state.dump()['memory'], **held}))
             return
         budget = {'budget': asdict(info.budget)} if info.budget else {}
         halts = {name: info.options[name] for name in ('paused', 'breakpoints') if name in info.options}

@@ -35,9 +35,10 @@ class Options(TypedDict, total=False):
     """By role: its tools, where they are not those of the pattern."""
 
 
-OF_ONE = ('kind', 'group', 'play', 'paused', 'breakpoints')
+OF_ONE = ('kind', 'group', 'play', 'begins', 'paused', 'breakpoints')
 """What stands among the options of one run, and is not taken over by those that are made from it: how it came
-about, the tag of the variants beside it, what it plays of its parent, and where it was to stop."""
+about, the tag of the variants beside it, what it plays of its parent, what its first step says, and where it
+was to stop."""
 
 
 OPTIONS = TypeAdapter(Options)

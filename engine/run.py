@@ -84,6 +84,13 @@ class Run:
         await self._work.stop()
 
     async def _handle(self, letter: Letter) -> None:
+        try:
+            await self._receive(letter)
+        finally:  # What is played waits for nobody's letter: also not for one that is refused.
+            if self._player:
+                await self._play(self._player)
+
+    async def _receive(self, letter: Letter) -> None:
         event = letter.event
         if self.lost or self.ledger.status.ended:
             if letter.answer is None:
@@ -95,11 +102,8 @@ class Run:
         if not self._muted:
             while following := self._treasurer.closing(self._mailbox.waiting):
                 await self._carry_out(self._decided(following, asked=False))
-            dead_end = self._dead_end()
-            if dead_end:
+            if dead_end := self._dead_end():
                 await self._carry_out([self._abort(dead_end)])
-        if self._player:
-            await self._play(self._player)
 
     @property
     def _muted(self) -> bool:
@@ -183,7 +187,9 @@ class Run:
             self.state.notices = ('',) * len(self.state.notices)  # Those were of its parent's budget.
         if event.name in ('retry', 'recover'):
             changes = self._edit(event) if event.data.get('changes') else ()
-            return replace(self._step(event), changes=(*changes, *self._told(event.at)))
+            # While all is played, the call that is under way had begun before there was anything to tell.
+            told = self._told(event.at) if event.played or not self._muted else ()
+            return replace(self._step(event), changes=(*changes, *told))
         return self._step(event)
 
     def _edit(self, event: Event) -> tuple[Change, ...]:

@@ -92,7 +92,7 @@ class Ledger:
         path = home if home in self._agents else event.at
         self.usage = reduce(add, used.values(), self.usage)
         if event.played:  # It was its parent that used it.
-            self.meter.inherited = reduce(add, used.values(), self.meter.inherited)
+            self.meter.inherit(reduce(add, used.values(), Usage()))
         origin = 'replayed' if event.played and origin_of(event.data) == 'live' else origin_of(event.data)
         self.spending[path] = grown(self.spending.get(path, Spending()), used, origin)
 

@@ -26,8 +26,10 @@ class Meter:
 
     def __init__(self) -> None:
         self.budget: Budget | None = None
-        self.inherited = Usage()
-        """What the run that this one was forked from had used: it does not count."""
+        self.inherited = self.uncounted = Usage()
+        """What the run that this one was forked from had used; and what of it does not count. While all is
+        played, all counts as it did then."""
+        self.playing = False
         self.running = 0.0
         """Seconds that the run has been running (a fork: since it was forked), up to its last step."""
         self.warned: dict[str, str] = {}
@@ -50,7 +52,9 @@ class Meter:
             self.unpriced = ', '.join(map(str, data.get('unpriced', ())))
         match event.name:
             case 'start':
-                self.budget = _budget(data)
+                self.budget, self.playing = _budget(data), bool(event.played)
+            case 'recover' if 'forked' in data and data.get('playing'):
+                self.inherited, self.playing = usage, True
             case 'recover' if begins_anew(data):
                 self._begin_anew(_budget(data) or self.budget, usage)
             case 'warn' if self.budget and data.get('budget'):
@@ -70,7 +74,13 @@ class Meter:
         told, without_price = len(self.notices), self.unpriced
         self.__dict__.update(Meter().__dict__)
         self.unpriced = without_price
-        self.budget, self.inherited, self.notices = budget, usage, ('',) * told
+        self.budget, self.notices = budget, ('',) * told
+        self.inherited = self.uncounted = usage
+
+    def inherit(self, usage: Usage) -> None:
+        """Take what was played into account: the run that this one was forked from had used it."""
+        self.inherited += usage
+        self.uncounted += Usage() if self.playing else usage
 
     def _extend(self, budget: Budget, usage: Usage) -> None:
         self.budget = budget
@@ -87,8 +97,8 @@ class Meter:
     def used(self, usage: Usage, more: float = 0.0) -> dict[str, float]:
         """What counts, by kind; `more` are seconds of running since the last step."""
         return {
-            'tokens': usage.total - self.inherited.total,
-            'cost': usage.dollars - self.inherited.dollars,
+            'tokens': usage.total - self.uncounted.total,
+            'cost': usage.dollars - self.uncounted.dollars,
             'seconds': self.running + more,
         }
 
@@ -119,7 +129,7 @@ class Meter:
             elif used[kind] >= self.budget.warn * limit - SLACK[kind] and kind not in self.warned:
                 found.append(_warning(kind, used[kind], limit))
         if self.budget.cost is not None and UNPRICED not in self.warned:
-            called = 'a model that was called' if usage.unpriced > self.inherited.unpriced else ''
+            called = 'a model that was called' if usage.unpriced > self.uncounted.unpriced else ''
             what = self.unpriced or called
             found += [_unpriced(what, self.budget.cost)] if what else []
         return [*found, _exhaustion(spent, used[spent], self.budget.limits()[spent])] if spent else found
@@ -171,7 +181,8 @@ class Meter:
         """All of it as JSON values."""
         budget = asdict(self.budget) if self.budget else None
         kept = {name: getattr(self, name) for name in KEPT}
-        return {**kept, 'warned': dict(self.warned), 'budget': budget, 'inherited': asdict(self.inherited)}
+        usages = {name: asdict(getattr(self, name)) for name in ('inherited', 'uncounted')}
+        return {**kept, **usages, 'warned': dict(self.warned), 'budget': budget, 'playing': self.playing}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Go on from what `dump` gave."""
@@ -179,6 +190,8 @@ class Meter:
             setattr(self, name, state[name])
         self.notices = tuple(self.notices)
         self.budget, self.inherited = _budget(state), Usage(**state['inherited'])
+        self.uncounted = Usage(**state.get('uncounted', state['inherited']))
+        self.playing = bool(state.get('playing', False))
 
 
 def begins_anew(data: Mapping[str, Any]) -> bool:

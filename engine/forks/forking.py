@@ -24,6 +24,7 @@ from engine.forks.plays import Plays, plays_of
 from engine.forks.retrying import last_good
 from engine.forks.script import Script
 from engine.forks.variation import WINNER, Forecast, Kin, Kind, Variation
+from engine.plain import plain
 from engine.prepare import Charts, budgeted
 from engine.recordings import Recordings
 from engine.records import RunId, RunInfo, RunQuery, Shape, Status
@@ -198,12 +199,24 @@ class Forking(Drafting):
             'paused': begins_paused,
             'play': plays and asdict(plays),
         }
+        limited = budgeted(budget) or draft.info.budget
+        if begin:
+            says: dict[str, Any] = {
+                'forked': f'{run}@{begin}',
+                'playing': plays is not None and plays.strict,
+                'paused': paused,
+                'retried': kind == 'retry',
+                'budget': limited and asdict(limited),
+                **draft.data,
+            }
+            # Kept with it from the beginning, in case that it is cut off before its first step.
+            marks['begins'] = plain({name: value for name, value in says.items() if value})
         info = replace(
             draft.info,
             title=title.strip() or draft.info.title,
             options={**draft.info.options, **{name: value for name, value in marks.items() if value}},
             tags=(*(tag for tag in draft.info.tags if tag != WINNER), *([group] if group else ())),
-            budget=budgeted(budget) or draft.info.budget,
+            budget=limited,
         )
         with self._waking_up(info.id):
             if not info.parent_at:
@@ -217,16 +230,7 @@ class Forking(Drafting):
             await self.workspaces.fork(run, info.id, moment.view.files.values())
             await self.recordings.cut(run, moment.view, into=info.id)
             await self.journal.fork(info, draft.chart.shape)
-            limits = {'budget': asdict(info.budget)} if info.budget else {}
-            afresh = {'retried': True} if kind == 'retry' else {}
-            forked_at: dict[str, Any] = {'forked': f'{run}@{begin}', 'paused': paused}
-            if plays and plays.strict:
-                forked_at = {
-                    'forked': f'{run}@{begin}',
-                    'playing': True,
-                    **({'paused': True} if paused else {}),
-                }
-            await self._resume(info.id, {**forked_at, **afresh, **limits, **draft.data})
+            await self._resume(info.id, {})
         return info.id
 
     async def _player(self, info: RunInfo, ledger: Ledger, shape: Shape) -> Player | None:
@@ -240,8 +244,10 @@ class Forking(Drafting):
             steps = await self.journal.transitions(info.parent or RunId(''), after=begin, until=plays.until)
             script = Script.of(steps, agents)
         player = Player(script, plays, ledger, shape)
+        player.held = player.strict and bool(info.options.get('paused'))
         for turn in turns(await self.journal.transitions(info.id, after=begin)):
             player.saw(turn)
+        player.up_to_date()
         return player
 
     @abstractmethod

@@ -17,6 +17,8 @@ from engine.records import Budget, Event, RunId, RunInfo, Shape, StatePath, Tran
 from engine.state import RunState
 from engine.view import Ledger
 
+UNRECORDED = 'nothing is recorded'
+"""How the reason of a pause begins where a fork cannot go on without somebody's word."""
 Way = Literal['keep', 'live', 'simulated', 'stop']
 """What becomes of work that is about to start: its ending is played, it is really done, or it may not be."""
 
@@ -86,16 +88,19 @@ class Player:
         self.parted = self.parted or found.active != active
         snapshots = event.data.get('snapshots') if event.name == 'done' else None
         if isinstance(snapshots, Mapping):
-            self._behind |= snapshots
+            files = self._ledger.files
+            self._behind |= {name: files[name] for name in snapshots if name in files}
 
     def _steered(self, event: Event) -> None:
         if event.name == 'recover':
             self.strict = self.strict and 'left' not in event.data
             self.held = bool(event.data.get('paused', self.held))
-        else:
-            self.released = self.released or (event.name == 'resume' and bool(self.stopped))
-            self.held = event.name != 'resume'
-        self.stopped = str(event.data.get('reason', '')) if event.name == 'pause' else ''
+            self.stopped = '' if 'left' in event.data else self.stopped
+            return
+        self.released = self.released or (event.name == 'resume' and bool(self.stopped))
+        self.held = event.name != 'resume'
+        reason = str(event.data.get('reason', '')) if event.name == 'pause' else ''
+        self.stopped = reason if reason.startswith(UNRECORDED) else ''
 
     # What happens next
 
@@ -167,6 +172,11 @@ class Player:
     def leave(self) -> None:
         """From now on work is really done."""
         self.strict = False
+        self.up_to_date()
+
+    def up_to_date(self) -> None:
+        """The agents' folders have been brought to where the run is."""
+        self._behind.clear()
 
     def give_up(self, paths: Collection[StatePath]) -> None:
         """Nothing is recorded that would end the work of these states any more."""
@@ -184,11 +194,11 @@ class Player:
         stuck = [path for path in started if self.way(path, state) == 'stop']
         what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'
         if stuck:
-            return Event(name='pause', data={'reason': f'nothing is recorded {what}; resume to go on live'})
+            return Event(name='pause', data={'reason': f'{UNRECORDED} {what}; resume to go on live'})
         if not self.strict:
             return None
         limits = {'budget': asdict(budget)} if budget else {}
-        return Event(name='recover', data={'left': f'nothing is recorded {what}', **limits})
+        return Event(name='recover', data={'left': f'{UNRECORDED} {what}', **limits})
 
     async def files(self, workspaces: Workspaces, run: RunId) -> None:
         """Bring the agents' folders to where what was played left them."""

@@ -3,10 +3,11 @@
 import pytest
 from nicegui.testing import User
 
-from engine import Catalog, Conductor
-from tests.support import FakeModel, catalog, pipeline_reply
+from engine import Catalog, Conductor, RunId
+from tests.support import FakeModel, Lone, catalog, pipeline_reply
+from ui.beside import picker
 from ui.beside.chart import here, union, ways
-from ui.beside.picker import relatives
+from ui.beside.picker import found, relatives
 from ui.beside.player import begins, strip
 from ui.beside.wording import pieces
 from ui.door import Door
@@ -16,7 +17,7 @@ from ui.theme import serve_assets
 
 @pytest.fixture
 async def conductor():
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply))) as conductor:
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
         yield conductor
 
 
@@ -70,27 +71,46 @@ async def test_any_row_can_be_asked_for(pages, conductor, at):
     await pages.should_see('They went the same way')
 
 
-async def test_relatives_are_offered_first(conductor):
-    parent, stranger = await ran(conductor), await ran(conductor)
+async def related(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
+    """Which runs are offered beside one, by what is said of them."""
+    found = await relatives(conductor, await conductor.info(run))
+    return {title: [info.id for info in infos] for title, infos in found.items()}
+
+
+async def test_the_family_is_offered_first(conductor, monkeypatch):
+    monkeypatch.setattr(picker, 'MOST', 2)
+    parent = await ran(conductor)
     child = await conductor.fork(parent, 3)
-    twin = await conductor.fork(parent, 5)
-    for run in (child, twin):
+    twin, lost = await conductor.fork(parent, 5), await conductor.fork(parent, 5)
+    nephew = await conductor.fork(twin, 4)
+    for run in (child, twin, lost, nephew):
         await conductor.result(run)
-    infos = {run: await conductor.info(run) for run in (parent, stranger, child, twin)}
-
-    async def offered(run):
-        others = [info for other, info in infos.items() if other != run]
-        return {
-            title: [info.id for info in found]
-            for title, found in (await relatives(conductor, infos[run], others)).items()
-        }
-
-    assert await offered(child) == {
+    await conductor.delete(lost)
+    strangers = [await ran(conductor) for _ in range(3)]  # newer than all the family
+    assert await related(conductor, child) == {
         'Forked from': [parent],
         'Forked from the same run': [twin],
-        'Of the same pattern': [stranger],
+        'Also of its family': [nephew],
+        'Of the same pattern': strangers[::-1],
     }
-    assert await offered(parent) == {'Its forks': [child, twin], 'Of the same pattern': [stranger]}
+    assert await related(conductor, parent) == {
+        'Its forks': [twin, child],
+        'Also of its family': [nephew],
+        'Of the same pattern': strangers[::-1],
+    }
+    await conductor.delete(parent)
+    await conductor.purge(parent)
+    assert (await related(conductor, nephew))['Forked from'] == [twin]
+
+
+async def test_any_run_is_found_by_words_or_by_its_id(conductor):
+    one, other = await ran(conductor), await conductor.start('lone', title='A zebra')
+    await conductor.result(other)
+    info = await conductor.info(one)
+    for text in ('zebra', other):
+        assert [run.id for run in (await found(conductor, info, text))['Runs that match']] == [other]
+    for text in ('giraffe', one, 'nobody'):
+        assert await found(conductor, info, text) == {}
 
 
 async def test_the_diagram_says_who_went_where_also_where_agents_are_folded(conductor):

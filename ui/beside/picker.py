@@ -1,23 +1,34 @@
-"""Choosing the run to compare another with: its relatives first, then runs of the same pattern."""
+"""Choosing the run to compare another with: its family first, then runs of its pattern; any by a search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import suppress
 
 from nicegui import ui
 
-from engine import Conductor, EngineError, RunInfo, RunQuery
+from engine import Conductor, EngineError, Kin, RunId, RunInfo, RunQuery
 from ui.beside.head import address
 from ui.dialogs import framed, settled
-from ui.parts import Text, label, line_input, link
+from ui.parts import Text, attach, label, line_input, link
 from ui.theme import WORDS, button
 from ui.words import ago, count
 
-LOOKED_AT = 200
-"""Newest runs of the pattern among which relatives are looked for."""
 MOST = 30
-"""Runs that are offered."""
+"""Runs of a kind that are offered."""
+KEYS = """(event) => {
+    const picks = [...event.currentTarget.querySelectorAll('.pick')];
+    const here = picks.indexOf(event.target.closest('.pick'));
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    if (here + move < 0) event.currentTarget.querySelector('input').focus();
+    else picks[here + move]?.focus();
+}"""
+"""Arrows go from the search to the runs, from run to run, and back."""
+FAMILY = ('Forked from', 'Its forks', 'Forked from the same run', 'Also of its family')
+ALONE = 'There is no other run of its pattern yet: search for any.'
+OTHERS, FOUND = 'Of the same pattern', 'Runs that match'
 
 
 async def choose_other(conductor: Conductor, info: RunInfo, name: str = 'A') -> None:
@@ -33,67 +44,88 @@ async def choose_other(conductor: Conductor, info: RunInfo, name: str = 'A') -> 
 class _Picker:
     def __init__(self, conductor: Conductor, info: RunInfo, name: str) -> None:
         self._conductor, self._info, self._name = conductor, info, name
+        self._asked = ''
+        self._drawn: object = None
 
     async def draw(self) -> None:
-        field = line_input('', kind='search', placeholder='Search all runs')
-        field.props('debounce=200')
-        label('Search all runs', field, 'visually-hidden')
-        self._root = ui.element('div').classes('run-picks')
-        field.on_value_change(lambda event: self._show(str(event.value or '')))
+        with ui.element('div').classes('run-choice').on('keydown', js_handler=KEYS):
+            field = line_input('', kind='search', placeholder='Title, tag, note, parameter or id')
+            attach(field.props('debounce=200 autofocus'), autocomplete='off')
+            label('Search all runs', field, 'visually-hidden')
+            self._told = Text('p', '', 'visually-hidden', role='status')
+            self._root = ui.element('div').classes('run-picks')
+        field.on_value_change(lambda event: self._show(str(event.value or '').strip()))
         await self._show('')
 
     async def _show(self, text: str) -> None:
+        self._asked, problem = text, ''
         try:
-            groups = await self._found(text.strip())
+            groups = await (found if text else relatives)(self._conductor, self._info, text)
         except EngineError as error:
-            groups = {f'Runs cannot be read just now: {error}': []}
+            groups, problem = {}, f'Runs cannot be read just now: {error}'
+        if text != self._asked or self._root.is_deleted:
+            return  # Something else has been typed meanwhile, or nobody asks any more.
+        none = problem or ('No run matches.' if text else ALONE)
+        if (groups, none) == self._drawn:
+            return  # Somebody may be on one of them with the keyboard.
+        self._drawn = groups, none
         self._root.clear()
         now = self._conductor.clock.now()
         with self._root:
             for title, infos in groups.items():
                 Text('h3', title)
-                for info in infos:
+                for info in infos[:MOST]:
                     self._offer(info, now)
-            if not any(groups.values()):
-                Text('p', 'No run matches.' if text else 'There is no other run of this pattern.', 'muted')
-
-    async def _found(self, text: str) -> dict[str, list[RunInfo]]:
-        if text:
-            page = await self._conductor.runs(RunQuery(text=text, limit=MOST + 1))
-            return {'Runs that match': self._others(page.runs)[:MOST]}
-        page = await self._conductor.runs(RunQuery(pattern=self._info.pattern, limit=LOOKED_AT))
-        return await relatives(self._conductor, self._info, self._others(page.runs))
-
-    def _others(self, infos: Iterable[RunInfo]) -> list[RunInfo]:
-        return [info for info in infos if info.id != self._info.id]
+                if len(infos) > MOST:
+                    Text('p', 'There are more: search for them.', 'muted small')
+            if not groups:
+                Text('p', none, 'muted')
+        offered = sum(len(infos[:MOST]) for infos in groups.values())
+        self._told.show(f'{count(offered, "run")} offered' if offered else none)
 
     def _offer(self, info: RunInfo, now: float) -> None:
         pair = (self._info.id, info.id) if self._name == 'A' else (info.id, self._info.id)
+        came = f'forked at step {info.parent_at}' if info.parent_at else 'run again' if info.parent else ''
+        facts = (WORDS[info.status], count(info.seq, 'step'), ago(info.created, now), came, info.id)
         with link(address(*pair), 'pick'):
             Text('b', info.title or info.id)
-            forked = f' · forked at step {info.parent_at}' if info.parent else ''
-            Text(
-                'span',
-                f'{WORDS[info.status]} · {count(info.seq, "step")} · {ago(info.created, now)}{forked}',
-                'muted small',
-            )
+            Text('span', ' · '.join(filter(None, facts)), 'muted small')
 
 
-async def relatives(
-    conductor: Conductor, info: RunInfo, others: Iterable[RunInfo]
-) -> dict[str, list[RunInfo]]:
-    """Other runs of the pattern, by how they are related: parent, forks, siblings, the rest."""
-    groups: dict[str, list[RunInfo]] = {'Forked from': [], 'Its forks': [], 'Forked from the same run': []}
-    rest: list[RunInfo] = []
-    if info.parent is not None:
-        with suppress(EngineError):  # it has been deleted
-            groups['Forked from'].append(await conductor.info(info.parent))
-    for other in others:
-        if other.parent == info.id:
-            groups['Its forks'].append(other)
-        elif info.parent is not None and other.parent == info.parent:
-            groups['Forked from the same run'].append(other)
-        elif other.id != info.parent:
-            rest.append(other)
-    groups['Of the same pattern'] = rest
-    return {title: found[:MOST] for title, found in groups.items() if found}
+async def relatives(conductor: Conductor, info: RunInfo, _: str = '') -> dict[str, list[RunInfo]]:
+    """Other runs by how they are related: the family, then those of the same pattern; the newest first."""
+    groups: dict[str, list[RunInfo]] = {title: [] for title in (*FAMILY, OTHERS)}
+    family = [other for other in _members(await conductor.lineage(info.id)) if other.id != info.id]
+    for other in sorted(family, key=lambda other: (other.created, other.id), reverse=True):
+        if not other.deleted:
+            groups[_relation(info, other)].append(other)
+    known = {info.id, *(other.id for other in family)}
+    page = await conductor.runs(RunQuery(pattern=info.pattern, limit=MOST + 1 + len(known)))
+    groups[OTHERS] = [other for other in page.runs if other.id not in known]
+    return {title: infos for title, infos in groups.items() if infos}
+
+
+async def found(conductor: Conductor, info: RunInfo, text: str) -> dict[str, list[RunInfo]]:
+    """Other runs, of any pattern, that match what was typed; or the one whose id it is."""
+    page = await conductor.runs(RunQuery(text=text, limit=MOST + 2))
+    infos = [other for other in page.runs if other.id != info.id]
+    if text != info.id and text not in {other.id for other in infos}:
+        with suppress(EngineError):
+            infos.insert(0, await conductor.info(RunId(text)))
+    return {FOUND: infos} if infos else {}
+
+
+def _members(root: Kin) -> Iterator[RunInfo]:
+    todo = [root]
+    while todo:
+        one = todo.pop()
+        yield one.info
+        todo.extend(one.children)
+
+
+def _relation(info: RunInfo, other: RunInfo) -> str:
+    if other.id == info.parent:
+        return FAMILY[0]
+    if other.parent == info.id:
+        return FAMILY[1]
+    return FAMILY[2] if info.parent and other.parent == info.parent else FAMILY[3]

@@ -86,7 +86,7 @@ class Reader:
         try:
             self._read_all()
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise BundleError(0, CUT) from None
+            raise BundleError(self._number, CUT) from None
         return self.runs
 
     def _close(self) -> None:
@@ -103,30 +103,27 @@ class Reader:
         self._head = head
         if len(set(head.runs)) < len(head.runs):
             raise BundleError(1, 'a run is named twice', field='runs')
-        line: AnyLine | None = None
         for raw in lines:
             line = line_of(self._number, raw)
             if isinstance(line, EndLine):
                 self._end(line, head)
                 break
             self._take(line, raw)
-        if not isinstance(line, EndLine):
-            raise BundleError(0, CUT)
         if file.read(1):
             raise BundleError(self._number, 'something follows on its last line')
         self._progress(self._source.tell())
 
     def _lines(self, file: BinaryIO) -> Iterator[bytes]:
         while not self.stop.is_set():
-            line = file.readline(MOST_LINE + 1)
             self._number += 1
+            line = file.readline(MOST_LINE + 1)
             self._read += len(line)
             if len(line) > MOST_LINE:
                 raise BundleError(self._number, f'it is longer than {MOST_LINE >> 20} MiB')
             if self._read > self._most:
                 raise BundleError(self._number, f'the file holds more than {self._most:,} bytes')
             if not line.endswith(b'\n'):
-                raise BundleError(0, NO_BUNDLE if self._number == 1 else CUT)
+                raise BundleError(self._number, CUT) if self._number > 1 else BundleError(0, NO_BUNDLE)
             self._before = self._digest.copy()
             self._digest.update(line)
             if self._number % 100 == 0:

@@ -17,11 +17,11 @@ from engine.bundle.lines import FORMAT, VERSION, jsonable, run_line, step_line, 
 from engine.bundle.redaction import Redaction
 from engine.conductor import Conductor
 from engine.errors import BundleError
-from engine.records import RunId, RunInfo, RunQuery, Transition
+from engine.records import RunId, RunInfo, Transition
 from engine.wire.take import lines, packed, unpacked
 
 PAGE = 200
-"""Steps, or runs of the list, that are read at once."""
+"""Steps that are read at once."""
 BATCH = 1 << 20
 """About so many bytes are handed on at once."""
 
@@ -37,21 +37,15 @@ def program() -> str:
 async def family(conductor: Conductor, run: RunId) -> list[RunId]:
     """A run with all that it was forked from and all that was forked of any of them; parents first.
 
+    Others that are in the trash are left out.
+
     Raises:
         UnknownRun
     """
-    parents: dict[RunId, RunId | None] = {}
-    offset = 0
-    while page := (await conductor.runs(RunQuery(offset=offset, limit=PAGE))).runs:
-        parents |= {info.id: info.parent for info in page}
-        offset += len(page)
-    root = (await conductor.info(run)).id
-    while (parent := parents.get(root)) in parents:
-        root = RunId(str(parent))
-    found = [root]
-    for one in found:  # It grows meanwhile.
-        found += sorted(child for child, parent in parents.items() if parent == one)
-    return found
+    members = [await conductor.lineage(run)]
+    for one in members:  # It grows meanwhile.
+        members += one.children
+    return [one.run for one in members if not one.info.deleted or one.run == run]
 
 
 async def export_bundle(

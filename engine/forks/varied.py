@@ -100,14 +100,14 @@ def edits(variation: Variation, state: RunState, before: Mapping[str, Any]) -> t
             problem = f'there is no agent here that was told something; there are: {begun}'
             raise InvalidInput({f'prompts.{path}': problem})
         place = f'/agents/{escape(path)}/messages/{places[-1]}'
-        found.append(Change(op='replace', path=place, value=asdict(Message.of('user', text))))
+        found.append(Change(op='replace', path=place, value=plain(asdict(Message.of('user', text)))))
     return tuple(found)
 
 
 def _instructed(path: str, agent: AgentState, text: str) -> Iterator[Change]:
     home = f'/agents/{escape(path)}'
     yield Change(op='replace', path=f'{home}/instructions', value=text)
-    told = asdict(Message.of('system', text))
+    told = plain(asdict(Message.of('system', text)))
     if agent.messages and agent.messages[0].role == 'system':
         yield Change(op='replace', path=f'{home}/messages/0', value=told)
     else:

@@ -1,4 +1,4 @@
-"""Choosing the run to compare another with: its family first, then runs of its pattern; any by a search."""
+"""Choosing the run to compare another with: its family first, then others; any by a search."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from engine.memory import escape
 
-DEEPEST = 5
-"""Calls within calls that are followed."""
+DEEPEST, MOST_CALLS = 5, 200
+"""How far calls within calls are followed, and how many calls of one guard."""
 ROOTS = ('', '/memory', '/parameters', '/agents', '/event', '/event/data')
 """What a look at the whole of would say nothing."""
 Env = dict[str, 'At | Is | None']
@@ -63,6 +63,7 @@ class Reader:
     def __init__(self, owner: object) -> None:
         self._owner = owner
         self._found: dict[str, Look] = {}
+        self._calls = 0
 
     @property
     def looks(self) -> Iterator[Look]:
@@ -73,8 +74,9 @@ class Reader:
 
     def follow(self, function: Any, given: Sequence[At | Is | None], depth: int = 0) -> At | Is | None:
         """Read a function that gets these arguments; what it returns, where that is such a thing."""
+        self._calls += 1
         tree = _tree(function) if inspect.isfunction(function) else None
-        if tree is None or depth > DEEPEST:
+        if tree is None or depth > DEEPEST or self._calls > MOST_CALLS:
             return None
         names = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
         env: Env = dict.fromkeys(names) | dict(zip(names, given, strict=False))

@@ -47,6 +47,19 @@ def is_much(number: int, most: int) -> bool:
     return number > most
 
 
+def branching(memory, left: int):
+    """Calls itself so often that nobody could follow."""
+    return any(branching(memory, one) for one in (left,)) or (
+        [branching(memory, 1), branching(memory, 2), branching(memory, 3), branching(memory, 4)]
+        and [
+            branching(memory, 5),
+            branching(memory, 6),
+            branching(memory, 7),
+            branching(memory, memory.count),
+        ]
+    )
+
+
 class Looking(Pattern):
     """Has a guard for each way of looking at things."""
 
@@ -61,7 +74,18 @@ class Looking(Pattern):
             'go',
             'a',
             'end',
-            ['plain', 'inside', 'computed', 'helper', 'constant', 'given', 'loop', 'local', 'lazy'],
+            [
+                'plain',
+                'inside',
+                'computed',
+                'helper',
+                'constant',
+                'given',
+                'loop',
+                'local',
+                'lazy',
+                'endless',
+            ],
         ],
     ]
 
@@ -96,6 +120,9 @@ class Looking(Pattern):
     def lazy(self, memory, event):
         return max(memory.names, key=lambda name: (memory.count, name)) == 'y'
 
+    def endless(self, memory, event):
+        return branching(memory, 3) and memory.now == 'b'
+
     @property
     def often(self):
         raise AssertionError('it must not be called')
@@ -124,6 +151,7 @@ def looking() -> Grounds:
         ('loop', {'names': ['x', 'y'], 'now': 'b'}),
         ('local', {'tasks.b.notes': [], 'count': 1}),
         ('lazy', {'names': ['x', 'y']}),
+        ('endless', {'count': 1, 'now': 'b'}),
     ],
 )
 def test_a_guard_is_read_through_all_that_it_calls(looking, guard, saw):

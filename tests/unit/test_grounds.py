@@ -47,16 +47,34 @@ def is_much(number: int, most: int) -> bool:
     return number > most
 
 
-def branching(memory, left: int):
-    """Calls itself so often that nobody could follow."""
-    return any(branching(memory, one) for one in (left,)) or (
-        [branching(memory, 1), branching(memory, 2), branching(memory, 3), branching(memory, 4)]
-        and [
-            branching(memory, 5),
-            branching(memory, 6),
-            branching(memory, 7),
-            branching(memory, memory.count),
-        ]
+def branching(memory, left: int) -> int:
+    """Calls itself in so many ways that following all of them would take hours."""
+    return (
+        left
+        + branching(memory, 0)
+        + branching(memory, 1)
+        + branching(memory, 2)
+        + branching(memory, 3)
+        + branching(memory, 4)
+        + branching(memory, 5)
+        + branching(memory, 6)
+        + branching(memory, 7)
+        + branching(memory, 8)
+        + branching(memory, 9)
+        + branching(memory, 10)
+        + branching(memory, 11)
+        + branching(memory, 12)
+        + branching(memory, 13)
+        + branching(memory, 14)
+        + branching(memory, 15)
+        + branching(memory, 16)
+        + branching(memory, 17)
+        + branching(memory, 18)
+        + branching(memory, 19)
+        + branching(memory, 20)
+        + branching(memory, 21)
+        + branching(memory, 22)
+        + branching(memory, 23)
     )
 
 
@@ -121,7 +139,7 @@ class Looking(Pattern):
         return max(memory.names, key=lambda name: (memory.count, name)) == 'y'
 
     def endless(self, memory, event):
-        return branching(memory, 3) and memory.now == 'b'
+        return branching(memory, memory.count) and memory.now == 'b'
 
     @property
     def often(self):

@@ -1,6 +1,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench format lock clean
 
+# Images often forbid bytecode; without it every process that a test starts compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' .venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe \
 	--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 	--build-deps-for editable

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from engine.activity import Retry
@@ -42,8 +44,8 @@ def check(pattern: Pattern) -> None:
     states: States = list(walk(pattern.chart_states()))
     paths = [path for path, _, _ in states]
     known = set(paths)
-    for path in paths:
-        if paths.count(path) > 1:
+    for path, count in Counter(paths).items():
+        if count > 1:
             raise PatternError(pattern.name, 'there are two states of this name', where=f'state {path!r}')
     if pattern.initial not in known:
         raise PatternError(pattern.name, f'it names no state: {pattern.initial!r}', where='initial')
@@ -52,8 +54,9 @@ def check(pattern: Pattern) -> None:
             raise PatternError(pattern.name, f'Memory has no field {field!r}', where=where)
     for path, _, state in states:
         _check_state(pattern, path, state)
-        inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}
-        _check_edges(pattern, state.get('transitions', ()), path, inside)
+        if edges := state.get('transitions', ()):
+            inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}
+            _check_edges(pattern, edges, path, inside)
     _check_edges(pattern, pattern.chart_transitions(), '', known)
     _check_endings(pattern, states)
 
@@ -149,18 +152,29 @@ def _check_methods(pattern: Pattern, value: Any, where: str, key: str) -> None:
         method = getattr(pattern, name, None)
         if not callable(method):
             raise PatternError(pattern.name, f'there is no method {name!r} (named as {key})', where=where)
-        try:
-            inspect.signature(method).bind(*[None] * ARGUMENTS.get(key, 2))
-        except TypeError:
+        if not _takes(method, ARGUMENTS.get(key, 2)):
             takes = (
                 'memory' if key in ARGUMENTS else f'memory and {"activity" if key == "invoke" else "event"}'
             )
-            raise PatternError(
-                pattern.name, f'{name!r} (named as {key}) must take {takes}', where=where
-            ) from None
+            raise PatternError(pattern.name, f'{name!r} (named as {key}) must take {takes}', where=where)
         if inspect.iscoroutinefunction(method) != (key == 'invoke'):
             kind = 'must be' if key == 'invoke' else 'must not be'
             raise PatternError(pattern.name, f'{name!r} (named as {key}) {kind} async', where=where)
+
+
+def _takes(method: Any, count: int) -> bool:
+    """Whether it can be called with so many arguments. What a class defines is looked at once."""
+    function = getattr(method, '__func__', None)
+    return _binds(function, count + 1) if inspect.isfunction(function) else _binds.__wrapped__(method, count)
+
+
+@lru_cache(maxsize=2_000)
+def _binds(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
 
 
 def _check_endings(pattern: Pattern, states: States) -> None:

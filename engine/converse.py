@@ -19,7 +19,7 @@ from engine.dynamic.artifacts import whole
 from engine.dynamic.asking import Asking
 from engine.dynamic.registry import Registry
 from engine.message import Message
-from engine.model import Hints, ModelRequest
+from engine.model import Hints, ModelRequest, schema_of
 from engine.plain import plain
 from engine.records import RunInfo
 from engine.tool import Tool, ToolContext
@@ -49,7 +49,7 @@ async def think(spec: AgentSpec, scope: Scope, activity: Activity) -> dict[str, 
         model=names[0],
         messages=tuple(agent.messages),
         tools=tuple(tool.spec for tool in tools.values()),
-        schema=spec.output.model_json_schema() if spec.output else None,
+        schema=schema_of(spec.output) if spec.output else None,
         hints=Hints(
             pattern=activity.run.pattern,
             role=agent.role,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from pydantic import BaseModel
 
 from engine.message import Message
 from engine.records import Usage
@@ -22,6 +25,12 @@ class ToolSpec:
     schema: Mapping[str, Any]
     nullable: bool = False
     """Whether it takes null for what may be left out, as strict providers have it."""
+
+
+@lru_cache(maxsize=1_000)
+def schema_of(record: type[BaseModel]) -> Mapping[str, Any]:
+    """The JSON schema of a record, made once: every turn of an agent tells the model those of its tools."""
+    return record.model_json_schema()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from engine.commands.sandbox import Sandbox
 from engine.dynamic.artifacts import Given, Shelf
 from engine.errors import ToolError
 from engine.files.workspace import Workspace
-from engine.model import ToolSpec
+from engine.model import ToolSpec, schema_of
 
 MOST_TEXT = 20_000
 """Characters of a result that go back to the model; what is in the middle is cut out, with a note."""
@@ -122,7 +122,7 @@ class Tool:
         return ToolSpec(
             name=self.name,
             description=self.description,
-            schema=self.arguments.model_json_schema(),
+            schema=schema_of(self.arguments),
             nullable=True,
         )
 

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import IO
 
+import typer.testing
 from typer.testing import CliRunner, Result
 
 from engine import RunId, RunInfo, RunQuery, Transition
@@ -20,6 +22,7 @@ from tests.tree import ROOT
 from ui.__main__ import Sqlite
 from ui.cli import app
 
+typer.testing._get_command = cache(typer.testing._get_command)  # Else all commands are made at each call.
 DEADLINE = 60.0
 """Seconds until a condition that does not come is a failure."""
 

@@ -8,6 +8,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def short(path: str, source: str) -> Iterator[str]:
 
 def introduced(path: str, source: str) -> Iterator[str]:
     """The first line of a module's docstring says what it holds, and fits on a line of the README."""
-    headline = (ast.get_docstring(ast.parse(source)) or '').partition('\n')[0]
+    headline = tree.parsed(source).docstring.partition('\n')[0]
     if not headline:
         yield f'{path} does not begin with a docstring'
     elif len(headline) > MAX_HEADLINE:
@@ -62,7 +63,7 @@ def engine_by_its_door(path: str, source: str) -> Iterator[str]:
     for module, name in imports(path, source):
         if within(module, 'engine') and (module != 'engine' or (name and name not in exported())):
             yield f'{path} imports {module}{name and f".{name}"}: import what engine/__init__.py exports'
-    for node in ast.walk(ast.parse(source)):
+    for node in tree.parsed(source).nodes:
         match node:
             case ast.Attribute(value=ast.Name(id='engine'), attr=name) if name not in exported():
                 yield f'{path}:{node.lineno} reaches for engine.{name}: engine/__init__.py does not export it'
@@ -156,7 +157,7 @@ def test_readme_shows_the_tree() -> None:
 def imports(path: str, source: str) -> Iterator[tuple[str, str]]:
     """Every import in a module, wherever it stands, as (module, name); no name for `import module`."""
     package = Path(path).parent.parts
-    for node in ast.walk(ast.parse(source)):
+    for node in tree.parsed(source).nodes:
         match node:
             case ast.Import(names=names):
                 yield from ((alias.name, '') for alias in names)
@@ -170,6 +171,7 @@ def within(module: str, package: str) -> bool:
     return module == package or module.startswith(f'{package}.')
 
 
+@cache
 def exported() -> frozenset[str]:
     """The names in `__all__` of the engine's door, read without running it."""
     for node in ast.parse((ROOT / 'engine/__init__.py').read_text('utf-8')).body:

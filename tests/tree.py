@@ -3,7 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / 'README.md'
@@ -18,10 +20,30 @@ def modules() -> Iterator[Path]:
         yield from sorted(found, key=lambda path: (path.parent.parts, path.name != '__init__.py', path.name))
 
 
+class Module(NamedTuple):
+    """What rules ask about a module."""
+
+    docstring: str
+    nodes: tuple[ast.AST, ...]
+    """Its imports, and attributes of a name."""
+
+
+@cache
+def parsed(source: str) -> Module:
+    """A module, read once; the whole of its syntax would be too much to keep."""
+    syntax = ast.parse(source)
+    nodes = tuple(
+        node
+        for node in ast.walk(syntax)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    )
+    return Module(docstring=ast.get_docstring(syntax) or '', nodes=nodes)
+
+
 def headline(path: Path) -> str:
     """The first line of a module's docstring, or nothing where it has none."""
-    docstring = ast.get_docstring(ast.parse(path.read_text('utf-8'))) or ''
-    return docstring.partition('\n')[0]
+    return parsed(path.read_text('utf-8')).docstring.partition('\n')[0]
 
 
 def tree() -> str:

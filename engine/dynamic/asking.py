@@ -17,7 +17,7 @@ from engine.budgets.usage import by_model, counted, read
 from engine.course import Scope
 from engine.errors import ModelError, ToolError
 from engine.message import Message, ToolCall
-from engine.model import Hints, ModelRequest
+from engine.model import Hints, ModelRequest, schema_of
 from engine.records import Usage
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Asking:
             request = ModelRequest(
                 model=names[0],
                 messages=messages,
-                schema=output.model_json_schema() if output else None,
+                schema=schema_of(output) if output else None,
                 hints=Hints(
                     pattern=run.pattern,
                     role=f'{self.role}.{tool}',

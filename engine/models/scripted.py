@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import groupby, islice
 from pathlib import Path
 
 import httpx
@@ -42,7 +43,7 @@ SETTING = 'HEMICYCLE_PACE'
 SHORTEST_WAIT = 0.01
 """Seconds; shorter waits are put together, since a timer is no finer than this."""
 PIECES_A_TURN = 16
-"""With no pace to keep, how many pieces go out before others get the event loop."""
+"""How many pieces go out before others get the event loop; with no pace to keep they go as one."""
 ENDPOINT = Endpoint(name='', url='http://scripted.invalid/v1')
 """Nobody is there: its name is never looked up."""
 PATIENT = Timeouts(first=1e9, idle=1e9, total=1e9)
@@ -83,7 +84,9 @@ class Scripted:
         failure = turn.failure(hints.attempt)
         if failure:
             events = events[: failure.after]
-        else:
+        if not self.pace:
+            events = list(_lumps(events))
+        if not failure:
             events.append(Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events)))
         transport = played(self.name, events, _Pace(self.pace).beat, failure.error() if failure else None)
         patient = replace(request, timeouts=PATIENT)
@@ -115,7 +118,7 @@ class _Pace:
         if self._owed >= SHORTEST_WAIT:
             await asyncio.sleep(self._owed)
             self._owed = 0.0
-        elif self._count % PIECES_A_TURN == 0:
+        elif not self._seconds or self._count % PIECES_A_TURN == 0:
             await asyncio.sleep(0)
 
 
@@ -129,6 +132,17 @@ def _events(turn: Turn, chance: random.Random) -> Iterator[ModelEvent]:
         yield CallStarted(index=index, name=call.tool)
         for piece in _pieces(json.dumps(call.arguments, ensure_ascii=False), chance):
             yield ArgumentPiece(index=index, text=piece)
+
+
+def _lumps(events: list[ModelEvent]) -> Iterator[ModelEvent]:
+    """The same with fewer pieces: nobody reads along."""
+    for _, alike in groupby(events, key=lambda event: (type(event), getattr(event, 'index', 0))):
+        while some := list(islice(alike, PIECES_A_TURN)):
+            first = some[0]
+            if isinstance(first, TextPiece | ReasoningPiece | ArgumentPiece):
+                yield replace(first, text=''.join(piece.text for piece in some))  # type: ignore[union-attr]
+            else:
+                yield from some
 
 
 def _pieces(text: str, chance: random.Random) -> Iterator[str]:

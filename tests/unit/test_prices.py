@@ -1,8 +1,5 @@
 """What a call cost: the user's own prices first, the list's next, and nothing where nothing is known."""
 
-import subprocess
-import sys
-
 import pytest
 
 from engine.records import Usage
@@ -36,8 +33,3 @@ def test_what_is_not_known_is_not_nothing() -> None:
     assert Prices().cost(OPENAI, 'nobody-knows-this', USED) is None
     assert Prices().cost(LOCAL, 'gpt-4o', USED) is None
     assert Prices().cost(OPENAI, 'gpt-4o', Usage(source='missing')) is None
-
-
-def test_the_list_is_read_when_it_is_needed() -> None:
-    code = 'import engine, engine.wire.line, sys; sys.exit("genai_prices" in sys.modules)'
-    assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0

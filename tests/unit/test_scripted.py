@@ -61,7 +61,7 @@ expect: {status: done}
 @pytest.fixture
 def model(tmp_path: Path) -> Scripted:
     (tmp_path / 'sample.yaml').write_text(SCENARIO, 'utf-8')
-    return Scripted(pace=0, folder=tmp_path)
+    return Scripted(pace=1_000_000, folder=tmp_path)
 
 
 def asked(role: str = 'researcher', *, task: str = 'Weigh the apples', **hints: int | str) -> ModelRequest:
@@ -101,6 +101,15 @@ async def test_pieces_make_up_the_whole_reply(model: Scripted) -> None:
     first, second = (json.loads(call.arguments) for call in message.calls)
     assert first == {'action': 'write', 'title': 'Plan', 'text': 'one "two" three – ünïcode'}
     assert second == {'expression': '1 + 1'}
+
+
+async def test_with_no_pace_to_keep_the_same_comes_in_fewer_pieces(model: Scripted) -> None:
+    for task in ('Weigh the apples', 'Something that no scenario knows'):
+        model.pace = 1_000_000
+        pieces, message = await events(model, asked(task=task)), await reply(model, asked(task=task))
+        model.pace = 0
+        assert await reply(model, asked(task=task)) == message
+        assert len(await events(model, asked(task=task))) < len(pieces)
 
 
 async def test_calls_come_in_fragments(model: Scripted) -> None:

@@ -36,7 +36,7 @@ async def failed(
     hints = Hints(pattern='pipeline', role='researcher', state='researcher', task='Weigh the apples')
     request = ModelRequest(model='scripted', messages=(Message.of('user', 'Go'),), hints=hints)
     events: list[ModelEvent] = []
-    model = Scripted(pace=0, folder=folder)
+    model = Scripted(pace=1_000_000, folder=folder)
     assert model.faults == ()
     with pytest.raises(ModelError) as caught:
         async for event in model.stream(request):

@@ -1,8 +1,11 @@
 """Runs `hemicycle` in tests: in this process, or as one that can be killed; and waits for conditions."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -116,11 +119,13 @@ class Counting(Pattern):
 class Hemicycle:
     """The command line over one temporary database."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, like: Hemicycle | None = None) -> None:
         self.home = home
         self.database = home / 'hemicycle.db'
         self.patterns = home / 'patterns'
-        self.patterns.mkdir()
+        if like:
+            shutil.copytree(like.home, home, dirs_exist_ok=True)
+        self.patterns.mkdir(exist_ok=True)
         (self.patterns / 'odd.py').write_text(PATTERNS)
         self._environment = {
             'HEMICYCLE_HOME': str(home),

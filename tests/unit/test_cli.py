@@ -19,15 +19,6 @@ def hemicycle(tmp_path: Path) -> Hemicycle:
     return Hemicycle(tmp_path)
 
 
-@pytest.fixture(scope='module')
-def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
-    """A database with one finished run of the pipeline; only to be read."""
-    found = Hemicycle(tmp_path_factory.mktemp('done'))
-    result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--tag', 'demo', '--quiet')
-    assert result.exit_code == 0, result.stderr
-    return found
-
-
 def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
     shown = hemicycle('--help').stdout
     assert all(f' {command} ' in shown for command in COMMANDS)

@@ -10,29 +10,22 @@ import pytest
 from tests.commandline import Hemicycle
 
 
-@pytest.fixture
-def done(tmp_path: Path) -> Hemicycle:
-    found = Hemicycle(tmp_path)
-    result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet')
-    assert result.exit_code == 0, result.stderr
-    return found
-
-
-def test_forks_and_reruns_are_shown_as_a_family(done: Hemicycle, tmp_path: Path) -> None:
+def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle) -> None:
+    hemicycle = Hemicycle(tmp_path, like=done)
     said = tmp_path / 'kind.md'
     said.write_text('Be kind.', 'utf-8')
-    played = done('fork', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same')
+    played = hemicycle('fork', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same')
     assert played.exit_code == 0, played.stderr
-    changed = done(
+    changed = hemicycle(
         'fork', 'last', '--at', '4', '--prompt', f'reviewer={said}', '--set-memory', '/memory/iteration=0',
         '--set', 'max_iterations=1', '--play', 'simulated', '--quiet',
     )  # fmt: skip
     assert changed.exit_code == 0, changed.stderr
-    assert done('rerun', 'last', '--quiet').exit_code == 0
-    lines = done('lineage', 'last').stdout.splitlines()
+    assert hemicycle('rerun', 'last', '--quiet').exit_code == 0
+    lines = hemicycle('lineage', 'last').stdout.splitlines()
     assert ['the same' in line for line in lines] == [False, True, True, True]
     assert [line.startswith('  ') for line in lines] == [False, True, True, True]
-    family = [json.loads(line) for line in done('lineage', 'last', '--json').stdout.splitlines()]
+    family = [json.loads(line) for line in hemicycle('lineage', 'last', '--json').stdout.splitlines()]
     assert [one['kind'] for one in family] == ['root', 'fork', 'fork', 'rerun']
     assert all(one['status'] == 'done' for one in family)
 

@@ -9,12 +9,10 @@ from tests.commandline import Hemicycle
 
 
 @pytest.fixture
-def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hemicycle:
+def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Hemicycle) -> Hemicycle:
     """A database with a run that has ended."""
     monkeypatch.setenv('HEMICYCLE_ENDPOINTS', str(tmp_path / 'endpoints.toml'))
-    found = Hemicycle(tmp_path)
-    said(found, 'run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet')
-    return found
+    return Hemicycle(tmp_path, like=done)
 
 
 def said(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:

@@ -12,12 +12,9 @@ from tests.commandline import Hemicycle
 
 
 @pytest.fixture
-def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hemicycle:
+def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Hemicycle) -> Hemicycle:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / 'home').mkdir()
-    made = Hemicycle(tmp_path / 'home')
-    assert made('run', 'pipeline', '--task', 'Which database?', '--quiet').exit_code == 0
-    return made
+    return Hemicycle(tmp_path / 'home', like=done)
 
 
 def test_each_form_gets_a_file_named_after_the_run(hemicycle: Hemicycle, tmp_path: Path) -> None:
@@ -25,7 +22,9 @@ def test_each_form_gets_a_file_named_after_the_run(hemicycle: Hemicycle, tmp_pat
         result = hemicycle('export', 'last', option)
         assert result.exit_code == 0, result.output
         assert (tmp_path / result.stdout.strip()).is_file()
-        assert result.stdout.strip().startswith('which-database-') and result.stdout.strip().endswith(end)
+        assert result.stdout.strip().startswith('compare-tea-and-coffee-') and result.stdout.strip().endswith(
+            end
+        )
     assert hemicycle('export').stdout.strip().endswith('.html')
 
 
@@ -45,7 +44,7 @@ def test_a_bundle_is_taken_in_elsewhere(hemicycle: Hemicycle, tmp_path: Path) ->
 
 def test_a_transcript_goes_to_standard_output(hemicycle: Hemicycle) -> None:
     result = hemicycle('export', 'last', '--markdown', '-o', '-')
-    assert result.stdout.startswith('# Which database?')
+    assert result.stdout.startswith('# Compare tea and coffee')
 
 
 def test_what_cannot_be_is_refused(hemicycle: Hemicycle, tmp_path: Path) -> None:

@@ -48,19 +48,18 @@ async def test_a_saved_run_passes_without_a_call_and_a_changed_pattern_is_seen()
     assert len(model.requests) == asked
 
 
-def test_the_command_line_saves_checks_and_reports(tmp_path: Path) -> None:
-    hemicycle, file, report = Hemicycle(tmp_path), tmp_path / 'tea.yaml', tmp_path / 'report.xml'
-    assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet').exit_code == 0
-    assert hemicycle('save-test', 'last', str(file)).exit_code == 0
-    passed = hemicycle('check', str(file), '--json')
+def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicycle) -> None:
+    file, report = tmp_path / 'tea.yaml', tmp_path / 'report.xml'
+    assert done('save-test', 'last', str(file)).exit_code == 0
+    passed = done('check', str(file), '--json')
     assert passed.exit_code == 0 and json.loads(passed.stdout)['passed'], passed.stderr
     test = yaml.safe_load(file.read_text('utf-8'))
     test['expect']['status'] = 'failed'
     file.write_text(yaml.safe_dump(test), 'utf-8')
-    failed = hemicycle('check', str(file), '--junit', str(report))
+    failed = done('check', str(file), '--junit', str(report))
     assert failed.exit_code == 1 and 'status at step' in failed.stdout
     assert 'failures="1"' in report.read_text('utf-8')
     test['expect']['color'] = 'red'
     file.write_text(yaml.safe_dump(test), 'utf-8')
-    refused = hemicycle('check', str(file))
+    refused = done('check', str(file))
     assert refused.exit_code == 2 and 'expect.color' in refused.stderr

@@ -1,0 +1,14 @@
+"""What several tests of the command line begin with."""
+
+import pytest
+
+from tests.commandline import Hemicycle
+
+
+@pytest.fixture(scope='session')
+def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
+    """A database with one finished run of the pipeline; only to be read, or to be copied."""
+    found = Hemicycle(tmp_path_factory.mktemp('done'))
+    result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--tag', 'demo', '--quiet')
+    assert result.exit_code == 0, result.stderr
+    return found

@@ -93,6 +93,9 @@ class Follower:
         self.last, self._before = step, self.fold.document
         self.fold.take(step)
         self._news.steps.append(step)
+        for left in step.left:  # what was streamed there is in the step, whole: it is not to come after it
+            self._news.text.pop(left, None)
+            self._news.text.pop(left.rpartition('.')[0], None)
 
     def _gather(self, delta: Delta) -> None:
         if delta.kind == 'reset':

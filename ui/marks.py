@@ -40,7 +40,6 @@ UNDRAWN = ('tool',)
 """Kinds that are gone to, and not drawn over the slider: they are too many."""
 
 HUMAN = {
-    'resume': 'let the run go on',
     'cancel': 'cancelled the run',
     'edit': 'changed the memory',
     'approve': 'allowed the tools',
@@ -50,6 +49,7 @@ HUMAN = {
 """What a person did, by the event."""
 PAUSES = {
     'pause': 'paused the run',
+    'resume': 'let the run go on',
     'step': 'let the run take one step',
     'breakpoints': 'set the breakpoints',
 }
@@ -57,6 +57,8 @@ STEPS = {'over': 'stepped over', 'out': 'stepped out'}
 IN_REGION = {'pause': 'held', 'resume': 'let go on', 'step': 'stepped'}
 """What was done to one region."""
 MISHAPS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
+DEBATED = '/memory/consensuses/-'
+"""Where the verdict of a debate is written."""
 OWN = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
 """Events of the engine: all others come from outside."""
 
@@ -153,6 +155,12 @@ def _turns(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Itera
     output = transition.event.data.get('output')
     if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
         yield 'verdict', 'approved' if output['approved'] else 'sent back'
+    elif isinstance(output, Mapping) and isinstance(output.get('verdict'), str) and 'agrees' not in output:
+        yield 'verdict', output['verdict']  # of one reviewer: in a debate it is only a position
+    for change in transition.changes:
+        if change.path == DEBATED and isinstance(change.value, Mapping):
+            said = str(change.value.get('verdict', '')).replace('_', ' ').lower()
+            yield 'verdict', ': '.join(filter(None, (said, str(change.value.get('best') or ''))))
 
 
 def _first(visits: Mapping[str, Sequence[int]], path: str, default: int) -> int:

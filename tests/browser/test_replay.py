@@ -35,10 +35,15 @@ def test_keys_jump_from_mark_to_mark_and_round_the_end(page, finished):
     page.keyboard.press('r')
     expect(page.get_by_role('status').filter(has_text='From the other end again')).to_be_attached()
     at(page, marks[0])
+    toast = page.locator('.q-notification')
+    expect(toast).to_have_text(f'From the other end again: revision at step {marks[0]}, one of 2.')
+    box, player = toast.bounding_box(), page.locator('.player').bounding_box()
+    assert box['y'] + box['height'] <= player['y']  # the buttons beneath stay in reach
     page.keyboard.press('Shift+R')
     at(page, marks[1])
     page.keyboard.press('n')
     expect(page.get_by_role('status').filter(has_text='There is no note')).to_be_attached()
+    expect(toast).to_have_count(1)  # the newest takes the place of the one before
     at(page, marks[1])
 
 
@@ -118,7 +123,7 @@ def test_marks_that_stand_too_close_are_one_with_their_number(open_page, finishe
 
 def test_play_at_a_high_speed_says_that_no_model_is_called_and_begins_anew(page, finished):
     opened(page, finished, 1)
-    expect(page.locator('.player-chip')).to_have_text('Replaying what was recorded: no model is called')
+    expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')
     expect(page.locator('.player-chip')).to_be_visible()
     page.get_by_label('Speed').click()
     page.get_by_role('option', name='64×').click()

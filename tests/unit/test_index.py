@@ -24,6 +24,7 @@ def put(path: str) -> Change:
     [
         ('pause', {'reason': 'to look'}, 'pause', 'paused the run: to look'),
         ('pause', {'reason': 'breakpoint 1', 'breakpoints': ['1']}, 'pause', 'breakpoint 1'),
+        ('resume', {}, 'pause', 'let the run go on'),
         ('step', {'how': 'in'}, 'pause', 'let the run take one step'),
         ('step', {'how': 'over'}, 'pause', 'stepped over'),
         ('breakpoints', {'breakpoints': []}, 'pause', 'set the breakpoints'),
@@ -42,6 +43,17 @@ def test_what_is_done_to_one_region_names_it():
     for name, said in (('pause', 'held'), ('resume', 'let go on'), ('step', 'stepped')):
         (mark,) = marks_of(step(name, 4, at='both.left', data={}), {})
         assert mark.text == f'{said} · both › left'  # noqa: RUF001  (the sign between the steps of a path)
+
+
+def test_verdicts_are_those_of_reviewers_and_of_whole_debates():
+    def said(**facts):
+        return [(mark.kind, mark.text) for mark in marks_of(step('done', 4, **facts), {})]
+
+    assert said(data={'output': {'approved': False}}) == [('verdict', 'sent back')]
+    assert said(data={'output': {'verdict': 'request changes'}}) == [('verdict', 'request changes')]
+    assert said(data={'output': {'verdict': 'APPROVE', 'agrees': True}}) == []  # what one thinks in a debate
+    end = Change(op='add', path='/memory/consensuses/-', value={'verdict': 'REVISE_BEST', 'best': 'coder1'})
+    assert said(changes=(end,), raised=True) == [('verdict', 'revise best: coder1')]
 
 
 def test_what_follows_by_itself_is_not_marked_as_an_error_again():

@@ -15,6 +15,7 @@ from ui.panes.spending import SpendingTable
 from ui.panes.tabs import Tabs
 from ui.reading import Way, befores, headline, place, short, span, ways
 from ui.stepping.desk import Desk
+from ui.stepping.words import stopped_words
 from ui.stepping.panel import BreakpointsPanel
 from ui.theme import empty, notice
 
@@ -87,6 +88,8 @@ class Inspector:
         if step.event.data.get('error'):
             with notice('fail', 'error_outline'):
                 ui.label(str(step.event.data['error']))
+        if reason := str(step.event.data.get('reason') or ''):
+            ui.label(stopped_words(reason)).classes('step-reason')
         self._moves(step)
         show_criteria(view, step, self._shape, self._named)
         found = ways(step, self._shape)
@@ -130,12 +133,12 @@ class Inspector:
     def _change(self, change: Change, before: Any) -> None:
         with ui.element('div').classes('change'):
             ui.label(change.path.replace('/', ' / ').strip(' /')).classes('mono change-path')
-            if change.op != 'add' and before is not None:
+            if change.op != 'add' and before not in (None, ''):
                 ui.label(short(before, LONGEST)).classes('before').props('role="group" aria-label="before"')
             if change.op == 'remove':
                 ui.label('removed').classes('muted small')
             else:
-                ui.label(short(change.value, LONGEST)).classes('after').props(
+                ui.label(short(change.value, LONGEST) or '(empty)').classes('after').props(
                     'role="group" aria-label="after"'
                 )
 

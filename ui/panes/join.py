@@ -47,7 +47,7 @@ class Join:
         stay = latest(self._around.history.stays, self.path, view.seq)
         facts = [
             f'joined at step {stay.seq}' if stay else '',
-            f'{sum(map(_answered, known.values()))} of {len(self.agents)} answered',
+            f'{sum(map(_answered, known.values()))} of {len(known)} answered',
             f'{failed} failed' if failed else '',
             count(tools, 'tool call') if tools else '',
             in_short(spent),

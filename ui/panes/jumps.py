@@ -12,7 +12,6 @@ from ui.index import Index, following, preceding
 from ui.marks import KINDS, Kind
 from ui.parts import Choice, Text, attach
 from ui.theme import button
-from ui.words import count
 
 Go = Callable[[int], Awaitable[None]]
 NOWHERE = 'This run has none.'
@@ -83,8 +82,9 @@ class Jumps:
             self._say(f'There is no {what} in this run, as far as it has been read.')
             return
         if (step <= here) if on else (step >= here):
-            only = 'This is the only one' if step == here else 'From the other end again'
-            self._say(f'{only}: {what}, step {step} of {count(len(steps), "of them", "of them")}.')
+            many = len(steps)
+            there = f'From the other end again: {what} at step {step}, one of {many:,}.'
+            self._say(there if many > 1 else f'The only {what} is at step {step}.')
         await self._go(step)
 
     def _steps(self, kind: Kind) -> list[int]:

@@ -23,7 +23,7 @@ COPY = """async () => {
     const link = new URL(document.querySelector('.track').dataset.link, location.href).href;
     try { await navigator.clipboard.writeText(link); emit([true, link]); } catch { emit([false, link]); }
 }"""
-RECORDED = 'Replaying what was recorded: no model is called'
+RECORDED = 'Recorded: no model is called'
 
 
 class Seek(Protocol):
@@ -225,4 +225,4 @@ class Player:
 
     def _say(self, sentence: str) -> None:
         self._said.set_text(sentence)
-        ui.notify(sentence, timeout=2_500)
+        ui.notify(sentence, timeout=2_500, group='jump', badgeClass='hidden')  # the newest is enough

@@ -10,7 +10,7 @@ from datetime import datetime
 from posixpath import commonpath
 from typing import Any
 
-from engine import Change, EdgeShape, Guard, Shape, Transition
+from engine import Change, EdgeShape, Guard, Shape, Status, Transition, View
 from ui.words import count
 
 WORDED = 60
@@ -151,6 +151,11 @@ def span(seconds: float) -> str:
 def clock(then: float) -> str:
     """The time of day of a moment: 14:32:05."""
     return datetime.fromtimestamp(then).astimezone().strftime('%H:%M:%S')
+
+
+def until(view: View, now: float) -> float:
+    """Up to when a run's clocks have gone: they stand still while it is paused, and once it has ended."""
+    return view.time if view.status.ended or view.status is Status.PAUSED else now
 
 
 def short(value: Any, limit: int = 160) -> str:

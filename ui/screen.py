@@ -35,7 +35,7 @@ from ui.panes.transcript import Transcript
 from ui.panes.trouble import Trouble
 from ui.panes.width import Width
 from ui.past import Moment, Past
-from ui.reading import headline
+from ui.reading import headline, until
 from ui.stepping.desk import Desk
 from ui.unhurried import Unhurried
 
@@ -264,7 +264,7 @@ class Screen:
                 self._extras.tick(self.follower.fold.view, now)
         if self._view is not None:
             live = self._at is None and self._live
-            self._agents.tick(self._view, now if live else self._view.time, live=live)
+            self._agents.tick(self._view, until(self._view, now) if live else self._view.time, live=live)
 
     def _convene(self, view: View) -> None:
         live = self._at is None

@@ -100,10 +100,20 @@ def parsed(text: str) -> Condition:
             tree = ast.parse(source.strip(), mode='eval')
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         column = getattr(error, 'offset', None) or len(source.strip()) + 1
-        raise refused(column + indent, getattr(error, 'msg', '') or 'it cannot be read') from None
+        problem = _in_words(source.strip()[column - 1 :], getattr(error, 'msg', ''))
+        raise refused(column + indent, problem) from None
     reader = Reader(source, NAMES)
     part = reader.read(tree.body, 0)
     return Condition(text=text, names=frozenset(reader.names), fields=dict(reader.fields), part=part)
+
+
+def _in_words(rest: str, problem: str) -> str:
+    """What Python says of a text that it cannot read from `rest` on, for who knows no Python."""
+    if rest.startswith('='):
+        return 'two values are compared with =='
+    if problem and not problem.startswith('invalid syntax'):
+        return problem
+    return 'it cannot be read from here on' if rest else 'it ends too early'
 
 
 def check(text: str, fields: Collection[str]) -> None:

@@ -251,6 +251,11 @@ def _is_null(node: ast.expr) -> bool:
 WORDS: dict[type[ast.AST], str] = {
     ast.Pow: 'a power',
     ast.MatMult: '`@`',
+    ast.LShift: '`<<`',
+    ast.RShift: '`>>`',
+    ast.BitAnd: '`&` (write `and`)',
+    ast.BitOr: '`|` (write `or`)',
+    ast.BitXor: '`^`',
     ast.Invert: '`~`',
     ast.UAdd: '`+` before a number',
     ast.Lambda: 'a function of its own',
@@ -262,6 +267,10 @@ WORDS: dict[type[ast.AST], str] = {
     ast.Constant: 'such a constant',
     ast.GeneratorExp: '`for` outside of any and all',
     ast.ListComp: '`for` outside of any and all',
+    ast.SetComp: '`for` outside of any and all',
+    ast.DictComp: '`for` outside of any and all',
+    ast.Set: 'a set',
+    ast.Starred: '`*` before a value',
     ast.NamedExpr: '`:=`',
 }
 """What there is none of in a condition, as an error names it."""

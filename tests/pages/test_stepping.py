@@ -9,6 +9,7 @@ from engine import Breakpoint, Catalog, Conductor, MemoryJournal
 from tests.pages.test_run import opened, press
 from tests.support import FakeModel
 from ui.door import Door
+from ui.parts import Choice
 
 
 @pytest.fixture
@@ -77,3 +78,13 @@ async def test_the_past_shows_breakpoints_as_they_are_now_and_says_so(user: User
     await user.should_see('Entering reviewing', retries=30)
     await user.should_see('They are shown as they are now', retries=30)
     await conductor.cancel(run)
+
+
+async def test_a_condition_can_be_left_empty_only_where_a_place_is_named(user: User):
+    await user.open('/launch/pipeline')
+    press(user, 'Add breakpoint')
+    await user.should_see('it stops whenever it gets there', retries=30)
+    where = next(one for one in user.find(Choice).elements if one.value == 'enter')
+    where.set_value('')
+    await user.should_see('needed, since no place is named', retries=30)
+    await user.should_not_see('it stops whenever it gets there')

@@ -106,7 +106,11 @@ def test_what_is_not_there_holds_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ('text', 'column', 'says'),
     [
-        ('cost >', 7, 'syntax'),
+        ('cost >', 7, 'it ends too early'),
+        ('cost = 3', 6, 'two values are compared with =='),
+        ('cost >> 3', 1, '`>>` cannot be used here'),
+        ('cost > 1 | tokens > 3', 8, '`|` (write `or`)'),
+        ('{1}', 1, 'a set'),
         ('cost > price', 8, "there is no 'price'; there are: cost, tokens"),
         ('"ö" == text and wrong', 17, "no 'wrong'"),
         ('  wrong', 3, "no 'wrong'"),
@@ -128,7 +132,7 @@ def test_what_is_not_there_holds_nothing(text: str) -> None:
         ('b"x" == text', 1, 'such a constant'),
         ('not ' * 40 + 'true', 125, 'nests too deep'),
         ('(' * 300, 200, ''),
-        ('cost > 1; 2', 9, 'syntax'),
+        ('cost > 1; 2', 9, 'it cannot be read from here on'),
     ],
 )
 def test_what_it_cannot_say_is_refused_by_column(text: str, column: int, says: str) -> None:

@@ -1,11 +1,26 @@
 """What people read of a run: blocks, marks, reasons, durations."""
 
+from dataclasses import replace
+
 import pytest
 
-from engine import Change, Edge, EdgeShape, Event, Guard, RunId, Shape, StatePath, StateShape, Transition
+from engine import (
+    Change,
+    Edge,
+    EdgeShape,
+    Event,
+    Guard,
+    RunId,
+    Shape,
+    StatePath,
+    StateShape,
+    Status,
+    Transition,
+    fold,
+)
 from ui.blocks import agent_blocks, entry, readable
 from ui.marks import mark_of
-from ui.reading import befores, gist, short, span, ways
+from ui.reading import befores, gist, short, span, until, ways
 
 PATH = StatePath
 
@@ -182,3 +197,9 @@ def test_short_is_one_line():
 )
 def test_the_gist_of_a_text_has_no_signs_of_its_markup(text, said):
     assert gist(text) == said
+
+
+@pytest.mark.parametrize(('status', 'end'), [('running', 9.0), ('paused', 2.0), ('done', 2.0)])
+def test_clocks_stand_still_while_a_run_is_paused_and_when_it_has_ended(status: str, end: float) -> None:
+    view = replace(fold(RunId('r'), SHAPE, [step('start')]), status=Status(status), time=2.0)
+    assert until(view, 9.0) == end

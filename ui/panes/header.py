@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine import Conductor, Origin, RunInfo, Status, View
+from engine import Conductor, Origin, RunInfo, View
 from ui.exports.menu import export_button
 from ui.origins import origin_chip
 from ui.panes.naming import Naming
 from ui.panes.spending import SpendingTable
 from ui.parts import attach
-from ui.reading import span
+from ui.reading import span, until
 from ui.spending import headline_of
 from ui.stepping.controls import Controls, Stopped
 from ui.stepping.stepper import Stepper
@@ -105,8 +105,7 @@ class Header:
 
     def tick(self, view: View, now: float) -> None:
         """Let the clock go on."""
-        end = view.time if view.status.ended or view.status is Status.PAUSED else now
-        self._time.set_text(span(end - view.started) if view.started else '')
+        self._time.set_text(span(until(view, now) - view.started) if view.started else '')
 
 
 def _control(

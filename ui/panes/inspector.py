@@ -15,8 +15,8 @@ from ui.panes.spending import SpendingTable
 from ui.panes.tabs import Tabs
 from ui.reading import Way, befores, headline, place, short, span, ways
 from ui.stepping.desk import Desk
-from ui.stepping.words import stopped_words
 from ui.stepping.panel import BreakpointsPanel
+from ui.stepping.words import stopped_words
 from ui.theme import empty, notice
 
 LONGEST = 400

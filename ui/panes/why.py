@@ -121,8 +121,9 @@ class Why:
             return f'{here}: taken.'
         if found:
             return f'{here}: considered, and not taken.'
-        nothing = '' if self._step.edges else ' Nothing fired: this step moved nothing.'
-        return f'{here}: not asked about, it is for another event or another state.{nothing}'
+        if not self._step.edges:
+            return f'{here}: nothing moved, and no edge was asked about.'
+        return f'{here}: not asked about. It is for another event, or leaves another state.'
 
     def _times(self, edges: Sequence[EdgeShape]) -> None:
         taken = sorted({seq for edge in edges for seq in self._index.walked.get(edge_id(edge), ())})

@@ -56,13 +56,13 @@ class Probe:
 class ConditionField:
     """A line for a condition; nothing that is typed is lost."""
 
-    def __init__(self, text: str, probe: Probe) -> None:
-        """Draw it with `text`."""
-        self._probe, self._read = probe, ''
+    def __init__(self, text: str, probe: Probe, on_change: Callable[[], None]) -> None:
+        """Draw it with `text`; `on_change` is told when another one is typed."""
+        self._probe, self._read, self._placed = probe, '', True
         with ui.element('div').classes('field text condition') as self._box:
             with ui.element('div').classes('field-head'):
                 head = Text('label', 'Condition', 'label')
-                Text('span', 'optional where a place is named', 'muted small')
+                self._needed = Text('span', '', 'muted small')
             self._line = line_input(text, maxlength='500', spellcheck='false', autocomplete='off')
             self._line.props(f'debounce={SETTLE}').classes('mono')
             base = self._line.html_id
@@ -73,6 +73,8 @@ class ConditionField:
             attach(self._line, aria_describedby=f'{base}-problem {base}-now')
             self._draw_names()
         self._line.on_value_change(self.check)
+        self._line.on_value_change(on_change)
+        self.placed(True)
         self._show(text, Reading())
         if text:
             ui.timer(0.01, self.check, once=True)
@@ -91,6 +93,13 @@ class ConditionField:
             self._show(text, found)
         return not found.problem
 
+    def placed(self, placed: bool) -> None:
+        """Say whether it can be left empty: only where a place is named."""
+        self._placed = placed
+        self._needed.show('optional' if placed else 'needed, since no place is named')
+        if not self.text:
+            self._show('', Reading())
+
     def focus(self) -> None:
         """Move to it."""
         self._line.run_method('focus')
@@ -103,7 +112,8 @@ class ConditionField:
         self._caret.show(f'{text}\n{" " * (int(at[1]) - 1)}^' if at else '')
         self._caret.set_visibility(bool(at))
         self._problem.show(sentence(found.problem))
-        self._now.show(found.now or 'Nothing is typed: it stops whenever it gets there.' * (not text))
+        always = 'Nothing is typed: it stops whenever it gets there.' if self._placed and not text else ''
+        self._now.show(found.now or always)
 
     def _draw_names(self) -> None:
         with ui.element('details').classes('fold condition-help'):

@@ -45,7 +45,7 @@ class Editor:
             with ui.element('div').classes('field choice') as self._edge_field:
                 self._edge = Choice(known, value=item.edge or next(iter(known), ''))
                 label('Edge', self._edge).move(target_index=0)
-            self._when = ConditionField(item.when, probe)
+            self._when = ConditionField(item.when, probe, on_change=lambda: self._problem.show(''))
             with ui.element('div').classes('field choice') as holds:
                 self._stop = Choice(HOLDS, value=item.stop)
                 label('What is held', self._stop).move(target_index=0)
@@ -78,6 +78,7 @@ class Editor:
     def _show_kind(self) -> None:
         self._state_field.set_visibility(self._kind.value in ('enter', 'leave'))
         self._edge_field.set_visibility(self._kind.value == 'edge')
+        self._when.placed(bool(self._kind.value))
         self._problem.show('')
 
 

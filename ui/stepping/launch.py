@@ -129,7 +129,7 @@ class Debugging:
             if name not in self._fields:
                 listed = ', '.join(self._fields)
                 return Reading(problem=f'column {column}: memory has no field {name!r}; there are: {listed}')
-        return Reading(now='It is looked at after each step of the run.')
+        return Reading(now='It can be read; what it is is known when the run moves.')
 
 
 def _read(told: Any) -> tuple[Breakpoint, ...]:

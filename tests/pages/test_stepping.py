@@ -80,11 +80,14 @@ async def test_the_past_shows_breakpoints_as_they_are_now_and_says_so(user: User
     await conductor.cancel(run)
 
 
-async def test_a_condition_can_be_left_empty_only_where_a_place_is_named(user: User):
-    await user.open('/launch/pipeline')
+async def test_a_condition_can_be_left_empty_only_where_a_place_is_named(user: User, door):
+    conductor, run = await held(door, MemoryJournal())
+    await user.open(f'/runs/{run}')
+    press(user, 'Breakpoints')
     press(user, 'Add breakpoint')
     await user.should_see('it stops whenever it gets there', retries=30)
     where = next(one for one in user.find(Choice).elements if one.value == 'enter')
     where.set_value('')
     await user.should_see('needed, since no place is named', retries=30)
     await user.should_not_see('it stops whenever it gets there')
+    await conductor.cancel(run)

@@ -168,7 +168,9 @@ class Forker:
         try:
             await self._started(said, limits)
         except InvalidInput as error:
-            self._refuse(self._blamed(error), error)
+            blamed = self._blamed(error)
+            self._refuse(blamed, error)
+            blamed.go_to_problem()
         except EngineError as error:
             self._say(str(error))
         finally:

@@ -13,6 +13,7 @@ from ui.parts import Text
 from ui.theme import button
 from ui.words import count
 
+NUMBER = 'A number'
 SHORT = 80
 """Characters of a text that stands on one line."""
 
@@ -59,7 +60,8 @@ class Sheet:
             try:
                 values[name] = self._fields[name].read(raw)
             except ValueError as error:
-                wrong[name] = f'Must be JSON: {error}.'
+                number = self._fields[name].help == NUMBER
+                wrong[name] = 'Must be a number.' if number else f'Must be JSON: {error}.'
         self.complain(wrong)
         return values, wrong
 
@@ -117,5 +119,5 @@ def _field(name: str, value: Any) -> Field:
         long = len(value) > SHORT or '\n' in value
         return Field(name=name, kind='multiline' if long else 'text', title=title, default=value)
     number = isinstance(value, (int, float))
-    words = 'A number' if number else 'JSON'
+    words = NUMBER if number else 'JSON'
     return Field(name=name, kind='json', inline=number, title=title, default=value, help=words)

@@ -17,6 +17,8 @@ from ui.parts import Text
 from ui.reading import speaker
 
 SHEETS = ('parameters', 'memory', 'prompts', 'instructions', 'tools')
+BARE = ('memory', 'parameters')
+"""Of these sheets the engine names a field without the sheet."""
 TITLES = {
     'memory': 'Memory',
     'prompts': 'What agents were told last',
@@ -93,7 +95,7 @@ class Variant:
         self._origin = origin
         with ui.element('div').classes('form fork-variant') as self.root:
             self._plays = Plays(origin.view.seq, origin.agents, on_change=on_change)
-            Text('h3', 'What is otherwise')
+            Text('h2', 'What is otherwise')
             self._models = Models(offer, on_change=on_change)
             self._models.cast([agent.role for agent in origin.staff])
             self._models.again(origin.info.models)
@@ -147,8 +149,13 @@ class Variant:
         """Show what the engine says at its place; what has none there is given back, in words."""
         by_sheet: dict[str, dict[str, str]] = {name: {} for name in SHEETS}
         rest = []
-        for where, problem in error.problems.items():
+        for where, said in error.problems.items():
+            problem = said
             sheet, name = _place(where)
+            if sheet not in (*TITLES, 'models'):  # a field of memory or a parameter, by its bare name
+                name, _, inside = where.partition('.')
+                sheet = next((own for own in BARE if name in self._sheets[own].raw), '')
+                problem = f'{inside}: {said}' if inside else said
             if sheet in by_sheet and any(field.name == name for field in self._origin.fields()[sheet]):
                 by_sheet[sheet][name] = problem
             elif sheet == 'models':

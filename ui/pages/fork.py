@@ -87,7 +87,7 @@ def _head(info: RunInfo, step: int, asked: int) -> None:
 async def _beside(shape: Shape, view: View, step: Transition | None) -> None:
     with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
         with ui.element('div').classes('panel-head'):
-            Text('h2', headline(step) if step else 'Before the first step', id='chart')
+            Text('h2', f'Step {step.seq}: {headline(step)}' if step else 'Before the first step', id='chart')
         with ui.element('div').classes('launch-diagram'):
             if not available():
                 with notice('wait', 'account_tree'):

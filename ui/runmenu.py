@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine import RunInfo, Status
+from engine import RunInfo
 from ui.deeds import Deeds
 from ui.door import Door
 from ui.exports.menu import short_entries
+from ui.forks.anew import RETRIED
 from ui.menus import menu
 from ui.parts import Text, attach, link
 from ui.replaying import recorded
@@ -49,7 +50,7 @@ class RunMenu:
             with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
                 _face('call_split', 'Fork …')
             _item('restart_alt', 'Run it again', lambda: self._deeds.again(info))
-            if info.status in (Status.FAILED, Status.CANCELLED):
+            if info.status in RETRIED:
                 _item('healing', 'Retry from the last good step', lambda: self._deeds.retry(info))
         _item('push_pin', 'Unpin' if info.pinned else 'Pin: keep it, on top', lambda: self._deeds.pin([info]))
         _item('compare_arrows', 'Compare with …', lambda: self._deeds.compare_with(info))

@@ -287,12 +287,10 @@ class Screen:
 
     async def _steer(self, what: str) -> None:
         match what:
-            case 'cancel':
-                await self._dialogs.cancel()
+            case 'cancel' | 'retry' | 'more':
+                await getattr(self._dialogs, what)()
             case 'fork':
                 ui.navigate.to(f'/runs/{self._info.id}/fork?at={self._at or self.follower.head}')
-            case 'more':
-                await self._dialogs.more()
             case _:
                 await self._send(what, '', {})
 

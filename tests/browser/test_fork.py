@@ -163,3 +163,23 @@ def test_a_run_is_run_again(page: Page, run: str) -> None:
     done(page)
     page.goto(f'{page.url.partition("?")[0]}/family')
     expect(page.locator('.family-row.here, .here > .family-row')).to_contain_text('run again')
+
+
+def test_a_run_that_was_cancelled_is_retried_from_its_head(page: Page, run: str, axe) -> None:
+    expect(page.get_by_role('button', name='Retry')).to_be_hidden()  # it is done
+    page.goto(f'{run.partition("/runs/")[0]}/launch/debate')
+    page.locator('summary', has_text='Debugging').click()
+    page.get_by_role('checkbox', name='Start paused').click()
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(page.locator('.run-head .pill')).to_have_text('Paused')
+    cancelled = page.url
+    page.get_by_role('button', name='Cancel').click()
+    page.get_by_role('button', name='Cancel the run').click()
+    expect(page.locator('.run-head .pill')).to_have_text('Cancelled')
+    page.get_by_role('button', name='More', exact=True).click()
+    axe(page)
+    page.get_by_role('button', name='Close').click()
+    page.get_by_role('button', name='Retry', exact=True).click()
+    page.get_by_role('button', name='Retry from step').click()
+    expect(page).not_to_have_url(cancelled)
+    done(page)

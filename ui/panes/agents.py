@@ -173,7 +173,8 @@ class AgentPanes:
         if shown:
             failed = view.status is not Status.DONE
             self._result.classes(add='failed' if failed else '', remove='' if failed else 'failed')
-            text = f'**{WORDS[view.status]}.** {view.error}\n\n' if failed else ''
+            why = f':** {view.error}' if view.error else '.**'
+            text = f'**{WORDS[view.status]}{why}\n\n' if failed else ''
             body = answer if isinstance(answer, str) else readable(str(answer or ''))
             self._answer.show([{'kind': 'text', 'text': text + (body or '')}])
             self._verdict.set_text('the last draft before it ended' if failed and body else '')

@@ -15,7 +15,7 @@ def show_criteria(view: View, step: Transition, shape: Shape, named: Callable[[s
     """Draw the criteria of all agents that have some; nothing where none has."""
     for path, judged in _agents(view, shape):
         held = sum(holds is True for _, holds, _ in judged)
-        Text('h3', f'{named(path)} is complete when', 'step-section')
+        Text('h2', f'{named(path)} is complete when', 'step-section')
         Text('p', f'{held} of {len(judged)} hold', 'criteria-count muted small num')
         asked = {guard.name for guard in step.guards if guard.source.startswith(f'{path}.')}
         with ui.element('ul').classes('criteria').props('role="list"'):

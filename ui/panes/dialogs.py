@@ -7,11 +7,11 @@ from functools import partial
 
 from nicegui import ui
 
-from engine import Conductor, RunInfo, Status
+from engine import Conductor, RunInfo
 from ui.beside.picker import choose_other
 from ui.deeds import sure_to_delete
 from ui.dialogs import edit, framed, settled, told
-from ui.forks.anew import again, retry
+from ui.forks.anew import RETRIED, again, retry
 from ui.marks import KINDS
 from ui.parts import Text, link
 from ui.replaying import recorded
@@ -29,7 +29,25 @@ KEYS = (
     ('M', 'Next change of the chosen part of memory; with Shift the one before'),
     *STEP_KEYS,
 )
-DELETE = 'Delete the run'
+AUDIT, AGAIN, RETRY, REPLAY, COMPARE, EDIT, DELETE = (
+    'Check the record',
+    'Run it again',
+    'Retry from the last good step',
+    'Run again from its recording',
+    'Compare with …',
+    'Edit title, tags and note',
+    'Delete the run',
+)
+ICONS = {
+    AUDIT: 'verified',
+    AGAIN: 'restart_alt',
+    RETRY: 'healing',
+    REPLAY: 'replay',
+    COMPARE: 'compare_arrows',
+    EDIT: 'edit',
+    DELETE: 'delete',
+}
+"""What can be done with a run, with its icon, as in lists of runs."""
 
 
 class Dialogs:
@@ -52,38 +70,47 @@ class Dialogs:
             await told(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
     async def more(self) -> None:
-        """The run's id and note, the audit, the keys."""
+        """The run's id and note, what can be done with it, the keys."""
         actions = await self._actions()
         with framed('About this run') as dialog:
             Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
             if self._info.note:
                 Text('p', self._info.note)
-            with ui.element('dl').classes('keys'):
-                for key, meaning in KEYS:
-                    with ui.element('dt'):
-                        Text('kbd', key)
-                    Text('dd', meaning)
-            with link(f'/runs/{self._info.id}/family', 'small'):
-                Text('span', 'Its family: what it came from, and what came from it')
+            with ui.element('div').classes('run-deeds'):
+                for text in actions:
+                    _act(dialog, text, text, 'quiet danger' if text == DELETE else 'quiet', ICONS[text])
+                with link(f'/runs/{self._info.id}/family', 'btn quiet'):
+                    ui.icon('account_tree')
+                    Text('span', 'Its family: what it came from, and what came from it')
+            with ui.element('details').classes('fold'):
+                Text('summary', 'Keys')
+                with ui.element('dl').classes('keys'):
+                    for key, meaning in KEYS:
+                        with ui.element('dt'):
+                            Text('kbd', key)
+                        Text('dd', meaning)
             with ui.element('div').classes('dialog-actions'):
-                for text in ('Close', *actions):
-                    _act(dialog, text, text, 'danger' if text == DELETE else '')
+                _act(dialog, 'Close', '')
         act = actions.get(str(await settled(dialog)))
         if act:
             await act()
 
     async def _actions(self) -> dict[str, Callable[[], Awaitable[None]]]:
         """What can be done with the run as it is now, by what a button says."""
-        found: dict[str, Callable[[], Awaitable[None]]] = {'Check the record': self._audit}
+        found: dict[str, Callable[[], Awaitable[None]]] = {}
         now = await self._conductor.info(self._info.id)
         if self._info.pattern in self._conductor.catalog.patterns:
-            found['Run it again'] = partial(again, self._conductor, self._info)
-            if now.status in (Status.FAILED, Status.CANCELLED):
-                found['Retry from the last good step'] = partial(retry, self._conductor, self._info)
+            if now.status in RETRIED:
+                found[RETRY] = self.retry
+            found[AGAIN] = partial(again, self._conductor, self._info)
             if recorded(self._info):
-                found['Run again from its recording'] = self._replay
-        found |= {'Compare with …': self._compare, 'Edit title, tags and note': self._edit}
+                found[REPLAY] = self._replay
+        found |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
         return found if now.deleted else {**found, DELETE: self._delete}
+
+    async def retry(self) -> None:
+        """Ask, then go on in a new run from the last good step."""
+        await retry(self._conductor, self._info)
 
     async def _delete(self) -> None:
         """Put the run into the trash, and go to the list, where that can be taken back."""
@@ -119,5 +146,5 @@ class Dialogs:
             self._renamed(info)
 
 
-def _act(dialog: ui.dialog, text: str, answer: object, kind: str = '') -> None:
-    button(text, kind=kind).on('click', lambda: dialog.submit(answer))
+def _act(dialog: ui.dialog, text: str, answer: object, kind: str = '', icon: str = '') -> None:
+    button(text, kind=kind, icon=icon).on('click', lambda: dialog.submit(answer))

@@ -8,6 +8,7 @@ from nicegui import ui
 
 from engine import Conductor, Origin, RunInfo, View
 from ui.exports.menu import export_button
+from ui.forks.anew import RETRIED
 from ui.origins import origin_chip
 from ui.panes.naming import Naming
 from ui.panes.spending import SpendingTable
@@ -30,11 +31,12 @@ class Header:
         steer: Callable[[str], Awaitable[None]],
         named: Callable[[str], str],
     ) -> None:
-        """Draw the head; `steer` gets `fork`, `cancel` or `more`.
+        """Draw the head; `steer` gets `retry`, `fork`, `cancel` or `more`.
 
         `named` gives the name of an agent by its path.
         """
         self._info = info
+        self._known = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
         self._said_origins: set[Origin] = set()
         with ui.element('div').classes('run-head'):
@@ -58,6 +60,9 @@ class Header:
                 with ui.element('div').classes('run-controls') as controls:
                     controls.props('role="toolbar" aria-label="Steer the run"')
                     Controls(stepper)
+                    self._retry = _control(
+                        'Retry', 'healing', steer, 'Start a new run from the last good step'
+                    )
                     _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
                     self._cancel = _control('Cancel', 'stop', steer, 'Stop for good', kind='danger')
                     export_button(info)
@@ -77,6 +82,7 @@ class Header:
             pill(view.status)
         running = mine and not view.status.ended
         self._cancel.set_visibility(running)
+        self._retry.set_visibility(view.status in RETRIED and self._known)
         self._tokens.set_text(headline_of(view.usage))
         self._spending.show(view)
 

@@ -161,9 +161,10 @@ async def test_a_run_that_goes_on_is_deleted_only_by_who_is_sure(user: User, doo
         await user.should_see('It is cancelled, which cannot be undone', retries=30)
         click(user, answer)
         await user.should_not_see('It is cancelled, which cannot be undone', retries=30)
+        if status == 'cancelled':
+            await user.should_see('Deleted “', retries=30)  # which is said when it is done
         info = await conductor.info(run)
         assert (info.status, bool(info.deleted)) == (status, status == 'cancelled')
-    await user.should_see('Deleted “', retries=30)
     await user.should_see('No runs yet.', retries=30)
     press(user, 'Undo')
     await user.should_not_see('No runs yet.', retries=30)

@@ -49,6 +49,7 @@ from engine.files.scratch import Scratch, Tried
 from engine.files.tree import FileVersion
 from engine.files.workspace import Entry, Workspace
 from engine.files.workspaces import Workspaces
+from engine.forks.lineage import kind_of
 from engine.forks.saved import Checked, Saved
 from engine.forks.variation import Forecast, Kin, Play, Variation
 from engine.grounds import Ground, Grounds
@@ -148,6 +149,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Play',
     'Forecast',
     'Kin',
+    'kind_of',
     # write patterns
     'Pattern',
     'Memory',

@@ -65,12 +65,15 @@ def reason(found: Comparison, parted: Divergence) -> str:
     ways = f'A {_went(a)}, B {_went(b)}'
     match parted.cause:
         case 'guard':
-            guards = [
+            # Which guards are not asked any more follows from one that answered otherwise.
+            both = [one for one in parted.guards if None not in (one.a, one.b)] or parted.guards
+            said = [
                 f'“{one.name.replace("_", " ")}” was {_answer(one.a)} in A and {_answer(one.b)} in B'
-                for one in parted.guards[:3]
+                for one in both
             ]
-            more = f' (and {len(parted.guards) - 3} more)' if len(parted.guards) > 3 else ''
-            return f'The guard {", ".join(guards)}{more}: {ways}.'
+            guards = list(dict.fromkeys(said))  # one guard may stand on several edges
+            more = f' (and {len(guards) - 3} more)' if len(guards) > 3 else ''
+            return f'The guard {", ".join(guards[:3])}{more}: {ways}.'
         case 'event':
             return f'In A came “{_event(a)}”, in B “{_event(b)}”: {ways}.'
     return f'{ways}.'

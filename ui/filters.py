@@ -17,7 +17,7 @@ from ui.words import between, day
 UNENDED = 'unended'
 STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {status.value: words for status, words in WORDS.items()}
 
-MARKED = {'': 'Starred or not', 'starred': 'Starred', 'pinned': 'Pinned'}
+MARKED = {'': 'Any mark', 'starred': 'Starred', 'pinned': 'Pinned'}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from datetime import datetime
 from posixpath import commonpath
 from typing import Any
 
-from engine import Change, EdgeShape, Guard, Shape, Status, Transition, View
+from engine import Change, EdgeShape, Guard, RunInfo, Shape, Status, Transition, View, kind_of
 from ui.words import count
 
 WORDED = 60
@@ -20,6 +20,12 @@ WORDED = 60
 def speaker(role: str) -> str:
     """A role's name as a title."""
     return re.sub(r'(?<=[a-z])(?=\d)', ' ', role.replace('_', ' ').replace('-', ' ')).capitalize()
+
+
+def came(info: RunInfo) -> str:
+    """How a run came about, where it is of another: fork at 8, run again, retry at 5; else ''."""
+    words = {'root': '', 'fork': 'fork', 'rerun': 'run again', 'retry': 'retry'}[kind_of(info)]
+    return f'{words} at {info.parent_at}' if info.parent_at else words
 
 
 def headline(transition: Transition) -> str:

@@ -161,6 +161,8 @@ class RunList:
                 empty('delete_outline', 'Nothing is in the trash.')
             else:
                 empty('play_circle', 'No runs yet. Run a sample: it takes one click and costs nothing.')
+                with ui.element('div').classes('empty-action'), link('/#patterns', 'btn'):
+                    Text('span', 'Choose a pattern')
 
     def _say_range(self, page: RunPage) -> None:
         first = (self.filters.page - 1) * self._size

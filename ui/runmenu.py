@@ -24,12 +24,13 @@ class RunMenu:
         """`deeds` does what is chosen."""
         self._door, self._deeds = door, deeds
         self._open: ui.menu | None = None
+        self._row: RunRow | None = None
 
     def open(self, row: RunRow) -> None:
         """Open the menu at the row's button."""
-        if self._open is not None:
+        if self._open is not None and self._row is row:
             return
-        info = row.info
+        info, self._row = row.info, row  # the menu of another row is closing, and deletes itself
         with row.menu_button, menu(f'Actions for {info.title}') as opened:
             self._open = opened
             opened.on('hide', lambda: self._closed(opened))

@@ -9,10 +9,12 @@ from nicegui import ui
 
 from engine import RunInfo, Weight
 from ui.parts import Text, attach, link
-from ui.reading import span
+from ui.reading import came, span
 from ui.theme import WORDS, button
 from ui.words import ago, count, exact, size
 
+TAGS = 3
+"""Tags in a row; how many more there are is said."""
 TICK = '(event) => emit([event.target.checked, event.shiftKey])'
 
 
@@ -55,6 +57,7 @@ class RunRow:
                     with ui.element('span').classes('run-notes') as self._notes:
                         Text('span', pattern, 'run-pattern')
                         self._told = ui.element('span').classes('run-told')
+                    self._trouble = Text('span', '')
                 self._bytes = Text('span', '', 'run-bytes num', title='Bytes: history, files and recording')
                 self._steps = Text('span', '', 'run-steps num')
                 self._tokens = Text('span', '', 'run-tokens num')
@@ -96,7 +99,13 @@ class RunRow:
             self._told.clear()
             with self._told:
                 for kind, text in (part.split(':', 1) for part in told):
-                    Text('span', text, kind)
+                    whole = ', '.join(info.tags[TAGS:]) if kind == 'chip more' else text
+                    Text('span', text, kind, title=whole)
+        trouble = info.waiting or info.error
+        if trouble != self._trouble.text:
+            self._trouble.classes(replace='run-waits' if info.waiting else 'run-error' if trouble else '')
+            attach(self._trouble, title=trouble)
+            self._trouble.show(trouble)
         if not self._bytes.text:
             self._bytes.show(size(info.bytes))
         self._steps.show(count(info.seq, 'step'))
@@ -130,11 +139,11 @@ def _told(info: RunInfo, now: float) -> tuple[str, ...]:
     told += ['chip sim:simulated'] if info.simulated else []
     if info.options.get('replay'):
         told = ['chip sim:replayed']
-    told += [f'chip tag:{tag}' for tag in info.tags]
-    if info.waiting:
-        told.append(f'run-waits:{info.waiting}')
-    if info.error:
-        told.append(f'run-error:{info.error}')
+    if born := came(info):
+        told.append(f'chip:{born}')
+    told += [f'chip tag:{tag}' for tag in info.tags[:TAGS]]
+    if len(info.tags) > TAGS:
+        told.append(f'chip more:+{len(info.tags) - TAGS}')
     if info.note:
         told.append(f'run-note:{info.note}')
     return tuple(told)

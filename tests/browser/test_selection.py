@@ -67,6 +67,35 @@ def test_several_runs_are_deleted_at_once_and_come_back(page, new_server, axe):
     expect(page.get_by_text('Nothing is in the trash.')).to_be_visible()
 
 
+def test_the_menu_of_another_row_opens_while_one_is_open_and_a_dialog_gives_the_focus_back(page, new_server):
+    three_runs(page, new_server)
+    buttons, menu = page.locator('.run-menu'), page.get_by_role('menu')
+    buttons.nth(2).click()
+    expect(menu).to_be_visible()
+    buttons.nth(0).click()
+    expect(menu).to_have_count(1)
+    expect(menu).to_be_visible()
+    page.keyboard.press('Escape')
+    expect(menu).to_have_count(0)
+    buttons.nth(1).focus()
+    page.keyboard.press('Enter')
+    expect(menu).to_be_visible()
+    page.get_by_role('menuitem', name='Edit title').press('Enter')
+    expect(page.get_by_role('dialog')).to_be_visible()
+    expect(page.locator('.q-dialog__inner')).to_be_focused()
+    expect(menu).to_have_count(0)
+    page.keyboard.press('Escape')
+    expect(page.get_by_role('dialog')).to_have_count(0)
+    expect(buttons.nth(1)).to_be_focused()
+
+
+def test_what_quasar_colours_has_our_colours(page, server, axe):
+    page.goto(f'{server.url}/launch/parallel-review')
+    page.locator('summary', has_text='Project and tests').click()
+    box = page.locator('.q-checkbox__inner--truthy').first
+    expect(box).to_have_css('color', 'rgb(63, 79, 208)')
+
+
 def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
     three_runs(page, new_server)
     last = rows(page).nth(2).get_attribute('href')
@@ -78,7 +107,7 @@ def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
     page.locator('.run-tick').check()
     page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Pin').click()
     expect(page.locator('.chip.pinned')).to_have_count(1)
-    page.get_by_label('Marked').select_option('Starred or not')
+    page.get_by_label('Marked').select_option('Any mark')
     expect(rows(page)).to_have_count(3)
     expect(rows(page).first).to_have_attribute('href', last)
     axe(page)

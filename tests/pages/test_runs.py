@@ -37,6 +37,23 @@ async def test_a_row_says_what_is_known_of_a_run(pages, conductor):
     await pages.should_see('the model is overloaded')
 
 
+async def test_a_row_tells_forks_from_their_parents_and_counts_the_tags_that_have_no_room(pages, conductor):
+    born = {'parent': RunId('run001'), 'tags': tuple('abcde')}
+    await keep(conductor, 1)
+    await keep(conductor, 2, **born, parent_at=8)
+    await keep(conductor, 3, **born, options={'kind': 'rerun'})
+    await keep(conductor, 4, **born, parent_at=5, options={'kind': 'retry'})
+    await pages.open('/runs')
+    for text in ('fork at 8', 'run again', 'retry at 5', '+2'):
+        await pages.should_see(text)
+    await pages.should_not_see('fork at 0')
+
+
+async def test_the_empty_list_leads_to_the_patterns(pages):
+    await pages.open('/runs')
+    await pages.should_see('Choose a pattern')
+
+
 async def test_what_waits_for_a_person_stands_on_the_home_page(pages, conductor):
     await keep(conductor, 1, status=Status.WAITING, waiting='Approve the plan')
     await pages.open('/')

@@ -12,6 +12,7 @@ from engine.comparing.comparison import compare
 from engine.comparing.tally import Tally, tally
 from engine.comparing.values import unlike
 from engine.outline import StateShape
+from ui.comparing import verdict
 
 
 def state(path: str, kind: str = 'atomic', **more: object) -> StateShape:
@@ -180,6 +181,19 @@ def test_where_they_part_the_next_step_of_either_is_named_and_the_guard_that_ans
     assert (parted.row, parted.cause) == (1, 'guard')
     assert (parted.a, parted.b) == (a[1], b[1])
     assert [(one.name, one.a, one.b) for one in parted.guards] == [('is_good', True, False)]
+
+
+def test_the_reason_names_a_guard_once_and_not_what_follows_from_its_answer():
+    guard = Guard(name='is_good', value=True, wanted=True, source=StatePath('beside'), dest='last')
+    twice, after = replace(guard, dest='first'), replace(guard, name='is_late')
+    a, b = steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE)
+    a[1] = replace(a[1], guards=(guard, twice))
+    no = [replace(one, value=False) for one in (guard, twice)]
+    b[1] = replace(b[1], guards=(*no, after))
+    told = verdict(compared(a, b))
+    assert 'The guard “is good” was true in A and false in B: A went' in told
+    a[1] = replace(a[1], guards=())
+    assert '“is late” was not asked in A and true in B' in verdict(compared(a, b))
 
 
 def test_another_event_in_the_same_place_is_the_cause():

@@ -140,4 +140,4 @@ def _calls(step: Transition) -> None:
     if said:
         Text('span', 'Tools', 'step-section')
         for line in said:
-            Text('div', line, 'mono both-call')
+            Text('div', line, 'mono both-call', tabindex='0')

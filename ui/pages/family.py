@@ -8,16 +8,12 @@ from engine import EngineError, Kin, RunId, UnknownRun
 from ui.door import Door
 from ui.pages import missing
 from ui.parts import Text, attach, link
+from ui.reading import came
 from ui.spending import headline_of
 from ui.theme import frame, pill
 from ui.words import ago, count
 
-KINDS = {
-    'root': ('flag', 'the original'),
-    'fork': ('call_split', 'fork'),
-    'rerun': ('restart_alt', 'run again'),
-    'retry': ('healing', 'retry'),
-}
+ICONS = {'root': 'flag', 'fork': 'call_split', 'rerun': 'restart_alt', 'retry': 'healing'}
 
 
 def register(door: Door) -> None:
@@ -68,22 +64,22 @@ def _draw(kin: Kin, here: RunId, now: float) -> None:
 
 
 def _member(one: Kin, here: RunId, now: float) -> ui.element:
-    icon, word = KINDS[one.kind]
     with ui.element('li').classes('here' if one.run == here else ''):
         with ui.element('div').classes('family-row'):
-            ui.icon(icon).props('size="17px" aria-hidden="true"')
-            with link(f'/runs/{one.run}', 'family-title') as title:
-                Text('span', one.info.title or one.run)
-                if one.run == here:
-                    attach(title, aria_current='true')
-            Text('span', f'{word} at {one.at}' if one.at else word, 'muted small')
-            pill(one.status)
-            if one.winner:
-                Text('span', 'Winner', 'chip strong')
-            if one.group:
-                with link(f'/variants/{one.group}', 'small'):
-                    Text('span', 'its variants')
-            ui.element('span').classes('grow')
-            Text('span', headline_of(one.info.usage), 'muted small num')
-            Text('span', ago(one.info.created, now), 'muted small')
+            ui.icon(ICONS[one.kind]).props('size="17px" aria-hidden="true"')
+            with ui.element('div').classes('family-what'):
+                with link(f'/runs/{one.run}', 'family-title') as title:
+                    Text('span', one.info.title or one.run)
+                    if one.run == here:
+                        attach(title, aria_current='true')
+                Text('span', came(one.info) or 'the original', 'muted small')
+                pill(one.status)
+                if one.winner:
+                    Text('span', 'Winner', 'chip strong')
+                if one.group:
+                    with link(f'/variants/{one.group}', 'small'):
+                        Text('span', 'its variants')
+            with ui.element('div').classes('family-numbers'):
+                Text('span', headline_of(one.info.usage), 'muted small num')
+                Text('span', ago(one.info.created, now), 'muted small')
         return ui.element('ul')

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
+import itertools
 import json
 import os
 import re
@@ -17,13 +20,14 @@ from typing import BinaryIO
 import httpx
 import pytest
 
-from engine import Conductor, RunId, RunQuery
+from engine import Catalog, Conductor, RunId, RunQuery, Variation
 from engine.wire.take import takes, unpacked
 from storage import open_journal
 from tests.browser.serving import free_port
 from tests.tree import ROOT
 from tests.wire.server import Wire, serving
 from tests.wire.speech import AnthropicSpeech, OpenAISpeech, anthropic
+from ui.exports.forms import FORMS, pieces
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +38,7 @@ SECRETS = {
     'WORK_QUERY': 'fourth-secret-44444',
     'SMALL_TOKEN': 'fifth-secret-55555',
 }
+BASE64 = re.compile(r'[A-Za-z0-9+/]{24,}')
 HIDDEN = re.compile('(first|second|third|fourth|fifth)-secret')
 
 PATTERN = '''
@@ -248,6 +253,90 @@ async def test_no_key_is_kept_or_said(tmp_path: Path) -> None:
     for text in (everything, said, failed, *(out for _, out in others), again[1]):
         assert not HIDDEN.search(text), HIDDEN.search(text)
     assert standin.seen == [] and found_in(tmp_path) == []
+
+
+def layers(data: bytes) -> str:
+    """All that is in a file for others, also what is compressed in it, or written in base64."""
+    if data[:2] == b'\x1f\x8b':
+        return layers(gzip.decompress(data))
+    text = data.decode('latin-1')
+    found = [word[:-1] if len(word) % 4 == 1 else word for word in BASE64.findall(text)]
+    inside = [base64.b64decode(word + '=' * (-len(word) % 4)) for word in found]
+    return '\n'.join([text, *map(layers, inside)])
+
+
+async def forked(home: Path, run: RunId) -> tuple[str, list[RunId]]:
+    """The tag of two variants of a run, and these, one of which is told something else and wins."""
+    catalog = Catalog.load([home / 'patterns'], home / 'endpoints.toml')
+    journal = await open_journal(home / 'hemicycle.db')
+    async with Conductor(journal, catalog=catalog, workspaces=home / 'workspaces') as conductor:
+        at = next(
+            step.seq for step in await conductor.transitions(run) if 'working.using_tools' in step.entered
+        )
+        told = Variation(instructions={'working': 'Say less.'}, after='recorded')
+        made = await conductor.fork_all(run, at, {'same': Variation(after='recorded'), 'told': told})
+        for fork in made:
+            assert (await conductor.result(fork)).status == 'done'
+        await conductor.mark_winner(made[1])
+        return (await conductor.lineage(made[0])).children[0].group, made
+
+
+async def test_no_key_is_in_what_leaves_the_machine_nor_on_the_pages_of_the_debugger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'patterns').mkdir()
+    (tmp_path / 'patterns' / 'leaky.py').write_text(PATTERN)
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    async with serving(Standin(tmp_path)) as server:
+        text = CONFIGURATION.format(url=server.url, python=sys.executable, root=ROOT)
+        (tmp_path / 'endpoints.toml').write_text(text)
+        given = (
+            'leaky',
+            '--patterns',
+            str(tmp_path / 'patterns'),
+            '--record',
+            '--approvals',
+            'none',
+            '--json',
+        )
+        code, said = await hemicycle(tmp_path, server.url, 'run', *given, '--model', 'openai/m, work/m')
+        assert code == 0, said
+        run = RunId(json.loads(said.splitlines()[0])['run'])
+        group, forks = await forked(tmp_path, run)
+        pages = [
+            *(f'runs/{one}{end}' for one in (run, *forks) for end in ('', '/fork?at=4', '/family')),
+            f'variants/{group}', f'variants/{group}?blind=1', f'compare?a={run}&b={forks[1]}&at=5',
+            'patterns/leaky/traffic', 'launch/leaky', f'launch/leaky?replay={run}', 'trash',
+        ]  # fmt: skip
+        files: dict[str, bytes] = {}
+        async with serving_pages(tmp_path, server.url) as address, httpx.AsyncClient() as http:
+            shown = {name: await page(http, f'{address}/{name}') for name in pages}
+            for one, form in itertools.product((run, forks[1]), FORMS):
+                answer = await http.get(f'{address}/runs/{one}/export/{form}', timeout=60)
+                assert answer.status_code == 200, answer.text
+                files[f'{form} of {one}'] = answer.content
+        assert 'bad token [hidden]' in shown[f'runs/{run}'] and 'Say less.' in shown[f'runs/{forks[1]}']
+        assert f'{forks[0]}' in shown[f'variants/{group}']
+        for name, text in shown.items():
+            assert not HIDDEN.search(text), (name, HIDDEN.search(text))
+        assert found_in(tmp_path) == []  # nothing but what people write from here on
+        catalog = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
+        journal = await open_journal(tmp_path / 'hemicycle.db')
+        async with Conductor(journal, catalog=catalog, workspaces=tmp_path / 'workspaces') as writer:
+            key = SECRETS['WORK_KEY']
+            await writer.annotate(run, title=f'With {key}', note=key, tags=[key])
+            await writer.write_note(run, f'the key is {SECRETS["SMALL_TOKEN"]}', at=4)
+            for form in FORMS:
+                files[f'{form}, annotated'] = b''.join([piece async for piece in pieces(writer, run, form)])
+        asked = ('export', run, '--bundle', '--family', '-o', str(tmp_path / 'family'))
+        code, said = await hemicycle(tmp_path, server.url, *asked)
+        assert code == 0 and not HIDDEN.search(said), said
+        files['of the command line'] = (tmp_path / 'family').read_bytes()
+    for name, data in files.items():
+        text = layers(data)
+        assert '[hidden]' in text, name
+        assert not HIDDEN.search(text), (name, HIDDEN.search(text))
 
 
 async def test_a_server_says_no_key_in_its_log_nor_on_its_pages(tmp_path: Path) -> None:

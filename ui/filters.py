@@ -90,10 +90,9 @@ class Filters:
         return replace(self, edge='', state='', trouble='', page=1)
 
     def address(self, path: str) -> str:
-        """The page at `path` with these filters."""
-        given = {
-            name: value for name, value in asdict(self).items() if value and (name, value) != ('page', 1)
-        }
+        """The page at `path` with these filters; that of a pattern's traffic says the pattern by itself."""
+        said = {'page': 1, **({'pattern': self.pattern} if path == traffic_path(self.pattern) else {})}
+        given = {name: value for name, value in asdict(self).items() if value and value != said.get(name)}
         return f'{path}?{urlencode(given)}' if given else path
 
     def query(self, size: int, *, trash: bool = False) -> RunQuery:

@@ -204,7 +204,7 @@ class RunList:
         return found
 
     def _lead(self, found: Element) -> None:
-        attach(found, href=replace(self.filters.all, pattern='').address(traffic_path(self.filters.pattern)))
+        attach(found, href=self.filters.all.address(traffic_path(self.filters.pattern)))
         found.set_visibility(self.filters.pattern in self._titles)
 
     async def offer_back(self, run: RunId) -> None:

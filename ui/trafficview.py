@@ -161,8 +161,7 @@ class TrafficView:
     def _filter(self, filters: Filters) -> None:
         """Follow what was changed in the bar; another pattern is another page."""
         if traffic_path(filters.pattern) != self._path:
-            target = replace(filters.all, pattern='')
-            ui.navigate.to(target.address(traffic_path(filters.pattern)))
+            ui.navigate.to(filters.all.address(traffic_path(filters.pattern)))
             return
         self._move(filters)
         self._surveying.ask(self._asked)

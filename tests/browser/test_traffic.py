@@ -86,6 +86,51 @@ def test_the_table_sorts_by_its_heads(page, counted):
     expect(first).to_contain_text('failed')
 
 
+def test_the_address_holds_what_was_chosen_and_back_comes_to_it(page, counted):
+    page.goto(f'{counted.url}/runs')
+    page.locator('.run-menu').first.click()
+    page.get_by_role('menuitem', name='Edit title, tags and note').click()
+    page.get_by_role('textbox', name='Tags').fill('weekly')
+    page.get_by_role('button', name='Save').click()
+    expect(page.locator('.run-list .chip', has_text='weekly')).to_be_visible()
+
+    here = f'{counted.url}/patterns/pipeline/traffic'
+    page.goto(here)
+    tag, since = page.get_by_label('Tag', exact=True), page.get_by_label('From', exact=True)
+    expect(tag.locator('option', has_text='weekly')).to_have_count(1)
+    tag.select_option('weekly')
+    expect(page).to_have_url(f'{here}?tag=weekly')
+    since.fill('2020-02-03')
+    expect(page).to_have_url(f'{here}?tag=weekly&since=2020-02-03')
+    expect(page.get_by_text('1 run: 1 done.')).to_be_visible()
+    page.get_by_role('button', name='How long').click()
+    page.locator('[id="s:reviewing"]').click()
+    chosen = f'{here}?tag=weekly&since=2020-02-03&state=reviewing&show=long'
+    expect(page).to_have_url(chosen)
+    page.locator('.run-list .run-link').click()
+    page.wait_for_url(re.compile(r'/runs/\w+'))
+    page.go_back()
+    expect(page).to_have_url(chosen)
+    expect(tag).to_have_value('weekly')
+    expect(since).to_have_value('2020-02-03')
+    expect(page.get_by_text('1 run: 1 done.')).to_be_visible()
+    expect(page.get_by_role('heading', name='Runs that were in reviewing')).to_be_visible()
+    expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-long'))
+
+    page.get_by_label('Pattern', exact=True).select_option(
+        'vote'
+    )  # another page: what is picked is not in it
+    expect(page).to_have_url(f'{counted.url}/patterns/vote/traffic?tag=weekly&since=2020-02-03&show=long')
+    page.go_back()
+    expect(page).to_have_url(chosen)
+    expect(page.get_by_label('Pattern', exact=True)).to_have_value('pipeline')
+    page.get_by_role('button', name='Show all of them').click()
+    since.fill('')
+    expect(page).to_have_url(f'{here}?tag=weekly&show=long')
+    page.go_back()  # filters take the place of each other in the history
+    expect(page).to_have_url(f'{counted.url}/runs')
+
+
 def test_a_narrow_window_is_not_wider_than_itself(page, counted):
     page.set_viewport_size({'width': 390, 'height': 800})
     page.goto(f'{counted.url}/patterns/pipeline/traffic')

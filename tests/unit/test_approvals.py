@@ -50,7 +50,7 @@ async def test_it_is_kept_with_the_run_and_its_forks() -> None:
         await settled(second, run, 'working.approving')
         fork = await second.fork(run, 1)
         await settled(second, fork, 'working.approving')
-        assert (await second.info(fork)).options == {'approvals': 'all'}
+        assert (await second.info(fork)).options['approvals'] == 'all'
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import os
 import platform
 from pathlib import Path
 
 from nicegui import ui
 
-from engine import Sandbox, folder_bytes
+from engine import Sandbox, folder_bytes, program
 from ui.door import Door
 from ui.parts import Text, attach
 from ui.theme import button, notice
@@ -129,7 +128,7 @@ class Kept:
             root = door().workspaces.root if places else 'a temporary folder'
             self._files = self._fact('Files of agents', str(root))
             self._fact('Logs and sessions', str(places.home) if places else 'nowhere')
-            self._fact('Version', f'Hemicycle {_version()}, Python {platform.python_version()}')
+            self._fact('Version', f'Hemicycle {program()}, Python {platform.python_version()}')
 
     @staticmethod
     def _fact(name: str, text: str) -> Text:
@@ -155,13 +154,6 @@ COPY = """async () => {
     await navigator.clipboard.writeText(document.querySelector('.copied code').textContent);
     emit();
 }"""
-
-
-def _version() -> str:
-    try:
-        return importlib.metadata.version('hemicycle')
-    except importlib.metadata.PackageNotFoundError:
-        return 'from its source'
 
 
 def _size(path: Path) -> int:

@@ -27,11 +27,11 @@ BATCH = 1 << 20
 
 
 def program() -> str:
-    """The version of this program."""
+    """The version of this program, where it was installed."""
     try:
         return importlib.metadata.version('hemicycle')
     except importlib.metadata.PackageNotFoundError:
-        return 'unknown'
+        return 'from its source'
 
 
 async def family(conductor: Conductor, run: RunId) -> list[RunId]:

@@ -89,13 +89,6 @@ def test_the_menu_of_another_row_opens_while_one_is_open_and_a_dialog_gives_the_
     expect(buttons.nth(1)).to_be_focused()
 
 
-def test_what_quasar_colours_has_our_colours(page, server, axe):
-    page.goto(f'{server.url}/launch/parallel-review')
-    page.locator('summary', has_text='Project and tests').click()
-    box = page.locator('.q-checkbox__inner--truthy').first
-    expect(box).to_have_css('color', 'rgb(63, 79, 208)')
-
-
 def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
     three_runs(page, new_server)
     last = rows(page).nth(2).get_attribute('href')

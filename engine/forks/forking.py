@@ -247,7 +247,6 @@ class Forking(Drafting):
         player.held = player.strict and bool(info.options.get('paused'))
         for turn in turns(await self.journal.transitions(info.id, after=begin)):
             player.saw(turn)
-        player.up_to_date()
         return player
 
     @abstractmethod

@@ -172,11 +172,6 @@ class Player:
     def leave(self) -> None:
         """From now on work is really done."""
         self.strict = False
-        self.up_to_date()
-
-    def up_to_date(self) -> None:
-        """The agents' folders have been brought to where the run is."""
-        self._behind.clear()
 
     def give_up(self, paths: Collection[StatePath]) -> None:
         """Nothing is recorded that would end the work of these states any more."""

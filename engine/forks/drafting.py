@@ -47,7 +47,7 @@ class Drafting(Keeper):
         workflow.instructed = {**workflow.instructed, **variation.instructions}
         checked(variation, workflow, self.services)
         chart = self._charts.of(workflow)
-        if variation.before != 'recorded' or (at == 0 and variation.after == 'recorded'):
+        if variation.before != 'recorded' or at == 0:  # there is nothing before the first step
             return self._anew(parent, variation, workflow, chart)
         fold = await self.fold(parent.id, await self.turn_end(parent, at))
         if not alike(chart.shape, await self.journal.shape(parent.id)):

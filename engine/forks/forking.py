@@ -62,7 +62,7 @@ class Forking(Drafting):
 
         Args:
             run: which.
-            at: the step; of no matter where the variation begins anew.
+            at: the step; 0, where it begins anew, and of no matter where the variation says so.
             title: of the new run; its parent's by default.
             paused: whether it waits to be resumed.
             budget: the most that it may use.

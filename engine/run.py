@@ -126,7 +126,6 @@ class Run:
     async def _without(self, player: Player, started: Collection[StatePath]) -> None:
         event = player.last_word(started, self.state, self.info.budget)
         if event and event.name == 'recover':
-            await self._host.services.workspaces.restore(self.info.id, self.ledger.files)
             player.leave()
         if event:
             await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])

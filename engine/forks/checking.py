@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
+from engine.errors import InvalidInput
 from engine.forks.forking import Forking
 from engine.forks.saved import Checked, Saved, compared, saved
 from engine.forks.variation import Variation
+from engine.options import checked
 from engine.records import RunId, RunInfo, Status, Transition
 
 
@@ -26,11 +30,14 @@ class Checking(Forking):
         What was recorded is put into this conductor's journal, with what came of it: have one in memory.
 
         Raises:
-            UnknownPattern
-            InvalidInput: the parameters do not fit any more.
+            UnknownPattern, PatternError
+            InvalidInput: the parameters or the options do not fit (any more); it names the field.
         """
         made = self.catalog.pattern(test.pattern)
-        made.parse(test.parameters)
+        with _within('parameters'):
+            made.parse(test.parameters)
+        with _within('options'):
+            checked(test.options)
         parent = RunInfo(
             id=RunId(uuid.uuid4().hex[:12]),
             pattern=test.pattern,
@@ -51,7 +58,17 @@ class Checking(Forking):
                 break  # Nothing is recorded for where it has got.
         view = await self.view(run)
         answer = view.memory.get(shape.answer) if shape.answer else None
-        return compared(test, view, answer, await self.journal.transitions(run))
+        return compared(test, shape, view, answer, await self.journal.transitions(run))
+
+
+@contextmanager
+def _within(part: str) -> Iterator[None]:
+    """Name the part of the file in which a field is wrong."""
+    try:
+        yield
+    except InvalidInput as error:
+        found = {f'{part}.{name}' if name else part: problem for name, problem in error.problems.items()}
+        raise InvalidInput(found) from None
 
 
 def _is_the_end(step: Transition) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engine.records import RunInfo, Status, Transition, View
+from engine.records import RunInfo, Shape, Status, Transition, View
 
 TAKEN = ('approvals', 'instructions', 'tools')
 """The options of a run that are those of its test."""
@@ -43,13 +43,30 @@ class Saved(BaseModel):
     recorded: list[Transition]
     """What the run went through; its replies answer in place of models and tools."""
 
+    @field_validator('options')
+    @classmethod
+    def _of_a_test(cls, options: dict[str, Any]) -> dict[str, Any]:
+        if unknown := sorted(set(options) - set(TAKEN)):
+            raise ValueError(f'there is no option {unknown[0]!r} of a test; there are: {", ".join(TAKEN)}')
+        return options
+
+    @field_validator('recorded')
+    @classmethod
+    def _whole(cls, recorded: list[Transition]) -> list[Transition]:
+        if not recorded or recorded[0].event.name != 'start':
+            raise ValueError('it must begin with the step `start`')
+        lost = next((n for n, step in enumerate(recorded, start=1) if step.seq != n), 0)
+        if lost:
+            raise ValueError(f'step {lost} is missing')
+        return recorded
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
     """An expectation that does not hold."""
 
     what: str
-    """Of the fields of `Expected`; `path`, where the pattern goes another way than it was recorded."""
+    """Of the fields of `Expected`."""
     wanted: str
     came: str
     step: int = 0
@@ -64,7 +81,6 @@ class Checked:
     steps: int = 0
     parted: int = 0
     """The first step that is another one than was recorded; 0 where all are the same."""
-    memory: dict[str, Any] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -78,11 +94,7 @@ def saved(info: RunInfo, view: View, answer: Any, steps: Sequence[Transition]) -
     return Saved(
         pattern=info.pattern,
         parameters=dict(info.parameters),
-        options={
-            name: info.options[name]
-            for name in ('approvals', 'instructions', 'tools')
-            if name in info.options
-        },
+        options={name: info.options[name] for name in TAKEN if name in info.options},
         seed=info.seed,
         expect=Expected(
             status=view.status,
@@ -95,17 +107,20 @@ def saved(info: RunInfo, view: View, answer: Any, steps: Sequence[Transition]) -
     )
 
 
-def compared(test: Saved, view: View, answer: Any, steps: Sequence[Transition]) -> Checked:
-    """What came, against what is expected."""
-    misses = tuple(_missed(test.expect, view, answer, steps))
+def compared(test: Saved, shape: Shape, view: View, answer: Any, steps: Sequence[Transition]) -> Checked:
+    """What came, against what is expected; `shape` is the pattern's chart as it is now."""
+    known = {state.path for state in shape.states}
+    misses = tuple(_missed(test.expect, view, answer, steps, known))
     return Checked(misses=misses, steps=len(steps), parted=_parted(test.recorded, steps))
 
 
-def _missed(expect: Expected, view: View, answer: Any, steps: Sequence[Transition]) -> Iterator[Miss]:
+def _missed(
+    expect: Expected, view: View, answer: Any, steps: Sequence[Transition], known: Collection[str]
+) -> Iterator[Miss]:
     if expect.status and view.status is not expect.status:
         came = f'{view.status}{f": {why}" if (why := view.stopped or view.error) else ""}'
         yield Miss(what='status', wanted=expect.status, came=came, step=view.seq)
-    yield from _misvisited(expect, steps)
+    yield from _misvisited(expect, steps, known)
     for what, limit, used in (
         ('tokens', expect.tokens, view.usage.total),
         ('dollars', expect.dollars, view.usage.dollars),
@@ -117,10 +132,14 @@ def _missed(expect: Expected, view: View, answer: Any, steps: Sequence[Transitio
         yield Miss(what='answer', wanted=_short(expect.answer), came=_short(answer), step=view.seq)
 
 
-def _misvisited(expect: Expected, steps: Sequence[Transition]) -> Iterator[Miss]:
+def _misvisited(expect: Expected, steps: Sequence[Transition], known: Collection[str]) -> Iterator[Miss]:
     visits = _visits(steps)
+    for what in ('visited', 'not_visited', 'visits'):  # That such a one is not entered would hold for ever.
+        for path in getattr(expect, what):
+            if path not in known:
+                yield Miss(what=what, wanted=path, came='the pattern has no such state')
     for path in expect.visited:
-        if path not in visits:
+        if path in known and path not in visits:
             yield Miss(what='visited', wanted=path, came='it was never entered')
     for path in expect.not_visited:
         if path in visits:

@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 import yaml
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
-from engine import Checked, Conductor, InvalidInput, Redaction, Saved
-from ui.commands.exits import CODES, Code
+from engine import Checked, Conductor, EngineError, InvalidInput, Redaction, Saved
+from ui.commands.exits import CODES, Code, Refused, complain
 from ui.commands.options import AsJson, Database, Patterns, RunName
 from ui.commands.run import catalog_of
 from ui.commands.session import find, reading, settings_of, storage_of
@@ -20,6 +21,8 @@ from ui.commands.showers import json_line
 from ui.exports.asserted import written
 from ui.settings import Settings, Storage
 
+Outcome = Checked | str
+"""What became of a file; a sentence, where it could not be played."""
 SAVE = f"""Examples:
 
 ```
@@ -31,7 +34,7 @@ CHECK = f"""Examples:
 
 ```
 hemicycle check tests/sizing.yaml
-hemicycle check tests/*.yaml --junit report.xml
+hemicycle check tests/ --junit report.xml
 ```
 
 {CODES}"""
@@ -55,30 +58,55 @@ def save_test(
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar='FILE...', help='What `save-test` wrote.')],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar='FILE...', help='What `save-test` wrote; of a folder, all `*.yaml` in it.'),
+    ],
     junit: Annotated[Path | None, typer.Option(help='Write a report in the form of JUnit.')] = None,
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     as_json: AsJson = False,
 ) -> None:
-    """Play saved tests through the patterns as they are now: no model, no tool and no network is needed."""
+    """Play saved tests through the patterns as they are now: no model, no tool and no network is needed.
+
+    All are played, also where one cannot be; then the exit code is 2.
+    """
     settings = settings_of('', patterns=patterns)
-    found = {file: asyncio.run(_checked(settings, file)) for file in files}
+    catalog_of(settings)  # What is wrong with the patterns is wrong with no test.
+    found = {file: asyncio.run(_outcome(settings, file)) for given in files for file in _files(given)}
     for file, result in found.items():
         _told(file, result, as_json)
     if junit:
         junit.write_bytes(_report(found))
-    raise typer.Exit(Code.DONE if all(result.passed for result in found.values()) else Code.FAILED)
+    if any(isinstance(result, str) for result in found.values()):
+        raise typer.Exit(Code.REFUSED)
+    raise typer.Exit(Code.DONE if all(map(_passed, found.values())) else Code.FAILED)
 
 
 def read_test(file: Path) -> Saved:
-    """A test from its file. Raises `InvalidInput`, which names the field; `OSError`."""
+    """A test from its file. Raises `InvalidInput`, which names the field; `Refused`, `OSError`."""
     try:
         return Saved.model_validate(yaml.safe_load(file.read_text('utf-8')))
     except ValidationError as error:
-        listed = {'.'.join(map(str, item['loc'])) or str(file): item['msg'] for item in error.errors()}
-        raise InvalidInput(listed) from None
+        listed = {'.'.join(map(str, item['loc'])): _said(item) for item in error.errors()}
+        raise (Refused(listed['']) if '' in listed else InvalidInput(listed)) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InvalidInput({str(file): f'it is no YAML: {error}'}) from None
+        raise Refused(f'it is no YAML: {error}') from None
+
+
+def _said(item: ErrorDetails) -> str:
+    if item['type'] in ('model_type', 'dict_type'):
+        return 'it must be a mapping, as `save-test` writes it'
+    return item['msg'].removeprefix('Value error, ')
+
+
+def _files(given: Path) -> list[Path]:
+    """A file; or of a folder, and the folders in it, all that may be tests. Raises `InvalidInput`."""
+    if not given.is_dir():
+        return [given]
+    found = sorted(file for file in given.rglob('*') if file.suffix in ('.yaml', '.yml') and file.is_file())
+    if not found:
+        raise InvalidInput({str(given): 'there is no test in it, no file *.yaml'})
+    return found
 
 
 async def _saved(storage: Storage, settings: Settings, name: str) -> Saved:
@@ -86,32 +114,49 @@ async def _saved(storage: Storage, settings: Settings, name: str) -> Saved:
         return await conductor.save_test(await find(conductor, name))
 
 
-async def _checked(settings: Settings, file: Path) -> Checked:
-    async with Conductor(catalog=catalog_of(settings)) as conductor:
-        return await conductor.check(read_test(file))
+async def _outcome(settings: Settings, file: Path) -> Outcome:
+    try:
+        async with Conductor(catalog=catalog_of(settings)) as conductor:
+            return await conductor.check(read_test(file))
+    except EngineError as error:
+        return str(error)
+    except OSError as error:
+        return error.strerror or str(error)
 
 
-def _told(file: Path, result: Checked, as_json: bool) -> None:
-    if as_json:
+def _passed(result: Outcome) -> bool:
+    return isinstance(result, Checked) and result.passed
+
+
+def _told(file: Path, result: Outcome, as_json: bool) -> None:
+    if isinstance(result, str):
+        complain(f'{file}: {result}')
+        if as_json:
+            json_line(file=str(file), passed=False, problem=result)
+    elif as_json:
         misses = [
             {'what': miss.what, 'wanted': miss.wanted, 'came': miss.came, 'step': miss.step}
             for miss in result.misses
         ]
         json_line(file=str(file), passed=result.passed, parted=result.parted, misses=misses)
-        return
-    way = f', another way from step {result.parted} on' if result.parted else ', as it was recorded'
-    typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{way}')
-    for miss in result.misses:
-        at = f' at step {miss.step}' if miss.step else ''
-        typer.echo(f'  {miss.what}{at}: expected {miss.wanted}, came {miss.came}')
+    else:
+        way = f', another way from step {result.parted} on' if result.parted else ', as it was recorded'
+        typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{way}')
+        for miss in result.misses:
+            at = f' at step {miss.step}' if miss.step else ''
+            typer.echo(f'  {miss.what}{at}: expected {miss.wanted}, came {miss.came}')
 
 
-def _report(found: dict[Path, Checked]) -> bytes:
-    failed = sum(not result.passed for result in found.values())
-    suite = ET.Element('testsuite', name='hemicycle', tests=str(len(found)), failures=str(failed))
+def _report(found: dict[Path, Outcome]) -> bytes:
+    broken = sum(isinstance(result, str) for result in found.values())
+    failed = sum(not _passed(result) for result in found.values()) - broken
+    numbers = {'tests': str(len(found)), 'failures': str(failed), 'errors': str(broken)}
+    suite = ET.Element('testsuite', {'name': 'hemicycle', **numbers})
     for file, result in found.items():
         case = ET.SubElement(suite, 'testcase', name=str(file), classname='hemicycle.check')
-        if not result.passed:
+        if isinstance(result, str):
+            ET.SubElement(case, 'error', message=result)
+        elif not result.passed:
             missed = (f'{miss.what}: expected {miss.wanted}, came {miss.came}' for miss in result.misses)
             ET.SubElement(case, 'failure', message='; '.join(missed))
     written: bytes = ET.tostring(suite, encoding='utf-8', xml_declaration=True)

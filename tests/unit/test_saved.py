@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 import yaml
 
-from engine import Conductor, MemoryJournal
+from engine import Conductor, MemoryJournal, Saved, Status
 from engine.patterns.pipeline import Pipeline
 from tests.clocks import IdleClock
 from tests.commandline import Hemicycle
-from tests.support import FakeModel, catalog, pipeline_reply
+from tests.support import FakeModel, catalog, pipeline_reply, settled
+from tests.unit.test_fork_tools import Post, letters, send
 
 pytestmark = pytest.mark.anyio
 
@@ -63,3 +65,17 @@ def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicyc
     file.write_text(yaml.safe_dump(test), 'utf-8')
     refused = done('check', str(file))
     assert refused.exit_code == 2 and 'expect.color' in refused.stderr
+
+
+async def test_a_run_that_waits_and_has_files_is_a_test_too() -> None:
+    made = catalog(FakeModel(letters), Post, tools=(send,))
+    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
+        run = await conductor.start('post', approvals='all')
+        await settled(conductor, run, 'writing.approving')
+        await conductor.send(run, 'approve')
+        await settled(conductor, run, 'writing.approving')
+        test = Saved.model_validate((await conductor.save_test(run)).model_dump(mode='json'))
+        assert test.expect.status is Status.WAITING
+    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
+        result = await asyncio.wait_for(conductor.check(test), 30)
+        assert result.passed and not result.misses

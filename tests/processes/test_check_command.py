@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import json
 import xml.etree.ElementTree as ET
@@ -14,11 +13,7 @@ import pytest
 import yaml
 from typer.testing import Result
 
-from engine import Conductor, MemoryJournal, Saved, Status
-from tests.clocks import IdleClock
 from tests.commandline import Hemicycle
-from tests.support import FakeModel, catalog, settled
-from tests.unit.test_fork_tools import Post, letters, send
 
 PATTERN = '''
 from pydantic import BaseModel
@@ -213,17 +208,3 @@ def test_a_pattern_that_has_changed_meanwhile_is_told_by_what_is_otherwise(
     result = checks.check(checks.good)
     assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
     assert says in result.stdout + result.stderr, (result.stdout, result.stderr)
-
-
-async def test_a_run_that_waits_and_has_files_is_a_test_too() -> None:
-    made = catalog(FakeModel(letters), Post, tools=(send,))
-    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
-        run = await conductor.start('post', approvals='all')
-        await settled(conductor, run, 'writing.approving')
-        await conductor.send(run, 'approve')
-        await settled(conductor, run, 'writing.approving')
-        test = Saved.model_validate((await conductor.save_test(run)).model_dump(mode='json'))
-        assert test.expect.status is Status.WAITING
-    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
-        result = await asyncio.wait_for(conductor.check(test), 30)
-        assert result.passed and not result.misses

@@ -1,0 +1,99 @@
+"""SIGKILL in the middle of forks: they reach the end that was recorded, and their parent stays as it was."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Budget, Conductor, Status, Variation
+from storage import open_journal
+from tests.clocks import IdleClock
+from tests.commandline import Hemicycle, ended, until
+from tests.crash.test_power_cut import Cutting, PowerCut
+from tests.exactness import PLAYED, told
+from tests.pairs import Pair, working
+from tests.support import FakeModel, catalog
+from tests.support import until as eventually
+
+
+def test_a_fork_that_plays_and_is_killed_goes_on_playing(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    calls = hemicycle.home / 'calls'
+    odd = ('--patterns', str(hemicycle.patterns))
+    sets = ('--set', f'calls={calls}', '--set', 'steps=400', '--set', 'pause=0')
+    assert hemicycle('run', 'counting', *sets, *odd, '--quiet').exit_code == 0
+    parent = hemicycle.newest()
+    assert parent and parent.seq > 400
+    original, made = hemicycle.steps(parent.id), calls.read_text()
+    with hemicycle.process('fork', 'last', '--at', '3', '--play', 'recorded', *odd) as process:
+        until(lambda: 40 <= hemicycle.journaled() < parent.seq, 'the fork is on its way')
+        process.send_signal(signal.SIGKILL)
+        ended(process)
+    fork = hemicycle.newest()
+    assert fork and fork.id != parent.id and fork.status is Status.RUNNING, 'it was killed on its way'
+    before = hemicycle.steps(fork.id)
+    with hemicycle.process('resume', fork.id, *odd) as process:
+        hemicycle.reaches(len(before) + 20, process)
+        process.kill()
+        ended(process)
+    result = hemicycle('resume', fork.id, *odd, '--quiet')
+    assert (result.exit_code, result.stdout) == (0, '400\n'), result.stderr
+    after = hemicycle.steps(fork.id)
+    assert after[: len(before)] == before
+    assert [step.event.name for step in after].count('recover') == 3
+    assert told(step for step in after if step.event.name != 'recover') == told(original)
+    assert calls.read_text() == made, 'nothing was done again'
+    assert hemicycle.steps(parent.id) == original
+    assert hemicycle('audit', fork.id, *odd).exit_code == hemicycle('audit', parent.id, *odd).exit_code == 0
+
+
+def conductor(journal: Any, model: FakeModel, root: Path) -> Conductor:
+    return Conductor(journal, catalog=catalog(model, Pair), clock=IdleClock(), owner='me', workspaces=root)
+
+
+MIXED = Variation(after='recorded', plays={'right': 'live'})
+WAYS = {'played': PLAYED, 'mixed': MIXED, 'live': Variation(after='simulated')}
+
+
+@pytest.mark.parametrize('written', [False, True], ids=['lost', 'written'])
+@pytest.mark.parametrize('way', WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize('at', range(4, 17, 2))
+async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
+    tmp_path: Path, at: int, way: Variation, written: bool
+) -> None:
+    model, begin = FakeModel(working), 3
+    async with conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as here:
+        run = await here.start('pair', budget=Budget(tokens=200, warn=0.2) if way == PLAYED else None)
+        whole = await here.result(run)
+        original = await here.transitions(run)
+    model.requests.clear()
+    cutting = Cutting(await open_journal(tmp_path / 'runs.db'), at, written=written)
+    async with conductor(cutting, model, tmp_path) as gone:
+        try:
+            fork = await gone.fork(run, begin, variation=way)
+            await eventually(lambda: not gone._live)
+        except PowerCut:
+            pass
+    async with conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as heir:
+        left = [info.id for info in await heir.journal.unfinished()]
+        assert await heir.recover() == left and not heir.stranded
+        fork = next(info.id for info in (await heir.runs()).runs if info.id != run)
+        outcome = await heir.result(fork)
+        assert outcome.status is Status.DONE
+        assert await heir.transitions(run) == original and await heir.audit(fork)
+        own = await heir.transitions(fork)
+        names = Counter(step.event.name for step in own)
+        asked = Counter(request.hints.role for request in model.requests)
+        if way == PLAYED:
+            assert not model.requests
+            assert told(step for step in own if step.event.name != 'recover') == told(original)
+            assert outcome.memory == whole.memory
+        else:
+            assert names['recover'] <= 3
+            roles = {'right'} if way == MIXED else {'left', 'right', 'closing'}
+            assert set(asked) <= roles
+        assert sorted(outcome.answer) == sorted(whole.answer)

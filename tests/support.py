@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +31,9 @@ from engine.model import ArgumentPiece, CallStarted, Completed, ModelEvent, Mode
 from engine.patterns.pipeline import Pipeline
 from engine.tools.calculator import calculator
 from engine.tools.notes import notes
+
+DEADLINE = 60.0
+"""Seconds until a condition that does not come is a failure."""
 
 
 def runs_commands(pattern: type[Pattern]) -> bool:
@@ -136,22 +141,30 @@ class Lone(Pattern):
         return 'do it'
 
 
-async def until(condition: Callable[[], Any], *, turns: int = 7_000) -> None:
+async def turns() -> AsyncIterator[None]:
+    """Lets the others go on, for as long as it takes on a slow machine."""
+    end = time.monotonic() + DEADLINE
+    for turn in itertools.count():
+        yield
+        await asyncio.sleep(0 if turn < 1_000 else 0.001)
+        if time.monotonic() > end:
+            return
+
+
+async def until(condition: Callable[[], Any]) -> None:
     """Let the others go on until `condition` holds; fails where it never does."""
-    for turn in range(turns):
+    async for _ in turns():
         if condition():
             return
-        await asyncio.sleep(0 if turn < 5_000 else 0.001)
     raise AssertionError('it never came to hold')
 
 
 async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
     """Wait until a state is active, and return the view."""
-    for turn in range(5_000):
+    async for _ in turns():
         view = await conductor.view(run)
         if leaf in view.active:
             return view
-        await asyncio.sleep(0 if turn < 2_000 else 0.001)
     raise AssertionError(f'{leaf} is not active, but {view.active} ({view.status}: {view.error})')
 
 

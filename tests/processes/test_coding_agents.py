@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from engine.models.scripted import Scripted
 from engine.records import RunId
 from engine.scripted.library import FOLDER, scenarios
 from engine.tools.navigate import navigate
-from tests.support import FakeModel, calls, settled
+from tests.support import FakeModel, calls, settled, until
 
 
 async def played(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Outcome, View, str, Conductor]:
@@ -152,10 +151,7 @@ async def test_cancelled_in_the_middle_of_a_command_it_stops(sandbox: Sandbox) -
         run = await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})
         await settled(conductor, run, 'working.using_tools')
         folder = conductor.workspaces.of(run, 'work').folder
-        for _ in range(2_000):
-            if (folder / 'begun').exists():
-                break
-            await asyncio.sleep(0.005)
+        await until((folder / 'begun').exists)
         await conductor.cancel(run, 'enough')
         assert (await conductor.result(run)).status is Status.CANCELLED
 

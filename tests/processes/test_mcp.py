@@ -20,7 +20,7 @@ from engine.mcp.servers import Servers
 from engine.tool import Tool
 from engine.wire.endpoints import configured
 from tests.bench.processes import free_port
-from tests.support import FakeModel, calls, catalog, in_turn
+from tests.support import FakeModel, calls, catalog, in_turn, turns
 
 pytestmark = pytest.mark.anyio
 
@@ -115,10 +115,9 @@ async def test_tools_of_a_server_are_tools_like_others(kind: str, tmp_path: Path
             assert await used(tools, 'small_add', '{"a": 1}') == '2', 'the connection lives on'
 
             await used(tools, 'small_grow')
-            for _ in range(200):
+            async for _ in turns():
                 if 'small_grown' in await servers.find(['mcp:small']):
                     break
-                await asyncio.sleep(0.05)
             assert await used(tools, 'small_grown') == 'grown'
 
 

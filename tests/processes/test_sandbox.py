@@ -67,20 +67,20 @@ async def test_python_and_its_packages_are_there(sandbox: Sandbox, workspace: Wo
 
 
 async def test_the_loop_is_not_held_up(sandbox: Sandbox, workspace: Workspace) -> None:
-    longest, running = 0.0, True
+    beats, running = 0, True
 
     async def beat() -> None:
-        nonlocal longest
+        nonlocal beats
         while running:
-            started = time.monotonic()
             await asyncio.sleep(0.01)
-            longest = max(longest, time.monotonic() - started)
+            beats += 1
 
     beating = asyncio.ensure_future(beat())
-    await asyncio.gather(*(sandbox.run(['sh', '-c', 'seq 20000'], workspace) for _ in range(4)))
+    script = 'seq 20000; sleep 0.5'
+    await asyncio.gather(*(sandbox.run(['sh', '-c', script], workspace) for _ in range(4)))
     running = False
     await beating
-    assert longest < 0.5
+    assert beats > 10
 
 
 async def test_without_a_sandbox_commands_are_off(

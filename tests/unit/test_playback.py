@@ -22,7 +22,7 @@ from engine import (
 )
 from tests.clocks import IdleClock
 from tests.exactness import PLAYED, forks_alike, told
-from tests.support import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end
+from tests.support import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
 
 pytestmark = pytest.mark.anyio
 
@@ -115,8 +115,7 @@ async def test_where_the_parent_never_got_a_fork_stops_or_goes_on() -> None:
         fork = await conductor.fork(
             RunId('cut'), 1, variation=Variation(after='recorded', beyond='stop'), title='stops'
         )
-        for _ in range(500):
-            await asyncio.sleep(0)
+        await until(lambda: conductor._live[fork].ledger.status is Status.PAUSED)
         view = await conductor.view(fork)
         assert (view.status, len(model.requests)) == (Status.PAUSED, asked)
         assert 'nothing is recorded' in view.stopped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Conductor, EventRefused, InvalidInput, SimulatedClock
-from tests.support import FakeModel, catalog, pipeline_reply
+from tests.support import FakeModel, catalog, pipeline_reply, turns
 
 QUESTION = {'task': 'Which database suits a small shop?'}
 
@@ -18,10 +18,9 @@ async def conductor():
 
 async def stopped(conductor: Conductor) -> str:
     run = await conductor.start('pipeline', QUESTION, breakpoints=[{'enter': 'analyzing'}])
-    for _ in range(5_000):
+    async for _ in turns():
         if (await conductor.view(run)).paused:
             return run
-        await conductor.clock.sleep(0)
     raise AssertionError('it did not stop')
 
 

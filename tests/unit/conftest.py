@@ -1,13 +1,20 @@
 """What several tests of the command line begin with."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.commandline import Hemicycle
+if TYPE_CHECKING:
+    from tests.commandline import Hemicycle
 
 
 @pytest.fixture(scope='session')
 def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
     """A database with one finished run of the pipeline; only to be read, or to be copied."""
+    from tests.commandline import Hemicycle
+
     found = Hemicycle(tmp_path_factory.mktemp('done'))
     result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--tag', 'demo', '--quiet')
     assert result.exit_code == 0, result.stderr

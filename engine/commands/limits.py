@@ -74,9 +74,10 @@ def family(pid: int) -> Iterator[int]:
     while todo:
         found = todo.pop()
         yield found
-        for path in Path(f'/proc/{found}/task').glob('*/children'):
-            with contextlib.suppress(OSError):
-                todo.extend(map(int, path.read_text().split()))
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for path in Path(f'/proc/{found}/task').glob('*/children'):
+                with contextlib.suppress(OSError):
+                    todo.extend(map(int, path.read_text().split()))
 
 
 def _memory(pid: int) -> int:

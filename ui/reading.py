@@ -164,6 +164,11 @@ def until(view: View, now: float) -> float:
     return view.time if view.status.ended or view.status is Status.PAUSED else now
 
 
+def passed(since: float, now: float, born: float) -> float:
+    """Seconds from `since` to `now`; a fork, `born` later than its first steps, counts from then."""
+    return max(0.0, now - (max(since, born) if now >= born else since))
+
+
 def short(value: Any, limit: int = 160) -> str:
     """A JSON value in one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -69,6 +69,7 @@ class Screen:
             send=self._send,
             stepper=self._desk.stepper,
             reasons=self._reasons,
+            born=self._info.created,
         )
         self._header = Header(self._conductor, self._info, self._desk.stepper, self._steer, around.named)
         self._dialogs = Dialogs(self._conductor, self._info, self._header.naming.show)

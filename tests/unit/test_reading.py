@@ -20,7 +20,7 @@ from engine import (
 )
 from ui.blocks import agent_blocks, entry, readable
 from ui.marks import mark_of
-from ui.reading import befores, gist, short, span, until, ways
+from ui.reading import befores, gist, passed, short, span, until, ways
 
 PATH = StatePath
 
@@ -203,3 +203,10 @@ def test_the_gist_of_a_text_has_no_signs_of_its_markup(text, said):
 def test_clocks_stand_still_while_a_run_is_paused_and_when_it_has_ended(status: str, end: float) -> None:
     view = replace(fold(RunId('r'), SHAPE, [step('start')]), status=Status(status), time=2.0)
     assert until(view, 9.0) == end
+
+
+def test_the_time_of_a_fork_is_its_own_and_not_that_of_the_steps_it_took_over() -> None:
+    assert passed(100.0, 160.0, born=100.0) == 60.0
+    assert passed(100.0, 760.0, born=700.0) == 60.0  # forked ten minutes later
+    assert passed(100.0, 130.0, born=700.0) == 30.0  # looked at before the fork: as it was then
+    assert passed(100.0, 99.0, born=100.0) == 0.0

@@ -19,7 +19,7 @@ from ui.panes.approval import Approval
 from ui.panes.around import Around
 from ui.panes.seat import SeatButton, seat_of
 from ui.parts import Text
-from ui.reading import gist, place, span
+from ui.reading import gist, passed, place, span
 from ui.spending import in_short
 from ui.stepping.region import RegionControls
 from ui.theme import button
@@ -137,7 +137,9 @@ class AgentPane:
         path = self.state.path
         entered = view.entered.get(path)
         stays = latest(self._around.history.stays, path, view.seq)
-        spent = now - entered[1] if entered else stays.until - stays.since if stays else None
+        spent = stays.until - stays.since if stays else None
+        if entered:
+            spent = passed(entered[1], now, self._around.born)
         self._time.set_text('' if spent is None else span(spent))
         self._say_trouble(view, now if live else None)
         quiet = now - self._heard

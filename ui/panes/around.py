@@ -27,6 +27,8 @@ class Around:
     send: Send
     stepper: Stepper
     reasons: Reasons
+    born: float = 0.0
+    """When the run itself began; the steps that a fork took over are older."""
 
     @property
     def kept(self) -> str:

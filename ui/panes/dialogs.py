@@ -77,11 +77,11 @@ class Dialogs:
             if self._info.note:
                 Text('p', self._info.note)
             with ui.element('div').classes('run-deeds'):
-                for text in actions:
-                    _act(dialog, text, text, 'quiet danger' if text == DELETE else 'quiet', ICONS[text])
                 with link(f'/runs/{self._info.id}/family', 'btn quiet'):
                     ui.icon('account_tree')
-                    Text('span', 'Its family: what it came from, and what came from it')
+                    Text('span', 'Its family')
+                for text in actions:
+                    _act(dialog, text, text, 'quiet danger' if text == DELETE else 'quiet', ICONS[text])
             with ui.element('details').classes('fold'):
                 Text('summary', 'Keys')
                 with ui.element('dl').classes('keys'):

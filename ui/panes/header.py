@@ -13,7 +13,7 @@ from ui.origins import origin_chip
 from ui.panes.naming import Naming
 from ui.panes.spending import SpendingTable
 from ui.parts import attach
-from ui.reading import span, until
+from ui.reading import passed, span, until
 from ui.spending import headline_of
 from ui.stepping.controls import Controls, Stopped
 from ui.stepping.stepper import Stepper
@@ -111,7 +111,8 @@ class Header:
 
     def tick(self, view: View, now: float) -> None:
         """Let the clock go on."""
-        self._time.set_text(span(until(view, now) - view.started) if view.started else '')
+        spent = passed(view.started, until(view, now), self._info.created)
+        self._time.set_text(span(spent) if view.started else '')
 
 
 def _control(

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from engine import Change, Transition, View
 from ui.elements import Tree
+from ui.marks import marks_of
 from ui.panes.around import Around
 from ui.panes.criteria import show_criteria
 from ui.panes.spending import SpendingTable
@@ -19,6 +20,8 @@ from ui.stepping.panel import BreakpointsPanel
 from ui.stepping.words import stopped_words
 from ui.theme import empty, notice
 
+DEEDS = ('pause', 'human', 'restart', 'budget')
+"""Kinds of marks that say what was done to the run, which the name of the event does not."""
 LONGEST = 400
 BREAKPOINTS = 'Breakpoints'
 
@@ -88,8 +91,9 @@ class Inspector:
         if step.event.data.get('error'):
             with notice('fail', 'error_outline'):
                 ui.label(str(step.event.data['error']))
-        if reason := str(step.event.data.get('reason') or ''):
-            ui.label(stopped_words(reason)).classes('step-reason')
+        for mark in marks_of(step, {}):
+            if mark.kind in DEEDS:
+                ui.label(stopped_words(mark.text)).classes(f'step-reason mark-{mark.kind}')
         self._moves(step)
         show_criteria(view, step, self._shape, self._named)
         found = ways(step, self._shape)

@@ -120,9 +120,13 @@ def test_variants_side_by_side_blind_until_one_wins(page: Page, run: str, axe) -
     expect(lanes).to_have_count(2)
     expect(lanes.locator('.pill', has_text='Done')).to_have_count(2, timeout=30_000)
     expect(lanes.nth(1)).to_contain_text('Milk is better than water:')
+    expect(lanes.locator('.lane-otherwise')).to_have_text(
+        ['as the original', 'motion = Milk is better than water']
+    )
     page.get_by_role('switch', name='Blind').click()
     expect(lanes.locator('h2')).to_have_text([re.compile('Variant [AB]')] * 2)
     expect(lanes.get_by_role('link', name='Open')).to_have_count(0)
+    expect(lanes.locator('.lane-otherwise:visible')).to_have_count(0)
     axe(page)
     page.get_by_role('region', name='Variant B').get_by_role('button', name='This one is the best').click()
     expect(lanes.locator('.chip:visible', has_text='Winner')).to_have_count(1)

@@ -11,6 +11,7 @@ from nicegui import ui
 from engine import Conductor, RunInfo, Shape, Transition
 from ui.blocks import entry, readable
 from ui.elements import Conversation
+from ui.forks.otherwise import otherwise
 from ui.live import Follower
 from ui.parts import Text, link
 from ui.reading import span, whereabouts
@@ -49,6 +50,7 @@ class Lane:
                 self._best = button('This one is the best', icon='emoji_events', kind='small')
                 self._best.on('click', lambda: on_win(self.info))
             with ui.element('div').classes('agent-facts') as self._facts:
+                self._otherwise = Text('span', '', 'lane-otherwise')
                 self._where = Text('span', '', 'agent-model')
                 self._numbers = Text('span', '', 'num')
                 ui.element('span').classes('grow')
@@ -58,10 +60,12 @@ class Lane:
                 self._answer = Conversation([], label=f'Result of {name}')
         self._crown.set_visibility(False)
 
-    async def read(self) -> None:
-        """Read what was said since the fork."""
+    async def read(self, parent: RunInfo | None) -> None:
+        """Read what was said since the fork of `parent`, and how the two differ."""
         after = max(self.info.parent_at, self.info.seq - MOST)
         self._take(await self._conductor.transitions(self.info.id, after=after))
+        begin = next((step for step in self._steps if step.seq == self.info.parent_at + 1), None)
+        self._otherwise.show(otherwise(parent, self.info, begin))
         self._tell()
 
     def look(self) -> None:

@@ -6,7 +6,7 @@ import random
 
 from nicegui import background_tasks, ui
 
-from engine import EngineError, RunInfo, RunQuery
+from engine import EngineError, RunId, RunInfo, RunQuery, UnknownRun
 from ui.dialogs import told
 from ui.door import Door
 from ui.forks.forker import MOST, NAMES
@@ -65,17 +65,25 @@ class Board:
         order = random.Random(self._group).sample(range(len(self._runs)), len(self._runs))
         letters = {self._runs[place].id: NAMES[n % MOST] for n, place in enumerate(order)}
         conductor = self._door()
+        parent = await self._parent()
         with self._place:
             for run in self._runs:
                 shape = await conductor.shape(run.id)
-                lane = Lane(conductor, run, shape, f'Variant {letters[run.id]}', on_win=self._win)
+                name = f'Variant {letters[run.id]}'
+                lane = Lane(conductor, run, shape, name, on_win=self._win)
                 self._lanes.append(lane)
                 following = background_tasks.create(lane.follower.follow(), name=f'follow {run.id}')
                 ui.context.client.on_delete(following.cancel)
         for lane in self._lanes:
-            await lane.read()
+            await lane.read(parent)
         self._letters = letters
         self._name()
+
+    async def _parent(self) -> RunInfo | None:
+        try:
+            return await self._door().info(self._runs[0].parent or RunId(''))
+        except UnknownRun:
+            return None
 
     def _name(self) -> None:
         blind = bool(self._blind.value)

@@ -1,5 +1,8 @@
 """Clicks on buttons of ours, which hold their text in a label."""
 
+import asyncio
+
+from nicegui import ui
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
 
@@ -13,3 +16,15 @@ def click(user: User, text: str) -> None:
                     UserInteraction(user, {element}, None).click()
                 return
     raise AssertionError(f'no button says {text!r}')
+
+
+async def hide_answered(user: User) -> None:
+    """Wait until all dialogs are answered, and say that they are hidden, as a browser does."""
+    dialogs = [element for element in user.client.elements.values() if isinstance(element, ui.dialog)]
+    for _ in range(100):
+        if not any(dialog.value for dialog in dialogs):
+            break
+        await asyncio.sleep(0.05)
+    for dialog in dialogs:
+        with user.client:
+            UserInteraction(user, {dialog}, None).trigger('hide')

@@ -8,7 +8,7 @@ from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Budget, Catalog, Conductor, JournalUnavailable, MemoryJournal
-from tests.pages.clicks import click
+from tests.pages.clicks import click, hide_answered
 from tests.support import FakeModel, calls
 from ui.door import Door
 from ui.pages import run as run_page
@@ -160,6 +160,7 @@ async def test_a_run_that_goes_on_is_deleted_only_by_who_is_sure(user: User, doo
         press(user, 'Delete the run')
         await user.should_see('It is cancelled, which cannot be undone', retries=30)
         click(user, answer)
+        await hide_answered(user)
         await user.should_not_see('It is cancelled, which cannot be undone', retries=30)
         if status == 'cancelled':
             await user.should_see('Deleted “', retries=30)  # which is said when it is done

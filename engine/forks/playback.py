@@ -10,11 +10,11 @@ from typing import Literal
 
 from engine.files.workspaces import Workspaces
 from engine.forks.plays import Plays
-from engine.forks.script import Item, Script
+from engine.forks.script import Called, Item, Script
 from engine.memory import escape
-from engine.path import is_active, parent_of
+from engine.path import is_active, parent_of, within
 from engine.records import Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
-from engine.state import RunState
+from engine.state import AgentState, RunState
 from engine.view import Ledger
 
 UNRECORDED = 'nothing is recorded'
@@ -118,7 +118,7 @@ class Player:
             return self._items[0] if self._items else None
         over: list[Item] = []
         for item in list(self._items):
-            if item.control:
+            if item.control or (over and item.event.name == 'edit'):
                 self._items.remove(item)
             elif item.ending and item.event.at in self._invoking:
                 if self._is_over(item):
@@ -129,12 +129,14 @@ class Player:
                     return None  # What came after it comes after it.
                 else:
                     over.append(item)
-            elif not over and self._taken(item):
+            elif not over and self._taken(item, state):
                 return item
             else:
                 over.append(item)
         asked = (item for item in over if not item.ending and item.event.name != 'expired')
-        return None if at_work or started else next((item for item in asked if self._taken(item)), None)
+        return (
+            None if at_work or started else next((item for item in asked if self._taken(item, state)), None)
+        )
 
     def event(self, item: Item) -> Event:
         """An item as the run gets it."""
@@ -221,20 +223,32 @@ class Player:
             and self.way(path, state) == 'keep'
         )
 
-    def _taken(self, item: Item) -> bool:
+    def _taken(self, item: Item, state: RunState) -> bool:
         event = item.event
         if event.name == 'expired' and item.visit != self._visits[event.at]:
+            return False
+        if event.name == 'approve' and not self._is_allowed(item, state):
             return False
         return not event.at or is_active(event.at, self._ledger.active)
 
     def _is_same(self, item: Item, state: RunState) -> bool:
         """Whether a recorded batch of tools is that of the calls there are now."""
-        agent = state.agents.get(parent_of(item.event.at))
-        if item.calls is None or agent is None:
-            return True
-        now = next((message.calls for message in reversed(agent.messages) if message.calls), ())
-        return item.calls == tuple((call.name, call.arguments) for call in now)
+        home = parent_of(item.event.at)
+        return item.calls is None or home not in state.agents or item.calls == _calls(state.agents[home])
+
+    def _is_allowed(self, item: Item, state: RunState) -> bool:
+        """Whether a person let the very calls pass that wait now."""
+        waiting = [parent_of(leaf) for leaf in self._ledger.active if leaf.endswith('.approving')]
+        asked = [home for home in waiting if home in state.agents and within(home, item.event.at)]
+        asked += [home for home in waiting if item.event.at == f'{home}.approving']
+        return all(item.allowed.get(home) == _calls(state.agents[home]) for home in asked)
 
     def _role(self, path: str, state: RunState) -> str:
         home = parent_of(path)
         return state.agents[home].role if home in state.agents else self._roles.get(StatePath(home), '')
+
+
+def _calls(agent: AgentState) -> Called:
+    """The calls of tools that an agent asked for last."""
+    last = next((message.calls for message in reversed(agent.messages) if message.calls), ())
+    return tuple((call.name, call.arguments) for call in last)

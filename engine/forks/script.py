@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.audit import turns
+from engine.path import parent_of
 from engine.records import CONTROL, Event, StatePath, Transition
 
 Called = tuple[tuple[str, str], ...]
@@ -29,6 +30,8 @@ class Item:
     """The agents that were told of the budget with it."""
     calls: Called | None = None
     """For a batch of tools: what was called."""
+    allowed: Mapping[str, Called] = field(default_factory=dict)
+    """For the word of a person: by agent, the calls that it let pass."""
 
     @property
     def ending(self) -> bool:
@@ -37,8 +40,8 @@ class Item:
 
     @property
     def control(self) -> bool:
-        """Whether the engine or a person steered with it."""
-        return self.event.name in CONTROL and self.event.name != 'retry'
+        """Whether the engine or a person steered with it; an edit of memory does not steer."""
+        return self.event.name in CONTROL and self.event.name not in ('retry', 'edit')
 
     @property
     def attempt(self) -> int:
@@ -76,6 +79,9 @@ class Script:
                     active=turn[-1].active,
                     told=_told(first),
                     calls=calls[home] if batch else None,
+                    allowed={agent: calls.get(agent, ()) for agent in _asking(first.left)}
+                    if event.name == 'approve'
+                    else {},
                 )
             )
             if event.name == 'done' and isinstance(event.data.get('message'), Mapping):
@@ -85,6 +91,11 @@ class Script:
             for step in turn:
                 made.visits.update(step.entered)
         return made
+
+
+def _asking(left: Sequence[StatePath]) -> list[str]:
+    """The agents that waited for a person's word."""
+    return [parent_of(path) for path in left if path.endswith('.approving')]
 
 
 def called_by(messages: Sequence[Mapping[str, Any]]) -> Called:

@@ -9,13 +9,19 @@ from typing import Any
 
 import pytest
 
-from engine import Change, Conductor, MemoryJournal, RunId, Status, Variation
+from engine import Change, Conductor, MemoryJournal, RunId, Status, Variation, agent
 from tests.clocks import IdleClock
 from tests.pairs import Pair, working
-from tests.support import FakeModel, catalog, until
+from tests.support import FakeModel, Lone, calls, catalog, to_the_end, until
 
 pytestmark = pytest.mark.anyio
 WAYS = ('recorded', 'live', 'simulated')
+
+
+class Counting(Lone):
+    """One agent with a tool."""
+
+    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
 
 
 class Two:
@@ -147,3 +153,36 @@ async def test_an_edit_at_each_step_of_a_parallel_state_is_seen_by_both_regions_
                 ]
                 assert steps == [step.active for step in original]
         assert await conductor.transitions(run) == original
+
+
+@pytest.mark.parametrize(('expression', 'waits'), [('1+1', False), ('6*7', True)])
+async def test_what_a_person_allowed_is_allowed_for_the_same_call_only(expression: str, waits: bool) -> None:
+    asked = ['1+1', expression]
+    model = FakeModel(
+        lambda request: 'done' if request.hints.turn else calls(('calculator', {'expression': asked.pop(0)}))
+    )
+    async with Conductor(MemoryJournal(), catalog=catalog(model, Counting), clock=IdleClock()) as conductor:
+        run = await conductor.start('counting', approvals='all')
+        assert (await to_the_end(conductor, run)).status is Status.DONE
+        fork = await conductor.fork(run, 1, variation=Variation(after='recorded', plays={'working': 'live'}))
+        live = conductor._live[fork]
+        await until(lambda: live.ledger.status.ended or (live.ledger.waiting and live.is_idle))
+        assert live.ledger.status is (Status.WAITING if waits else Status.DONE)
+        if waits:
+            assert (await to_the_end(conductor, fork)).status is Status.DONE
+
+
+async def test_what_a_person_edited_is_edited_in_a_fork_that_goes_the_same_way() -> None:
+    two = Two()
+    async with two.conductor as conductor:
+        run = await conductor.start('pair', models={'': 'real'}, paused=True)
+        edit = {'op': 'add', 'path': '/memory/said', 'value': 'begin;'}
+        await conductor.send(run, 'edit', data={'changes': [edit]})
+        await conductor.resume(run)
+        assert (await conductor.result(run)).answer.startswith('begin;')
+        for plays in ({}, {'right': 'live'}, {'closing': 'simulated'}):
+            way = Variation(after='recorded', plays=plays)  # type: ignore[arg-type]
+            fork = await conductor.fork(run, 1, variation=way)
+            if (await conductor.info(fork)).status is Status.PAUSED:
+                await conductor.resume(fork)
+            assert (await conductor.result(fork)).answer.startswith('begin;'), plays

@@ -1,0 +1,285 @@
+"""Forks of runs with real programs: commands in the sandbox, an MCP server, and calls that take too long."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import (
+    Catalog,
+    Conductor,
+    MemoryJournal,
+    ModelError,
+    Pattern,
+    RunId,
+    Sandbox,
+    Status,
+    ToolContext,
+    Variation,
+    agent,
+    tool,
+)
+from engine.model import ModelRequest
+from engine.models.scripted import Scripted
+from engine.scripted.library import scenarios
+from engine.wire.endpoints import configured
+from tests.clocks import IdleClock
+from tests.exactness import PLAYED, forks_alike, told
+from tests.support import FakeModel, calls, catalog
+
+pytestmark = pytest.mark.anyio
+PROGRAM = str(Path(__file__).parents[1] / 'mcp_server.py')
+
+
+async def files(conductor: Conductor, run: RunId, at: int | None = None) -> dict[str, str]:
+    """The files of a run's folder at a step: digests by name."""
+    snapshot = (await conductor.view(run, at)).files.get('work')
+    return (
+        {file.path: file.digest for file in await conductor.workspaces.files(run, snapshot)}
+        if snapshot
+        else {}
+    )
+
+
+def on_disk(conductor: Conductor, run: RunId) -> dict[str, bytes]:
+    folder = conductor.workspaces.of(run, 'work').folder
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob('*'))
+        if file.is_file() and '.git/' not in str(file.relative_to(folder))
+    }
+
+
+async def test_a_fork_in_the_middle_of_a_coding_run_begins_and_ends_with_its_files(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    made = Catalog.load()
+    made.models['scripted'] = Scripted(pace=0)
+    sample = scenarios('debugger')[0]
+    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock(), workspaces=tmp_path) as conductor:
+        run = await conductor.start('debugger', sample.parameters)
+        assert (await conductor.result(run)).status is Status.DONE
+        steps, end = await conductor.transitions(run), await files(conductor, run)
+        mended = next(
+            step.seq
+            for step in steps
+            if step.event.name == 'done'
+            and any(r['name'] == 'edit_file' for r in step.event.data.get('results', ()))
+        )
+        kept, original = on_disk(conductor, run), (tmp_path / run / 'agents')
+        times = {file: file.stat().st_mtime_ns for file in original.rglob('*') if file.is_file()}
+        for at in (mended - 2, mended):
+            played = await conductor.fork(run, at, variation=PLAYED)
+            assert (await conductor.result(played)).status is Status.DONE
+            begin = (await conductor.info(played)).parent_at
+            assert told((await conductor.transitions(played))[begin + 1 :]) == told(steps[begin:])
+            assert await files(conductor, played) == end
+
+            fork = await conductor.fork(run, at, paused=True)
+            assert await files(conductor, fork) == await files(conductor, run, at)
+            start = on_disk(conductor, fork)
+            (source,) = (name for name in start if name == 'spans.py')
+            assert (b'max(merged[-1][1], end)' in start[source]) is (at == mended)
+            await conductor.resume(fork)
+            outcome = await conductor.result(fork)
+            assert outcome.status is Status.DONE, outcome.error
+            ended = on_disk(conductor, fork)
+            assert {name: ended[name] for name in kept if name.endswith('.py')} == {
+                name: text for name, text in kept.items() if name.endswith('.py')
+            }
+            assert await conductor.audit(fork) and await conductor.audit(played)
+        assert on_disk(conductor, run) == kept and await conductor.transitions(run) == steps
+        assert times == {file: file.stat().st_mtime_ns for file in original.rglob('*') if file.is_file()}
+
+
+class Shelled(Pattern):
+    """An agent with a shell."""
+
+    initial = 'working'
+    states = [
+        agent('working', prompt='ask', tools=('run_command',), folder='work'),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
+
+    def ask(self, memory: Any) -> str:
+        return 'do it'
+
+
+async def test_commands_of_a_fork_reach_no_file_of_the_original(sandbox: Sandbox, tmp_path: Path) -> None:
+    def reply(request: ModelRequest) -> Any:
+        victim = tmp_path / (origin[0] if origin else 'none') / 'agents' / 'work' / 'log.txt'
+        command = f'echo {request.hints.turn} >> log.txt; echo broken > {victim} ; cat {victim}; true'
+        return calls(('run_command', {'command': command})) if request.hints.turn < 3 else 'done'
+
+    origin: list[RunId] = []
+    made = catalog(FakeModel(reply), Shelled)
+    made.tools['run_command'] = Catalog.load().tools['run_command']
+    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path) as conductor:
+        run = await conductor.start('shelled')
+        await conductor.result(run)
+        origin.append(run)
+        steps = await conductor.transitions(run)
+        first = next(step.seq for step in steps if 'results' in step.event.data)
+        fork = await conductor.fork(run, first)
+        assert (await conductor.result(fork)).status is Status.DONE
+        assert on_disk(conductor, fork) == on_disk(conductor, run) == {'log.txt': b'0\n1\n2\n'}
+        assert await files(conductor, fork) == await files(conductor, run)
+        assert 'broken' not in str(
+            [step.event.data.get('results') for step in await conductor.transitions(fork)][first + 1 :]
+        ).replace('echo broken', '')
+        assert await conductor.transitions(run) == steps
+
+
+class Remote(Pattern):
+    """An agent with the tools of a server."""
+
+    initial = 'working'
+    answer = 'said'
+    states = [
+        agent('working', prompt='ask', then='keep', tools=('mcp:small',)),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
+
+    class Memory(Pattern.Memory):  # type: ignore[name-defined, misc]
+        said: str = ''
+
+    def ask(self, memory: Any) -> str:
+        return 'do it'
+
+    def keep(self, memory: Any, event: Any) -> None:
+        memory.said = event.data['text'].strip()
+
+
+def remembering(request: ModelRequest) -> Any:
+    """Tells the server something, asks it for what never comes, and ends with what it heard."""
+    match request.hints.turn:
+        case 0:
+            return calls(('small_remember', {'text': 'x'}), ('small_add', {'a': 2}))
+        case 1:
+            return calls(('small_hang', {}), ('small_fail', {'text': 'y'}))
+        case 2:
+            return calls(('small_remember', {'text': 'z'}))
+    return str(request.messages[-1].results[0].text) if hasattr(request.messages[-1], 'results') else 'end'
+
+
+def remote(file: Path) -> Catalog:
+    file.write_text(
+        f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}", "stdio"]\n'
+        'start = 60\nseconds = 0.3\n'
+    )
+    found = catalog(FakeModel(remembering), Remote)
+    return Catalog(patterns=found.patterns, models=found.models, configured=configured(file, {}))
+
+
+def results(steps: Any) -> list[list[str]]:
+    return [
+        [item['text'] for item in step.event.data['results']]
+        for step in steps
+        if 'results' in step.event.data
+    ]
+
+
+async def test_tools_of_a_server_are_called_anew_only_where_they_are_live(tmp_path: Path) -> None:
+    journal, file = MemoryJournal(), tmp_path / 'endpoints.toml'
+    async with Conductor(journal, catalog=remote(file), workspaces=tmp_path / 'files') as conductor:
+        run = await conductor.start('remote')
+        assert (await conductor.result(run)).status is Status.DONE
+        steps = await conductor.transitions(run)
+        heard = results(steps)
+        assert (
+            heard[0][0] == 'x'
+            and 'took longer than 0.3 seconds' in heard[1][0]
+            and heard[2][0] == 'x, add, z'
+        )
+        assert await forks_alike(conductor, run) > 6
+        batches = [step.seq for step in steps if 'results' in step.event.data]
+        live = await conductor.fork(run, batches[1])
+        await conductor.result(live)
+        assert results(await conductor.transitions(live))[2] == ['x, add, z, z'], 'nothing was played on it'
+        one = await conductor.fork(
+            run, 1, variation=Variation(after='recorded', plays={f'@{batches[2]}': 'live'})
+        )
+        await conductor.result(one)
+        assert results(await conductor.transitions(one)) == [*heard[:2], ['x, add, z, z, z']]
+        assert await conductor.transitions(run) == steps
+    gone = catalog(FakeModel(remembering), Remote)
+    nowhere = file.with_name('other.toml')
+    nowhere.write_text('[mcp.small]\ncommand = "/no/such/program"\nstart = 60\n')
+    without = Catalog(patterns=gone.patterns, models=gone.models, configured=configured(nowhere, {}))
+    async with Conductor(journal, catalog=without, workspaces=tmp_path / 'files') as conductor:
+        fork = await conductor.fork(run, 1, variation=PLAYED)
+        assert (await conductor.result(fork)).status is Status.DONE, 'what is played needs no server'
+        assert results(await conductor.transitions(fork)) == heard
+
+
+@tool(seconds=0.2)
+async def dawdle(context: ToolContext) -> str:
+    """Take for ever."""
+    await asyncio.sleep(3600)
+    return 'late'
+
+
+class Hurried(Pattern):
+    """An agent with a slow tool and a model that is slow once, then one that has no time at all."""
+
+    initial = 'working'
+    states = [
+        agent('working', prompt='ask', tools=('dawdle',)),
+        agent('rushing', prompt='ask', within=0.3),
+        {'name': 'late', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [
+        ['done', 'working', 'rushing'],
+        ['done', 'rushing', 'lost'],
+        ['expired', 'rushing', 'late'],
+        ['failed', '*', 'lost'],
+    ]
+
+    def ask(self, memory: Any) -> str:
+        return 'go'
+
+
+def hurried(request: ModelRequest) -> Any:
+    hints = request.hints
+    if hints.role == 'rushing':
+        return asyncio.Event()
+    if hints.turn == 0:
+        return calls(('dawdle', {}))
+    return ModelError('it took too long', kind='timeout', retryable=True) if hints.attempt == 1 else 'at last'
+
+
+async def test_time_outs_of_tools_models_and_states_are_played_and_can_come_again() -> None:
+    model = FakeModel(hurried)
+    async with Conductor(MemoryJournal(), catalog=catalog(model, Hurried, tools=(dawdle,))) as conductor:
+        run = await conductor.start('hurried')
+        assert (await conductor.result(run)).status is Status.DONE
+        steps = await conductor.transitions(run)
+        names = [step.event.name for step in steps]
+        assert 'retry' in names and 'expired' in names and 'longer than' in results(steps)[0][0]
+        model.requests.clear()
+        assert await forks_alike(conductor, run) > 5 and not model.requests
+        for plays, asked in (
+            ({'rushing': 'live'}, 1),
+            ({'working': 'live'}, 3),
+            ({'working.using_tools': 'live'}, 0),
+        ):
+            model.requests.clear()
+            way = Variation(after='recorded', plays=plays)  # type: ignore[arg-type]
+            said = await conductor.forecast(run, 1, way)
+            fork = await conductor.fork(run, 1, variation=way)
+            outcome = await asyncio.wait_for(conductor.result(fork), 60)
+            assert (outcome.status, len(model.requests)) == (Status.DONE, asked), (plays, said)
+            assert [
+                step.event.name for step in await conductor.transitions(fork) if step.event.name != 'recover'
+            ] == names
+            assert await conductor.audit(fork)
+        assert await conductor.transitions(run) == steps

@@ -151,12 +151,14 @@ class FilterBar:
                 self._text.props('debounce=200')
                 label('Search runs', self._text, 'visually-hidden')
             self._more = button('Filters', icon='tune', kind='more')
-            self._more.on('click', lambda: self._box.classes(toggle='folded'))
+            with self._more:
+                self._set = Text('span', '', 'num')
+            self._more.on('click', self._fold)
             self._pattern = self._choice(
                 'Pattern', patterns if one else {'': 'Any pattern', **patterns}, filters.pattern
             )
             self._status = self._choice('Status', STATUSES, filters.status)
-            self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag, 'all')
+            self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
             self._marked = self._choice('Marked', MARKED, filters.marked)
             self._since = self._date('From', filters.since)
             self._until = self._date('To', filters.until)
@@ -169,8 +171,20 @@ class FilterBar:
         for field in (self._text, self._since, self._until):
             field.on_value_change(lambda _: self._changed())
 
-    def _choice(self, name: str, options: Mapping[str, str], value: str, kind: str = '') -> Choice:
-        with ui.element('div').classes(f'filter {kind}'):
+    def _fold(self) -> None:
+        self._box.classes(toggle='folded')
+        self._say_folded()
+
+    def _say_folded(self) -> None:
+        """How many filters are set that are out of sight where the window is narrow."""
+        hidden = replace(self._filters, text='', pattern='' if self._always else self._filters.pattern)
+        number = hidden.all.narrowing
+        self._set.show(f'({number})' if number else '')
+        attach(self._more, aria_expanded=str('folded' not in self._box.classes).lower())
+        self._more.update()
+
+    def _choice(self, name: str, options: Mapping[str, str], value: str) -> Choice:
+        with ui.element('div').classes('filter'):
             choice = Choice(options, value=value, on_change=self._changed)
             label(name, choice, 'visually-hidden')
         return choice
@@ -192,6 +206,7 @@ class FilterBar:
         self._filters = filters
         self._picked.set_visibility(bool(filters.picked) and not self._always)
         self._said.show(filters.picked)
+        self._say_folded()
 
     def show(self, shown: bool) -> None:
         """Show the filters, or hide them where there is nothing to filter."""
@@ -214,6 +229,7 @@ class FilterBar:
         read = self._filters if self._setting else self._read()
         if read != replace(self._filters, page=1):
             self._filters = read
+            self._say_folded()
             self._on_change(read)
 
     def _read(self) -> Filters:

@@ -49,6 +49,14 @@ async def test_a_row_tells_forks_from_their_parents_and_counts_the_tags_that_hav
     await pages.should_not_see('fork at 0')
 
 
+async def test_the_button_of_folded_filters_says_how_many_are_set(pages, conductor):
+    await keep(conductor, 1, tags=('weekly',))
+    await pages.open('/runs?tag=weekly&status=done&text=run')
+    await pages.should_see('(2)')
+    await pages.open('/runs?text=run')
+    await pages.should_not_see('(')
+
+
 async def test_the_empty_list_leads_to_the_patterns(pages):
     await pages.open('/runs')
     await pages.should_see('Choose a pattern')

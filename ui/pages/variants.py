@@ -15,6 +15,7 @@ from ui.live import LOOKS_A_SECOND
 from ui.pages import missing
 from ui.parts import Text, link
 from ui.theme import empty, frame
+from ui.words import count
 
 WINNER = 'winner'
 
@@ -43,7 +44,7 @@ class Board:
     async def draw(self, *, blind: bool) -> None:
         """Draw all of it, and follow the runs."""
         with ui.element('div').classes('variants-head'):
-            Text('h1', f'{len(self._runs)} variants' if self._runs else 'Variants')
+            Text('h1', count(len(self._runs), 'variant') if self._runs else 'Variants')
             if self._runs and (parent := self._runs[0].parent):
                 with link(f'/runs/{parent}?at={self._runs[0].parent_at}', 'chip'):
                     ui.icon('call_split').props('size="15px"')
@@ -97,9 +98,15 @@ class Board:
             lane.look()
 
     async def _win(self, info: RunInfo) -> None:
-        await told(self._door().mark_winner(info.id))
-        for lane in self._lanes:
-            lane.info = await self._door().info(lane.info.id)
+        marked = await told(self._mark(info))
+        if marked is None:
+            return
+        for lane, known in zip(self._lanes, marked, strict=True):
+            lane.info = known
         self._blind.set_value(False)
         self._name()
         ui.notify(f'{info.title} is the winner; it is tagged so.', type='positive')
+
+    async def _mark(self, info: RunInfo) -> list[RunInfo]:
+        await self._door().mark_winner(info.id)
+        return [await self._door().info(lane.info.id) for lane in self._lanes]

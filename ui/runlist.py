@@ -23,6 +23,11 @@ EVERY = 1.0
 """Seconds between two looks at the journal."""
 PATIENCE = 1.0
 """Seconds that a page waits for its runs before it is delivered without them."""
+REFOCUS = """setTimeout(() => {
+    const rows = document.querySelectorAll('#%s .run-link');
+    if (document.activeElement === document.body) rows[Math.min(%d, rows.length - 1)]?.focus();
+}, 100)"""
+"""The row that took the place of one that a person removed has the focus, where nothing else has it."""
 TAGS_FROM = 200
 """The newest runs, whose tags are offered."""
 
@@ -50,7 +55,7 @@ class RunList:
         self._shown: RunPage | None = None
         self._titles = {name: made.title for name, made in door().catalog.patterns.items()}
         self._looking = asyncio.Lock()
-        self._deeds = Deeds(door, on_done=self.look)
+        self._deeds, self._acted = Deeds(door, on_done=self._done), False
         self._menu = RunMenu(door, self._deeds)
         self._acts = RowActs(menu=self._menu.open, tick=self._tick, star=self._star)
         self._selection = Selection(on_change=self._ticked)
@@ -85,6 +90,10 @@ class RunList:
             return
         with self._card:
             ui.timer(EVERY, self.look, immediate=False)
+
+    async def _done(self) -> None:
+        self._acted = True
+        await self.look()
 
     async def look(self) -> None:
         """Ask the journal once more."""
@@ -122,7 +131,12 @@ class RunList:
     def _show(self, page: RunPage) -> None:
         now = self._door().clock.now()
         self._skeleton.set_visibility(False)
-        for run in self._rows.keys() - {info.id for info in page.runs}:
+        gone = self._rows.keys() - {info.id for info in page.runs}
+        if gone and self._acted and self._shown:
+            place = next(n for n, info in enumerate(self._shown.runs) if info.id in gone)
+            self._list.client.run_javascript(REFOCUS % (self._list.html_id, place))
+        self._acted = False
+        for run in gone:
             self._rows.pop(run).element.delete()
         with self._list:
             for place, info in enumerate(page.runs):

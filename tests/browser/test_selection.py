@@ -52,6 +52,7 @@ def test_several_runs_are_deleted_at_once_and_come_back(page, new_server, axe):
     bar.get_by_role('button', name='Delete').click()
     expect(rows(page)).to_have_count(1)
     expect(bar).to_be_hidden()
+    expect(rows(page)).to_be_focused()  # it took the place of one that is gone
     page.get_by_role('button', name='Undo').click()
     expect(rows(page)).to_have_count(3)
     expect(page.get_by_role('button', name='Undo')).to_have_count(0)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from engine import Change, Conductor, Redaction, RunId, RunInfo, UnknownRun
+from engine import Change, Conductor, Redaction, RunId, RunInfo, UnknownRun, Variation
 from engine.patch import patched
 from tests.support import FakeModel, HastyClock, Lone, catalog, pipeline_reply, settled, to_the_end
 from ui.exports import past
@@ -165,6 +165,21 @@ async def test_what_a_person_did_is_marked(conductor: Conductor) -> None:
     text = await said(conductor, run)
     assert re.search(r'\*\*A person\*\* \(step \d+.*: cancelled the run: enough', text)
     assert '- **Status:** Cancelled: enough' in text
+
+
+async def test_what_began_a_fork_and_where_its_script_ended_is_said_in_places(conductor: Conductor) -> None:
+    run = await conductor.start('pipeline', {'task': 'Which database?'})
+    await settled(conductor, run, 'reviewing.thinking')
+    await conductor.pause(run)
+    fork = await conductor.fork(run, 5, variation=Variation(after='recorded'))
+    await to_the_end(conductor, fork)
+    text = await said(conductor, fork)
+    at = (await conductor.info(fork)).parent_at
+    begun = f'**Restart** (step {at + 1}, '
+    assert f'forked from run {run} at step {at}: what was recorded after it is played' in text.split(begun)[1]
+    ended = r'nothing is recorded of how \w+ › thinking ended: from here on it works by itself'  # noqa: RUF001
+    assert re.search(rf'\*\*Restart\*\* \(step \d+, [^)]*\): {ended}', text)
+    assert 'taken up again' not in text
 
 
 async def test_no_text_gets_out_of_its_place(conductor: Conductor) -> None:

@@ -22,9 +22,13 @@ from engine import (
     tool,
 )
 from engine.model import ModelRequest
+from engine.tools.blog_notion import blog_notion
+from engine.tools.fetch_page import fetch_page
 from tests.clocks import IdleClock
 from tests.exactness import PLAYED, forks_alike
-from tests.support import FakeModel, calls, catalog, until
+from tests.local import local, sent
+from tests.support import FakeModel, Lone, calls, catalog, settled, to_the_end, until
+from tests.unit.test_notion import Stand
 
 pytestmark = pytest.mark.anyio
 
@@ -195,3 +199,49 @@ async def test_files_that_are_not_kept_any_more_refuse_a_fork_with_the_reason(tm
         with pytest.raises(WorkspaceError, match='is not kept any more'):
             await conductor.fork(run, at)
         assert (await conductor.runs()).total == 1
+
+
+class Web(Lone):
+    """An agent that reads a page and publishes what it found."""
+
+    states = [agent('working', prompt='ask', tools=('fetch_page', 'blog_notion')), *Lone.states[1:]]
+
+
+def publishing(url: str) -> Any:
+    def reply(request: ModelRequest) -> Any:
+        if request.hints.turn == 0:
+            return calls(('fetch_page', {'url': f'{url}/page'}))
+        return 'done' if request.hints.turn > 1 else calls(('blog_notion', {'title': 'T', 'content': 'text'}))
+
+    return reply
+
+
+async def test_the_web_and_notion_are_asked_by_live_forks_only_and_a_draft_needs_a_word_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand = Stand(keyed=True)
+    with local(lambda *asked: sent({'page': 1}) if asked[1] == '/page' else stand(*asked)) as server:
+        for name, value in (('TOKEN', 'secret'), ('DATABASE_ID', 'd1')):
+            monkeypatch.setenv(f'NOTION_{name}', value)
+        monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)
+        made = catalog(FakeModel(publishing(server.url)), Web, tools=(fetch_page, blog_notion))
+        async with Conductor(MemoryJournal(), catalog=made, private_addresses=True) as conductor:
+            run = await conductor.start('web')
+            assert (await to_the_end(conductor, run)).status is Status.DONE
+            asked = len(server.asked)
+            assert len(stand.pages) == 1 and asked > 2
+            assert await forks_alike(conductor, run) > 4
+            assert len(server.asked) == asked, 'what is recorded asks nobody'
+            reading, published = await batches(conductor, run)
+            for at in (reading - 1, reading):
+                fork = await conductor.fork(run, at)
+                await settled(conductor, fork, 'working.approving')
+                fetched = len(server.asked) - asked
+                assert (fetched, len(stand.pages)) == (int(at < reading), 1), 'it waits for a word of its own'
+                await conductor.cancel(fork)
+                asked = len(server.asked)
+            way = Variation(after='recorded', plays={f'@{published}': 'live'})
+            fork = await conductor.fork(run, 1, variation=way)
+            assert (await conductor.result(fork)).status is Status.DONE
+            assert len(stand.pages) == 2, 'a draft of its own, for the call that was allowed'
+            assert not any(path == '/page' for _, path, _, _ in server.asked[asked:])

@@ -119,7 +119,10 @@ class Work:
                 for active in self._ledger.entered:
                     self._start(StatePath(active))
             case 'retry' if event.played:
-                self._perform(event.at)
+                if event.at in self.kept:
+                    self.kept.remove(event.at)
+                self._held.append(event.at)
+                self._go_on()
             case 'retry':
                 self._delayed.add(event.at)
                 self._tasks[event.at] = self._spawn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from dataclasses import replace
 from itertools import pairwise
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from engine import Change, Conductor, MemoryJournal, RunId, Status, Variation, agent
+from engine import Change, Conductor, MemoryJournal, ModelError, RunId, Status, Variation, agent
+from engine.model import ModelRequest
 from tests.clocks import IdleClock
 from tests.pairs import Pair, working
 from tests.support import FakeModel, Lone, calls, catalog, to_the_end, until
@@ -153,6 +155,31 @@ async def test_an_edit_at_each_step_of_a_parallel_state_is_seen_by_both_regions_
                 ]
                 assert steps == [step.active for step in original]
         assert await conductor.transitions(run) == original
+
+
+def flaky(request: ModelRequest) -> Any:
+    """As the pair, but that each second reply needs two attempts."""
+    down = request.hints.turn == 1 and request.hints.attempt == 1
+    return ModelError('it is down', kind='server', retryable=True) if down else working(request)
+
+
+@pytest.mark.parametrize(
+    'plays', [{'both.left': 'live'}, {'right': 'simulated'}, {'@6': 'live'}, {'@8': 'live'}]
+)
+async def test_an_attempt_that_failed_is_played_once_and_leaves_nothing_behind(plays: Any) -> None:
+    two = Two()
+    two.real._reply = two.playing._reply = flaky
+    async with two.conductor as conductor:
+        run = await two.done()
+        steps = await conductor.transitions(run)
+        assert [step.event.name for step in steps].count('retry') == 2
+        for at in (1, 3, 5):
+            way = Variation(after='recorded', beyond='simulated', plays=plays)
+            fork = await conductor.fork(run, at, variation=way)
+            outcome = await asyncio.wait_for(conductor.result(fork), 20)
+            assert outcome.status is Status.DONE
+            assert outcome.answer.count(' heard') >= 3
+            assert await conductor.audit(fork)
 
 
 @pytest.mark.parametrize(('expression', 'waits'), [('1+1', False), ('6*7', True)])

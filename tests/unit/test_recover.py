@@ -315,7 +315,7 @@ async def test_a_fork_of_a_paused_run_goes_on_unless_it_is_asked_to_pause() -> N
         assert (await here.info(run)).status is Status.PAUSED
 
 
-@pytest.mark.parametrize('at', [-1, 0, 99])
+@pytest.mark.parametrize('at', [-1, 99])
 async def test_a_fork_at_a_step_there_is_not_is_refused(at: int) -> None:
     async with conductor(MemoryJournal()) as here:
         run = await here.start('two')

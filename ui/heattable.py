@@ -50,7 +50,7 @@ def _states() -> tuple[Column[StateHeat], ...]:
         ),
         column('Most', 'most', '{:,}'.format, 'Visits of the run that came most often'),
         column('Median', 'median', span, 'Time that half of the runs did not exceed, all visits together'),
-        column('90 %', 'p90', span, 'Time that nine of ten runs did not exceed'),
+        column('90\xa0%', 'p90', span, 'Time that nine of ten runs did not exceed'),
         column('Total', 'seconds', span, 'Time of all runs together'),
         column('Failed', 'failed', '{:,}'.format, 'Work there that failed'),
         column('Expired', 'expired', '{:,}'.format, 'Work there that took too long'),

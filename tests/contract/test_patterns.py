@@ -32,8 +32,6 @@ from tests.sandboxes import RememberingSandbox
 from tests.support import first_steps, runs_commands, sample_parameters, to_the_end
 
 CATALOG = Catalog.load()
-MOST_CUTS = 16
-"""Steps after which a run is taken up again; tests/crash does it at every single one."""
 every_pattern = pytest.mark.parametrize('pattern', CATALOG.patterns.values(), ids=list(CATALOG.patterns))
 every_run = pytest.mark.parametrize(
     'pattern',
@@ -142,8 +140,24 @@ async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Patte
         assert live._work._tasks == {} and conductor.feed._partial == {}
 
 
-@every_run
-async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Pattern], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ('pattern', 'most'),
+    [
+        *(
+            pytest.param(made, 6, id=name)
+            for name, made in CATALOG.patterns.items()
+            if not runs_commands(made)
+        ),
+        *(
+            pytest.param(made, 16, id=f'{name}, more often', marks=pytest.mark.commands)
+            for name, made in CATALOG.patterns.items()
+        ),
+    ],
+)
+async def test_recovery_after_any_step_reaches_the_same_end(
+    pattern: type[Pattern], tmp_path: Path, most: int
+) -> None:
+    """After so many steps a run is taken up again; tests/crash does it at every single one."""
     journal, sandbox = MemoryJournal(), RememberingSandbox()
     options: dict[str, Any] = {'catalog': CATALOG, 'workspaces': tmp_path, 'sandbox': sandbox}
     async with Conductor(journal, clock=IdleClock(), **options) as conductor:
@@ -151,7 +165,7 @@ async def test_recovery_after_any_step_reaches_the_same_end(pattern: type[Patter
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
-    few = -(-len(ends) // MOST_CUTS)
+    few = -(-len(ends) // most)
     for count in [0, *ends[::few]]:
         kept = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()

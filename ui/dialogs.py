@@ -67,13 +67,9 @@ async def edit(info: RunInfo) -> Said | None:
 
 async def settled(dialog: ui.dialog) -> object:
     """What was answered; None where the dialog, or the whole page, was closed."""
-
-    def remove() -> None:
-        if not dialog.is_deleted:
-            dialog.delete()
-
-    dialog.on('hide', remove)  # deleted before, it could not give the focus back to what it was opened from
     answer: object = await dialog
+    if not dialog.is_deleted:
+        dialog.delete()
     return answer
 
 

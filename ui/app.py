@@ -12,10 +12,10 @@ from nicegui import app, background_tasks
 from engine import Conductor
 from ui.door import Door
 from ui.pages import __path__ as pages
+from ui.serving.tidying import tidy_daily
+from ui.serving.tuning import tune
 from ui.settings import Places
 from ui.theme import serve_assets, warn_everywhere
-from ui.tidying import tidy_daily
-from ui.tuning import tune
 
 log = logging.getLogger('hemicycle')
 

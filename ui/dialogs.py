@@ -10,7 +10,7 @@ from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine import EngineError, RunInfo
-from ui.forms import Form
+from ui.forms.form import Form
 from ui.parts import Text, attach
 from ui.theme import button
 

@@ -9,7 +9,7 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.value_element import ValueElement
 
-from ui.overlays import Spots
+from ui.drawing.overlays import Spots
 from ui.theme import ASSETS
 
 
@@ -46,7 +46,7 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
             self.on('context', lambda event: on_context(event.args))
 
     def on_edge(self, heard: Callable[[str, str], Any]) -> None:
-        """Tell `heard` of edges: the name (`ui.diagram.edge_id`), and `hover`, `focus` or `press`.
+        """Tell `heard` of edges: the name (`ui.drawing.diagram.edge_id`), and `hover`, `focus` or `press`.
 
         Or '' with `leave` (the pointer has gone) or `close`.
         """
@@ -58,7 +58,7 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         self.update()
 
     def light(self, lit: dict[str, Any]) -> None:
-        """Light states and edges (`ui.diagram.lit`)."""
+        """Light states and edges (`ui.drawing.diagram.lit`)."""
         if self._props['lit'] != lit:
             with self._props.suspend_updates():  # the drawing itself need not be sent again
                 self._props['lit'] = lit

@@ -10,8 +10,6 @@ from nicegui import ui
 from engine import Conductor, RunInfo, Shape, View
 from ui.dialogs import told
 from ui.elements import narration
-from ui.live import LOOKS_A_SECOND, Follower
-from ui.messages import Wanted
 from ui.panes.address import Address
 from ui.panes.agents import AgentPanes
 from ui.panes.around import Around
@@ -34,10 +32,12 @@ from ui.panes.tabs import Tabs
 from ui.panes.transcript import Transcript
 from ui.panes.trouble import Trouble
 from ui.panes.width import Width
-from ui.past import Moment, Past
-from ui.reading import headline, until
+from ui.presenters.messages import Wanted
+from ui.presenters.reading import headline, until
+from ui.replay.live import LOOKS_A_SECOND, Follower
+from ui.replay.past import Moment, Past
+from ui.replay.unhurried import Unhurried
 from ui.stepping.desk import Desk
-from ui.unhurried import Unhurried
 
 
 class Screen:

@@ -9,6 +9,7 @@ from pathlib import Path
 from nicegui import app, ui
 
 from engine import Status
+from ui.presenters.words import WORDS
 
 ASSETS = Path(__file__).parent.parent / 'assets' / 'web'
 
@@ -22,14 +23,6 @@ MARK = (
 PLACES = (('/', 'Home'), ('/runs', 'Runs'), ('/tools', 'Tools'), ('/settings', 'Settings'))
 """The main navigation."""
 
-WORDS = {
-    Status.RUNNING: 'Running',
-    Status.PAUSED: 'Paused',
-    Status.WAITING: 'Waiting for you',
-    Status.DONE: 'Done',
-    Status.FAILED: 'Failed',
-    Status.CANCELLED: 'Cancelled',
-}
 SHEETS = (
     'hemicycle.css',
     'pages.css',

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.bench import debugger, decided, durable, histories, idle, live, panes, start, traffic, transcript
 from tests.bench.table import Row, machine, markdown, note, text
-from ui.tuning import tune
+from ui.serving.tuning import tune
 
 
 async def _decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:

@@ -17,7 +17,7 @@ from engine.model import ArgumentPiece, CallStarted, Completed, ModelEvent, Mode
 from engine.tools.calculator import calculator
 from storage import Settings, open_journal
 from tests.bench.work import texts
-from ui.tuning import tune
+from ui.serving.tuning import tune
 
 TEXTS = texts(20)
 ROLES = tuple(Role(name=name, title=name, instructions='Work.') for name in ('ann', 'bob'))
@@ -123,7 +123,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
-    from ui.serve import run
+    from ui.serving.serve import run
 
     tune()
     known: dict[str, Any] = {}

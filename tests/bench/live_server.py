@@ -116,7 +116,7 @@ def main(folder: Path, port: int, agents: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
-    from ui.serve import run
+    from ui.serving.serve import run
 
     talker, lags = Talker(), Lags()
     known: dict[str, Any] = {}

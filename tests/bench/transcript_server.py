@@ -86,7 +86,7 @@ def main(folder: Path, port: int, messages: int) -> None:
     """Serve until a signal comes."""
     from nicegui import app
 
-    from ui.serve import run
+    from ui.serving.serve import run
 
     known: dict[str, Any] = {}
 

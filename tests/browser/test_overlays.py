@@ -4,7 +4,7 @@ import graphviz
 import pytest
 
 from engine import Conductor
-from ui.diagram import dot
+from ui.drawing.diagram import dot
 
 DRAW = """async ([svg, layers]) => {
   const component = (await import('/hemicycle/diagram.js')).default.methods;

@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from ui.fields import fields
-from ui.problems import problems
+from ui.forms.fields import fields
+from ui.forms.problems import problems
 
 
 class Colour(Enum):

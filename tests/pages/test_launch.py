@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from engine import Budget, JournalUnavailable, Pattern, RunQuery, Status
 from tests.pages.clicks import click
-from ui.launching import Launcher
-from ui.options import Limits, values_of
+from ui.launch.launcher import Launcher
+from ui.launch.options import Limits, values_of
 from ui.pages import launch
 
 

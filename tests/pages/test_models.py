@@ -9,7 +9,7 @@ from engine.wire.endpoints import Configured, Source
 from tests.pages.clicks import click
 from tests.support import FakeModel
 from ui.elements import Combobox
-from ui.models import SIMULATED, Models
+from ui.launch.models import SIMULATED, Models
 
 ROLES = ('researcher', 'analyzer', 'reviewer')
 

@@ -7,10 +7,10 @@ import pytest
 from engine import Fault, Sandbox
 from engine.wire.endpoints import File
 from ui.app import UNSAFE, warn_of
-from ui.machine import EXAMPLE
+from ui.presenters.words import size, took
 from ui.settings import Places
+from ui.setup.machine import EXAMPLE
 from ui.theme import warn_everywhere
-from ui.words import size, took
 
 PROBLEM = 'Commands are off, for there is no bwrap here: install bubblewrap.'
 

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tests.pages.clicks import click
+from ui.forms.schemas import arguments
 from ui.parts import Text
-from ui.schemas import arguments
 
 
 async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):

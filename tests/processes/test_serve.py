@@ -16,9 +16,9 @@ import pytest
 from engine import Catalog, Conductor, JournalUnavailable
 from tests.commandline import DEADLINE, Hemicycle, ended, line, until
 from ui.commands.exits import Refused
-from ui.logs import OneLine
-from ui.opening import Opening
-from ui.serve import address, check_host, listen, secret
+from ui.serving.logs import OneLine
+from ui.serving.opening import Opening
+from ui.serving.serve import address, check_host, listen, secret
 
 
 @pytest.mark.parametrize('host', ['127.0.0.1', '127.0.0.2', 'localhost', '::1'])

@@ -12,7 +12,7 @@ from engine.comparing.comparison import compare
 from engine.comparing.tally import Tally, tally
 from engine.comparing.values import unlike
 from engine.outline import StateShape
-from ui.comparing import verdict
+from ui.presenters.comparing import verdict
 
 
 def state(path: str, kind: str = 'atomic', **more: object) -> StateShape:

@@ -14,11 +14,11 @@ from engine.patterns.parallel_review import ParallelReview
 from engine.patterns.pipeline import Pipeline
 from engine.patterns.race import Race
 from engine.shape import draw
-from ui.contests import Suite, entrants, shown_to
-from ui.debates import Turn, accord, debates, in_debate, seats, speakers, transcript, turn_of
-from ui.fields import fields
-from ui.history import History
-from ui.narrowed import narrowed
+from ui.forms.fields import fields
+from ui.forms.narrowed import narrowed
+from ui.presenters.contests import Suite, entrants, shown_to
+from ui.presenters.debates import Turn, accord, debates, in_debate, seats, speakers, transcript, turn_of
+from ui.replay.history import History
 
 SHAPE = draw(ParallelReview(ParallelReview.Parameters(task='Write it.', coders=2, reviewers=2)))
 

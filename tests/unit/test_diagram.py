@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from engine import Conductor, Edge, EngineError, Event, Fold, Pattern, RunId, StatePath, Transition, agent
 from engine.shape import draw
-from ui.diagram import dot, drawn_as, lit, svg
+from ui.drawing.diagram import dot, drawn_as, lit, svg
 
 SHAPE = Conductor().draw('pipeline')
 

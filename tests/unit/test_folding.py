@@ -3,9 +3,9 @@
 import pytest
 
 from engine import Conductor
-from ui.diagram import dot
-from ui.folding import MOST_STATES, agents_of, around, drawn, foldable, readable, unfolded
-from ui.reading import whereabouts
+from ui.drawing.diagram import dot
+from ui.drawing.folding import MOST_STATES, agents_of, around, drawn, foldable, readable, unfolded
+from ui.presenters.reading import whereabouts
 
 CONDUCTOR = Conductor()
 REVIEW = CONDUCTOR.draw('parallel-review')

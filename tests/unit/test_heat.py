@@ -8,8 +8,8 @@ import pytest
 
 from engine import EdgeTraffic, Shape, StatePath, StateShape, StateTraffic, Traffic, union
 from engine.records import EdgeShape
-from ui.heat import Heat
-from ui.heatspots import MODES, most, percent, spots, told_edge, told_state
+from ui.traffic.heat import Heat
+from ui.traffic.spots import MODES, most, percent, spots, told_edge, told_state
 
 
 def state(path: str, kind: str = 'atomic') -> StateShape:

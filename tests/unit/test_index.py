@@ -3,8 +3,8 @@
 import pytest
 
 from engine import Change, Conductor, Edge, Event, RunId, Shape, StatePath, Transition
-from ui.index import KEPT, Index, following, index_of, preceding
-from ui.marks import KINDS, UNDRAWN, marks_of
+from ui.replay.index import KEPT, Index, following, index_of, preceding
+from ui.replay.marks import KINDS, UNDRAWN, marks_of
 
 PATH = StatePath
 SHAPE = Shape(pattern='p', title='P', initial=PATH('a'), states=(), edges=())

@@ -1,7 +1,7 @@
 """What a page is told of a run that it follows."""
 
 from engine import Conductor
-from ui.live import Follower
+from ui.replay.live import Follower
 
 
 async def test_no_streamed_piece_comes_after_the_step_that_has_the_reply():

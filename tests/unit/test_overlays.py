@@ -1,6 +1,6 @@
 """What an overlay falls on where states are drawn as one."""
 
-from ui.overlays import standing, standing_edge, together
+from ui.drawing.overlays import standing, standing_edge, together
 
 FOLDED = frozenset({'team', 'team.first', 'writing'})
 

@@ -21,11 +21,11 @@ from engine import (
     tool,
 )
 from engine.shape import draw
-from ui.calls import Calls, Took, call_block, problem_of
-from ui.files import rows, shown, size
-from ui.history import History, latest
-from ui.regions import cells, columns_for, parallels, side_by_side
-from ui.spending import in_short, money, number, table
+from ui.presenters.calls import Calls, Took, call_block, problem_of
+from ui.presenters.files import rows, shown, size
+from ui.presenters.regions import cells, columns_for, parallels, side_by_side
+from ui.presenters.spending import in_short, money, number, table
+from ui.replay.history import History, latest
 
 DIGEST = 'a' * 64
 CALL = {'kind': 'call', 'id': 'c1', 'name': 'write', 'arguments': '{"path": "a.py"}'}

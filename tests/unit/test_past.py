@@ -5,8 +5,8 @@ import random
 import pytest
 
 from engine import Catalog, Conductor, Memory, Pattern, RunId, UnknownStep, fold
-from ui.past import EVERY, MOST, STRETCH, Past
-from ui.reading import befores
+from ui.presenters.reading import befores
+from ui.replay.past import EVERY, MOST, STRETCH, Past
 
 STEPS = 500
 

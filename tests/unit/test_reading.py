@@ -18,9 +18,9 @@ from engine import (
     Transition,
     fold,
 )
-from ui.blocks import agent_blocks, entry, readable
-from ui.marks import mark_of
-from ui.reading import befores, gist, passed, short, span, until, ways
+from ui.presenters.blocks import agent_blocks, entry, readable
+from ui.presenters.reading import befores, gist, passed, short, span, until, ways
+from ui.replay.marks import mark_of
 
 PATH = StatePath
 

@@ -1,7 +1,7 @@
 """Ticking runs in a list: ranges, and that what is out of sight is not ticked."""
 
 from engine import RunId, RunInfo
-from ui.selection import Selection
+from ui.runs.selection import Selection
 
 
 def shown(*names: str) -> list[RunInfo]:

@@ -19,12 +19,12 @@ from engine import (
 )
 from engine.bounded.schedule import Span
 from engine.patterns.time_bounded import TimeBounded
-from ui.grown import At, Grown
-from ui.messages import Said, Wanted, messages_of, parties
-from ui.oversight import gates_of, level_now, sent_of
 from ui.panes.asks import taken
 from ui.panes.checklist import stands as step_stands
-from ui.phases import burns, clock_of, ran_at, said_of, stands, step_lines, whole
+from ui.presenters.messages import Said, Wanted, messages_of, parties
+from ui.presenters.oversight import gates_of, level_now, sent_of
+from ui.presenters.phases import burns, clock_of, ran_at, said_of, stands, step_lines, whole
+from ui.replay.grown import At, Grown
 
 PATH = StatePath
 SHAPE = Shape(

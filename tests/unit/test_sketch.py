@@ -3,7 +3,7 @@
 import pytest
 
 from engine import Conductor
-from ui.sketch import MOST_INSIDE, Part, sketch
+from ui.drawing.sketch import MOST_INSIDE, Part, sketch
 
 CONDUCTOR = Conductor()
 

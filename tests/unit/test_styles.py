@@ -2,7 +2,7 @@
 
 import re
 
-from ui.marks import KINDS, UNDRAWN
+from ui.replay.marks import KINDS, UNDRAWN
 from ui.theme import ASSETS
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.timing import FRAME, LONGEST_WAIT, SHORTEST_WAIT, SPEEDS, advance, due, wait_after
+from ui.replay.timing import FRAME, LONGEST_WAIT, SHORTEST_WAIT, SPEEDS, advance, due, wait_after
 
 TIMES = [100.0, 100.0, 100.4, 160.4, 161.4]
 """Two steps at once, a short wait, a minute, a second."""

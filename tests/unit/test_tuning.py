@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nicegui import helpers
 
-from ui.tuning import remembering
+from ui.serving.tuning import remembering
 
 
 class Hears:

@@ -1,8 +1,8 @@
 """Why an edge was taken: what an overlay marks, for one edge and where several are drawn as one."""
 
 from engine import Edge, EdgeShape, Event, Guard, RunId, Shape, StatePath, Transition
-from ui.diagram import edge_id
-from ui.reading import ways
+from ui.drawing.diagram import edge_id
+from ui.presenters.reading import ways
 
 PATH = StatePath
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from nicegui import ui
 
 from engine import Comparison, Shape, Transition
-from ui.diagram import INSTALL, available, edge_id, svg
+from ui.drawing.diagram import INSTALL, available, edge_id, svg
+from ui.drawing.overlays import Spot, Spots, standing, standing_edge, together
 from ui.elements import Diagram
-from ui.overlays import Spot, Spots, standing, standing_edge, together
 from ui.panes.folds import Folds
 from ui.parts import Text
+from ui.presenters.words import count
 from ui.theme import button, notice
-from ui.words import count
 
 Counts = tuple[int, int]
 LEGEND = (('way-both', 'Both'), ('way-a', 'Only A'), ('way-b', 'Only B'), ('way-none', 'Neither'))

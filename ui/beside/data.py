@@ -12,7 +12,7 @@ from engine import Unlike, View, unlike
 from ui.beside.side import Side
 from ui.panes.changes import Changes
 from ui.parts import Choice, Text, attach
-from ui.reading import place, short
+from ui.presenters.reading import place, short
 from ui.theme import empty
 
 LONGEST = 400

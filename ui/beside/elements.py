@@ -9,7 +9,7 @@ from nicegui.element import Element
 
 from engine import Row
 from ui.beside.wording import Piece
-from ui.comparing import FACETS, row_other, row_text
+from ui.presenters.comparing import FACETS, row_other, row_text
 from ui.theme import ASSETS
 
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine import Comparison
-from ui.comparing import said_of, verdict
 from ui.parts import Text, attach, link
+from ui.presenters.comparing import said_of, verdict
 from ui.theme import button, pill
 
 

@@ -13,9 +13,9 @@ from ui.beside.data import table
 from ui.beside.elements import Pieces
 from ui.beside.step import as_text
 from ui.beside.wording import pieces_of
-from ui.comparing import difference, lines
 from ui.parts import Text
-from ui.reading import place
+from ui.presenters.comparing import difference, lines
+from ui.presenters.reading import place
 
 
 class Numbers:

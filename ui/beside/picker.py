@@ -11,8 +11,8 @@ from engine import Conductor, EngineError, Kin, RunId, RunInfo, RunQuery
 from ui.beside.head import address
 from ui.dialogs import framed, settled
 from ui.parts import Text, attach, label, line_input, link
-from ui.theme import WORDS, button
-from ui.words import ago, count
+from ui.presenters.words import WORDS, ago, count
+from ui.theme import button
 
 MOST = 30
 """Runs of a kind that are offered."""

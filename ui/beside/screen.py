@@ -18,12 +18,12 @@ from ui.beside.player import RowPlayer
 from ui.beside.side import Held, Side
 from ui.beside.step import StepPane
 from ui.beside.transcript import BothTranscript
-from ui.comparing import row_text
 from ui.elements import narration
 from ui.panes.switch import switch
 from ui.panes.tabs import Tabs
 from ui.panes.trouble import Trouble
 from ui.parts import Text
+from ui.presenters.comparing import row_text
 
 EVERY = 2.0
 """Seconds between two looks at runs that go on; more where comparing them takes long."""

@@ -11,10 +11,10 @@ from engine import Row, Transition, message_of
 from ui.beside.elements import Pieces
 from ui.beside.side import Side
 from ui.beside.wording import Piece, pieces_of
-from ui.blocks import readable
-from ui.comparing import FACETS, KINDS
 from ui.parts import Text, link
-from ui.reading import Way, headline, place, short, ways
+from ui.presenters.blocks import readable
+from ui.presenters.comparing import FACETS, KINDS
+from ui.presenters.reading import Way, headline, place, short, ways
 from ui.theme import empty, notice
 
 LONGEST = 300

@@ -12,7 +12,7 @@ from ui.beside.side import Side
 from ui.beside.step import text_of
 from ui.beside.wording import Piece, pieces_of
 from ui.parts import Text
-from ui.reading import place, speaker
+from ui.presenters.reading import place, speaker
 from ui.theme import button, empty
 
 AT_ONCE = 12

@@ -17,8 +17,8 @@ from ui.commands.options import SHOWN, AsJson, Database, RunName
 from ui.commands.session import find, reading, settings_of, storage_of
 from ui.commands.showers import json_line
 from ui.commands.wording import STYLES, console, value_of
-from ui.comparing import FACETS, KINDS, lines, row_other, row_text, said_of, shown_edges, verdict
 from ui.plain import plain, short
+from ui.presenters.comparing import FACETS, KINDS, lines, row_other, row_text, said_of, shown_edges, verdict
 from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:

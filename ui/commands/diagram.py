@@ -14,7 +14,7 @@ from ui.commands.inputs import parameters_of
 from ui.commands.options import Patterns
 from ui.commands.run import catalog_of
 from ui.commands.session import settings_of
-from ui.diagram import FORMATS, drawn_as
+from ui.drawing.diagram import FORMATS, drawn_as
 
 EPILOG = f"""Examples:
 

@@ -15,7 +15,7 @@ from engine import Delta, Fold, Outcome, RunInfo, StatePath, Status, Transition,
 from ui.commands.showers import answer_text, ending
 from ui.commands.wording import STYLES, UNBOUNDED, asked, console, moved, named, of_workflow, remark
 from ui.plain import plain, short
-from ui.reading import span
+from ui.presenters.reading import span
 
 COLOURS = ('cyan', 'green', 'magenta', 'yellow', 'blue', 'bright_cyan')
 NARROWEST, WIDEST = 30, 110

@@ -16,8 +16,8 @@ from ui.commands.session import find, reading, settings_of, storage_of
 from ui.commands.showers import json_line
 from ui.commands.wording import console
 from ui.plain import short
+from ui.presenters.words import count, size
 from ui.settings import Settings, Storage
-from ui.words import count, size
 
 DELETE = """Examples:
 

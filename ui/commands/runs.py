@@ -16,8 +16,8 @@ from ui.commands.session import reading, settings_of, storage_of
 from ui.commands.showers import json_line
 from ui.commands.wording import STYLES, console, when
 from ui.plain import short
+from ui.presenters.spending import money, number
 from ui.settings import Settings, Storage
-from ui.spending import money, number
 
 WHICH = 'Which runs'
 EPILOG = """Examples:

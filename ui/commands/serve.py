@@ -13,8 +13,8 @@ from ui.commands.exits import CODES, Refused
 from ui.commands.options import Database, Durability, Patterns
 from ui.commands.run import Pace, catalog_of
 from ui.commands.session import new_owner, settings_of, storage_of
-from ui.logs import logged, set_up
-from ui.serve import address, check_host, listen, run
+from ui.serving.logs import logged, set_up
+from ui.serving.serve import address, check_host, listen, run
 from ui.settings import Locks, Places, Settings, Storage
 
 ADDRESS = 'Where the dashboard is'

@@ -23,7 +23,7 @@ from ui.commands.wording import (
     when,
 )
 from ui.plain import plain, short
-from ui.reading import span, worded
+from ui.presenters.reading import span, worded
 
 LONGEST = 200
 

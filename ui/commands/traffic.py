@@ -17,12 +17,12 @@ from ui.commands.runs import WHICH
 from ui.commands.session import reading, settings_of, storage_of
 from ui.commands.showers import json_line
 from ui.commands.wording import console
-from ui.heat import EdgeHeat, Heat, StateHeat
-from ui.heatspots import percent
 from ui.plain import short
-from ui.reading import edge_words, place, span
+from ui.presenters.reading import edge_words, place, span
+from ui.presenters.words import between, day
 from ui.settings import Settings, Storage
-from ui.words import between, day
+from ui.traffic.heat import EdgeHeat, Heat, StateHeat
+from ui.traffic.spots import percent
 
 EPILOG = """Examples:
 

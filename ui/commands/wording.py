@@ -12,7 +12,7 @@ from rich.console import Console
 
 from engine import Guard, Shape, Status, Transition, Usage, message_of
 from ui.plain import short
-from ui.reading import innermost, span
+from ui.presenters.reading import innermost, span
 
 STYLES = {
     Status.RUNNING: 'cyan',

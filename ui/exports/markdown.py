@@ -23,13 +23,13 @@ from engine import (
     message_of,
     program,
 )
-from ui.blocks import readable
 from ui.exports.past import pages
 from ui.exports.words import hidden, moment, written
-from ui.marks import by_person, mark_of
-from ui.reading import place, span, speaker
-from ui.spending import headline_of
-from ui.theme import WORDS
+from ui.presenters.blocks import readable
+from ui.presenters.reading import place, span, speaker
+from ui.presenters.spending import headline_of
+from ui.presenters.words import WORDS
+from ui.replay.marks import by_person, mark_of
 
 T = TypeVar('T', RunInfo, View, Event, Note)
 SAID = frozenset({'title', 'note', 'text', 'error', 'waiting', 'parameters', 'models', 'memory', 'data'})

@@ -16,12 +16,13 @@ from typing import Any
 import orjson
 
 from engine import Conductor, Redaction, RunId, program
-from ui.diagram import svg
+from ui.drawing.diagram import svg
+from ui.drawing.folding import readable
 from ui.exports.past import Past, past_of
 from ui.exports.words import hidden, moment
-from ui.folding import readable
-from ui.marks import KINDS
-from ui.theme import ASSETS, MARK, WORDS
+from ui.presenters.words import WORDS
+from ui.replay.marks import KINDS
+from ui.theme import ASSETS, MARK
 
 PARTS = ASSETS / 'export'
 POLICY = (

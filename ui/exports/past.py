@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import Conductor, EngineError, Fold, Note, RunId, RunInfo, Shape, Transition, View
-from ui.blocks import entry
-from ui.diagram import lit
+from ui.drawing.diagram import lit
 from ui.exports.words import Refused, written
-from ui.marks import KINDS, mark_of
-from ui.reading import headline, place, ways
-from ui.spending import headline_of
+from ui.presenters.blocks import entry
+from ui.presenters.reading import headline, place, ways
+from ui.presenters.spending import headline_of
+from ui.replay.marks import KINDS, mark_of
 
 PAGE = 200
 """Steps that are read at once."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine import Forecast
-from ui.reading import span
-from ui.spending import dollars as money
-from ui.words import count
+from ui.presenters.reading import span
+from ui.presenters.spending import dollars as money
+from ui.presenters.words import count
 
 BASES = {
     'parent': 'an estimate from what the original used after this step',

@@ -10,9 +10,9 @@ from engine import EngineError, Forecast, InvalidInput, RunId, Variation
 from ui.door import Door
 from ui.forks.cost import told
 from ui.forks.variant import Origin, Variant
-from ui.forms import Form
-from ui.launching import RUN_KEYS
-from ui.options import Limits, values_of
+from ui.forms.form import Form
+from ui.launch.launcher import RUN_KEYS
+from ui.launch.options import Limits, values_of
 from ui.parts import Text, attach
 from ui.theme import button, notice
 

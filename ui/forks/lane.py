@@ -9,14 +9,15 @@ from typing import Any
 from nicegui import ui
 
 from engine import Conductor, RunInfo, Shape, Transition
-from ui.blocks import entry, readable
 from ui.elements import Conversation
 from ui.forks.otherwise import otherwise
-from ui.live import Follower
 from ui.parts import Text, link
-from ui.reading import span, whereabouts
-from ui.spending import headline_of
-from ui.theme import WORDS, button
+from ui.presenters.blocks import entry, readable
+from ui.presenters.reading import span, whereabouts
+from ui.presenters.spending import headline_of
+from ui.presenters.words import WORDS
+from ui.replay.live import Follower
+from ui.theme import button
 
 MOST = 400
 """Steps back from the newest whose words are shown."""

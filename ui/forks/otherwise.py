@@ -7,7 +7,7 @@ from typing import Any
 
 from engine import RunInfo, Transition
 from ui.panes.jumps import named
-from ui.reading import short, speaker
+from ui.presenters.reading import short, speaker
 
 MOST = 40
 """Characters of a value."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
-from ui.control import Control
-from ui.fields import Field
+from ui.forms.control import Control
+from ui.forms.fields import Field
 from ui.parts import Text
+from ui.presenters.words import count
 from ui.theme import button
-from ui.words import count
 
 NUMBER = 'A number'
 SHORT = 80

@@ -9,12 +9,12 @@ from typing import Any
 from nicegui import ui
 
 from engine import AgentInfo, Change, InvalidInput, Offer, Pattern, RunInfo, Variation, View
-from ui.fields import Field, fields
 from ui.forks.plays import Plays
 from ui.forks.sheet import Sheet, document
-from ui.models import Models
+from ui.forms.fields import Field, fields
+from ui.launch.models import Models
 from ui.parts import Text
-from ui.reading import speaker
+from ui.presenters.reading import speaker
 
 SHEETS = ('parameters', 'memory', 'prompts', 'instructions', 'tools')
 BARE = ('memory', 'parameters')

@@ -8,10 +8,10 @@ from engine import EngineError, Kin, RunId, UnknownRun
 from ui.door import Door
 from ui.pages import missing
 from ui.parts import Text, attach, link
-from ui.reading import came
-from ui.spending import headline_of
+from ui.presenters.reading import came
+from ui.presenters.spending import headline_of
+from ui.presenters.words import ago, count
 from ui.theme import frame, pill
-from ui.words import ago, count
 
 ICONS = {'root': 'flag', 'fork': 'call_split', 'rerun': 'restart_alt', 'retry': 'healing'}
 

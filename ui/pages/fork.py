@@ -5,18 +5,18 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import Conductor, EngineError, RunId, RunInfo, Shape, Transition, UnknownRun, View, agents_of
-from ui.diagram import INSTALL, available, lit, svg
 from ui.door import Door
+from ui.drawing.diagram import INSTALL, available, lit, svg
+from ui.drawing.folding import readable
 from ui.elements import Diagram
-from ui.folding import readable
 from ui.forks.forker import Forker
 from ui.forks.variant import Origin
-from ui.history import History
 from ui.pages import missing
 from ui.panes.around import Around
 from ui.panes.reasons import Reasons
 from ui.parts import Text, link
-from ui.reading import headline
+from ui.presenters.reading import headline
+from ui.replay.history import History
 from ui.stepping.stepper import Stepper
 from ui.theme import frame, notice
 

@@ -6,15 +6,15 @@ from fastapi import Request
 from nicegui import ui
 
 from engine import EngineError
-from ui.cards import pattern_cards
 from ui.door import Door
 from ui.exports.importer import Importer
-from ui.faults import draw_faults
-from ui.filters import Filters
+from ui.launch.cards import pattern_cards
 from ui.parts import Text, link
-from ui.runlist import RunList
+from ui.runs.filters import Filters
+from ui.runs.listing import RunList
+from ui.runs.waiting import Waiting
+from ui.serving.faults import draw_faults
 from ui.theme import frame, notice
-from ui.waiting import Waiting
 
 SIZE = 10
 """Runs on a page of the list."""

@@ -7,12 +7,12 @@ from nicegui import ui
 
 from engine import EngineError, RunId
 from ui.door import Door
-from ui.filters import traffic_path
-from ui.launching import Launcher
+from ui.launch.launcher import Launcher
 from ui.pages import missing
 from ui.parts import Text, link
+from ui.presenters.words import first_sentence
+from ui.runs.filters import traffic_path
 from ui.theme import frame
-from ui.words import first_sentence
 
 
 def register(door: Door) -> None:

@@ -11,12 +11,12 @@ from engine import EngineError, RunId, UnknownRun, UnknownStep
 from ui.door import Door
 from ui.downloads import serve_downloads
 from ui.exports.serve import serve_exports
-from ui.messages import Wanted
 from ui.pages import missing
 from ui.panes.extras import ENDS
+from ui.presenters.messages import Wanted
+from ui.replay.unhurried import DRAWN, PATIENCE
 from ui.screen import Screen
 from ui.theme import frame
-from ui.unhurried import DRAWN, PATIENCE
 
 LONG = 1_000
 """Steps of a history that is read only when the page has been drawn."""

@@ -8,9 +8,9 @@ from nicegui import ui
 from engine import RunId
 from ui.door import Door
 from ui.exports.importer import Importer
-from ui.filters import Filters
 from ui.parts import Text, link
-from ui.runlist import RunList
+from ui.runs.filters import Filters
+from ui.runs.listing import RunList
 from ui.theme import frame
 
 SIZE = 25

@@ -5,12 +5,12 @@ from __future__ import annotations
 from nicegui import ui
 
 from ui.door import Door
-from ui.endpoints import Endpoints
-from ui.faults import draw_faults
-from ui.machine import Commands, Kept
 from ui.parts import Text
-from ui.retained import Retained
-from ui.servers import McpServers
+from ui.serving.faults import draw_faults
+from ui.setup.endpoints import Endpoints
+from ui.setup.machine import Commands, Kept
+from ui.setup.retained import Retained
+from ui.setup.servers import McpServers
 from ui.theme import frame
 
 

@@ -9,13 +9,13 @@ from nicegui import ui
 
 from engine import Registry, Tool, ToolError, lacking
 from ui.door import Door
+from ui.forms.schemas import arguments, draw_arguments
 from ui.pages import missing
 from ui.parts import Text, attach, link
-from ui.schemas import arguments, draw_arguments
+from ui.presenters.words import count, first_sentence
 from ui.theme import frame, notice
-from ui.toolbox import Toolbox, User, address, agents, flags, users
-from ui.trying import Trying
-from ui.words import count, first_sentence
+from ui.toolbox.listing import Toolbox, User, address, agents, flags, users
+from ui.toolbox.trying import Trying
 
 
 def register(door: Door) -> None:

@@ -9,11 +9,11 @@ from nicegui import ui
 
 from engine import RunQuery
 from ui.door import Door
-from ui.filters import Filters
 from ui.pages import missing
 from ui.parts import Text, link
+from ui.runs.filters import Filters
 from ui.theme import empty, frame
-from ui.trafficview import TrafficView
+from ui.traffic.view import TrafficView
 
 
 def register(door: Door) -> None:

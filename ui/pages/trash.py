@@ -6,10 +6,10 @@ from fastapi import Request
 from nicegui import ui
 
 from ui.door import Door
-from ui.filters import Filters
 from ui.pages.runs import SIZE
 from ui.parts import Text, link
-from ui.runlist import RunList
+from ui.runs.filters import Filters
+from ui.runs.listing import RunList
 from ui.theme import frame
 
 

@@ -11,11 +11,11 @@ from ui.dialogs import told
 from ui.door import Door
 from ui.forks.forker import MOST, NAMES
 from ui.forks.lane import Lane
-from ui.live import LOOKS_A_SECOND
 from ui.pages import missing
 from ui.parts import Text, link
+from ui.presenters.words import count
+from ui.replay.live import LOOKS_A_SECOND
 from ui.theme import empty, frame
-from ui.words import count
 
 WINNER = 'winner'
 

@@ -9,21 +9,21 @@ from typing import Any
 from nicegui import ui
 
 from engine import Spending, StateShape, View
-from ui.blocks import agent_blocks
-from ui.calls import Calls
 from ui.dialogs import ask
 from ui.elements import Conversation
-from ui.history import latest
 from ui.origins import origin_chip
 from ui.panes.approval import Approval
 from ui.panes.around import Around
 from ui.panes.seat import SeatButton, seat_of
 from ui.parts import Text
-from ui.reading import gist, passed, place, span
-from ui.spending import in_short
+from ui.presenters.blocks import agent_blocks
+from ui.presenters.calls import Calls
+from ui.presenters.reading import gist, passed, place, span
+from ui.presenters.spending import in_short
+from ui.presenters.words import count
+from ui.replay.history import latest
 from ui.stepping.region import RegionControls
 from ui.theme import button
-from ui.words import count
 
 QUIET = 15.0
 """Seconds without a sign of an agent that works, after which its pane says so."""

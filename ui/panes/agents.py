@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from nicegui import ui
 
 from engine import Status, View, WorkspaceError
-from ui.blocks import readable
 from ui.elements import Conversation, Splits
 from ui.panes.agent import AgentPane
 from ui.panes.around import Around
 from ui.panes.join import Join
-from ui.regions import cells, columns_for, parallels, side_by_side, tracks
-from ui.theme import WORDS, empty
+from ui.presenters.blocks import readable
+from ui.presenters.regions import cells, columns_for, parallels, side_by_side, tracks
+from ui.presenters.words import WORDS
+from ui.theme import empty
 
 LEAST_HEIGHT, LEAST_WIDTH = '170px', '150px'
 

@@ -9,9 +9,9 @@ from typing import Any
 from nicegui import ui
 
 from engine import Tool
-from ui.calls import problem_of, tags
 from ui.panes.around import Send
 from ui.parts import Text, attach
+from ui.presenters.calls import problem_of, tags
 from ui.theme import button
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import Conductor, RunId, Shape
-from ui.history import History
 from ui.panes.reasons import Reasons
-from ui.reading import place, speaker
+from ui.presenters.reading import place, speaker
+from ui.replay.history import History
 from ui.stepping.stepper import Stepper
 
 Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from engine import Conductor, EngineError, InvalidInput, RunInfo, Shape, View
 from ui.dialogs import framed, told
-from ui.forms import Form
+from ui.forms.form import Form
 from ui.parts import Text
-from ui.reading import speaker
+from ui.presenters.reading import speaker
 from ui.theme import button
 
 SEATS = frozenset({'take_seat', 'say', 'hand_back'})

@@ -8,14 +8,14 @@ from typing import Any
 from nicegui import ui
 
 from engine import View
-from ui.contests import entrants, shown_to
-from ui.debates import Turn, debates, listed, record, seats, speakers, transcript, turn_of
 from ui.elements import Conversation
 from ui.panes.around import Around
 from ui.panes.rounds import Rounds
 from ui.panes.seat import Seats
 from ui.parts import Text
-from ui.reading import clock, speaker
+from ui.presenters.contests import entrants, shown_to
+from ui.presenters.debates import Turn, debates, listed, record, seats, speakers, transcript, turn_of
+from ui.presenters.reading import clock, speaker
 from ui.theme import empty
 
 

@@ -11,8 +11,8 @@ from nicegui import ui
 from engine import Conductor, Gauge, RunId, Status, View
 from ui.dialogs import framed, told
 from ui.parts import Text, attach
-from ui.reading import span
-from ui.spending import dollars
+from ui.presenters.reading import span
+from ui.presenters.spending import dollars
 from ui.theme import button
 
 NAMES = {'tokens': 'Tokens', 'cost': 'Money', 'seconds': 'Time'}

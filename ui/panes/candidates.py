@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from nicegui import ui
 
 from engine import View
-from ui.contests import CHOICE, PICKED, Entrant, Made, Suite, entrants
 from ui.elements import Conversation
-from ui.files import size
 from ui.panes.around import Around
 from ui.panes.choosing import Choosing
 from ui.panes.difference import Difference
 from ui.panes.verdict import result
 from ui.parts import Text, attach, fold
+from ui.presenters.contests import CHOICE, PICKED, Entrant, Made, Suite, entrants
+from ui.presenters.files import size
 from ui.theme import button, empty
 
 STATES = {

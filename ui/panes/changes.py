@@ -8,8 +8,8 @@ from nicegui import ui
 
 from engine import FileChange, WorkspaceError
 from ui.elements import Code, FileTree
-from ui.files import line, rows, sum_of, why
 from ui.parts import Text
+from ui.presenters.files import line, rows, sum_of, why
 from ui.theme import notice
 
 

@@ -7,19 +7,20 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine import Transition, View
-from ui.diagram import INSTALL, available, lit, svg
+from ui.drawing.diagram import INSTALL, available, lit, svg
+from ui.drawing.saving import export_menu
 from ui.elements import Diagram
-from ui.exporting import export_menu
-from ui.live import Follower
 from ui.panes.around import Around
 from ui.panes.checklist import Checklist
 from ui.panes.folds import Folds
 from ui.panes.why import Why
 from ui.parts import attach
-from ui.reading import whereabouts
+from ui.presenters.reading import whereabouts
+from ui.presenters.words import WORDS
+from ui.replay.live import Follower
 from ui.stepping.context import PlaceMenu
 from ui.stepping.spots import spots
-from ui.theme import WORDS, button, notice
+from ui.theme import button, notice
 
 LARGE = 'Give the diagram all of the page'
 

@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Shape, View
 from ui.elements import Conversation
 from ui.parts import Text, fold
-from ui.reading import gist, speaker
+from ui.presenters.reading import gist, speaker
 
 MARKS = {
     'pending': 'radio_button_unchecked',

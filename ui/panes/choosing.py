@@ -9,12 +9,12 @@ from nicegui import ui
 from nicegui.elements.textarea import Textarea
 
 from engine import View
-from ui.contests import CHOICE, CONFLICTS, LIST, Entrant
-from ui.debates import listed, record
 from ui.dialogs import framed, settled
 from ui.panes.around import Around
 from ui.panes.verdict import result
 from ui.parts import Choice, Text, attach, label
+from ui.presenters.contests import CHOICE, CONFLICTS, LIST, Entrant
+from ui.presenters.debates import listed, record
 from ui.theme import button
 
 

@@ -12,9 +12,9 @@ from ui.elements import Conversation
 from ui.panes.around import Around
 from ui.panes.tabs import Tabs
 from ui.parts import Text
-from ui.spending import UNKNOWN, dollars
+from ui.presenters.spending import UNKNOWN, dollars
+from ui.presenters.words import took
 from ui.theme import empty, notice
-from ui.words import took
 
 TITLE = 'Comparison'
 Side = Mapping[str, Any]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from engine import View
-from ui.contests import CHOICE, CONFLICTS, LIST
-from ui.debates import in_debate, turn_of
 from ui.panes.around import Around
 from ui.panes.board import Board
 from ui.panes.candidates import Candidates
 from ui.panes.tabs import Tabs
+from ui.presenters.contests import CHOICE, CONFLICTS, LIST
+from ui.presenters.debates import in_debate, turn_of
 
 DEBATE, CANDIDATES, AGENTS = 'Debate', 'Candidates', 'Agents'
 

@@ -9,12 +9,12 @@ from nicegui import ui
 
 from engine import Conductor, RunInfo
 from ui.beside.picker import choose_other
-from ui.deeds import sure_to_delete
 from ui.dialogs import edit, framed, settled, told
 from ui.forks.anew import RETRIED, again, retry
-from ui.marks import KINDS
+from ui.launch.replaying import recorded
 from ui.parts import Text, link
-from ui.replaying import recorded
+from ui.replay.marks import KINDS
+from ui.runs.deeds import sure_to_delete
 from ui.stepping.words import KEYS as STEP_KEYS
 from ui.theme import button
 

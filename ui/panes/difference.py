@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
-from ui.contests import Entrant
 from ui.panes.around import Around
 from ui.panes.changes import Changes
 from ui.parts import Choice, Text, attach
+from ui.presenters.contests import Entrant
 
 
 class Difference:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from engine import View
-from ui.live import Follower
-from ui.messages import Wanted, address
 from ui.panes.around import Around
 from ui.panes.messages import Messages
 from ui.panes.oversight import OversightPane
 from ui.panes.phases import TimeTab
 from ui.panes.tabs import Tabs
+from ui.presenters.messages import Wanted, address
+from ui.replay.live import Follower
 
 TABS = {'messages': 'Messages', 'time': 'Time', 'supervision': 'Supervision'}
 """The last part of the address, and the title of the tab."""

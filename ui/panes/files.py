@@ -10,12 +10,12 @@ from nicegui import ui
 
 from engine import FileChange, FileVersion, View, WorkspaceError
 from ui.elements import Code, FileTree
-from ui.files import line, rights, rows, shown, size, sum_of, why
-from ui.history import Version, latest
 from ui.panes.around import Around
 from ui.parts import Choice, Text, attach, link
+from ui.presenters.files import line, rights, rows, shown, size, sum_of, why
+from ui.presenters.words import count
+from ui.replay.history import Version, latest
 from ui.theme import button, empty, notice
-from ui.words import count
 
 EMPTY = ''
 """The snapshot of a folder in which nothing is."""

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from nicegui import app, ui
 
 from engine import Shape
-from ui.folding import around, foldable, readable, unfolded
+from ui.drawing.folding import around, foldable, readable, unfolded
 from ui.parts import Text, attach
-from ui.reading import place
+from ui.presenters.reading import place
 from ui.theme import button
 
 NAME = 'What is drawn inside states'

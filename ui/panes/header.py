@@ -13,8 +13,8 @@ from ui.origins import origin_chip
 from ui.panes.naming import Naming
 from ui.panes.spending import SpendingTable
 from ui.parts import attach
-from ui.reading import passed, span, until
-from ui.spending import headline_of
+from ui.presenters.reading import passed, span, until
+from ui.presenters.spending import headline_of
 from ui.stepping.controls import Controls, Stopped
 from ui.stepping.stepper import Stepper
 from ui.theme import button, pill

@@ -9,12 +9,12 @@ from nicegui import ui
 
 from engine import Change, Transition, View
 from ui.elements import Tree
-from ui.marks import marks_of
 from ui.panes.around import Around
 from ui.panes.criteria import show_criteria
 from ui.panes.spending import SpendingTable
 from ui.panes.tabs import Tabs
-from ui.reading import Way, befores, headline, place, short, span, ways
+from ui.presenters.reading import Way, befores, headline, place, short, span, ways
+from ui.replay.marks import marks_of
 from ui.stepping.desk import Desk
 from ui.stepping.panel import BreakpointsPanel
 from ui.stepping.words import stopped_words

@@ -8,12 +8,12 @@ from typing import Any
 from nicegui import ui
 
 from engine import Usage, View
-from ui.history import latest
 from ui.panes.around import Around
 from ui.parts import Text
-from ui.reading import place, span
-from ui.spending import in_short
-from ui.words import count
+from ui.presenters.reading import place, span
+from ui.presenters.spending import in_short
+from ui.presenters.words import count
+from ui.replay.history import latest
 
 
 class Join:

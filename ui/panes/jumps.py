@@ -8,9 +8,9 @@ from typing import Any
 from nicegui import ui
 
 from engine import View
-from ui.index import Index, following, preceding
-from ui.marks import KINDS, Kind
 from ui.parts import Choice, Text, attach
+from ui.replay.index import Index, following, preceding
+from ui.replay.marks import KINDS, Kind
 from ui.theme import button
 
 Go = Callable[[int], Awaitable[None]]

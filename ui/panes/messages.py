@@ -8,14 +8,14 @@ from nicegui import ui
 
 from engine import View
 from ui.elements import Conversation
-from ui.live import Follower
-from ui.messages import Said, Wanted, messages_of, parties
 from ui.panes.around import Around
 from ui.parts import Choice, Text, label, line_input
-from ui.reading import speaker
+from ui.presenters.messages import Said, Wanted, messages_of, parties
+from ui.presenters.reading import speaker
+from ui.presenters.words import exact
+from ui.replay.live import Follower
 from ui.sequence import MessageList
 from ui.theme import button
-from ui.words import exact
 
 ANY = {'': 'Any'}
 FORMS = (('list', 'List', 'view_list'), ('sequence', 'Sequence diagram', 'swap_horiz'))

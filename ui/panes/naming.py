@@ -9,8 +9,8 @@ from nicegui import ui
 from engine import Annotation, Conductor, EngineError, RunInfo
 from ui.dialogs import told
 from ui.parts import Text, attach, line_input
+from ui.presenters.words import size
 from ui.theme import button
-from ui.words import size
 
 EVERY = 10.0
 """Seconds between two looks at what the run takes on the disk."""

@@ -8,12 +8,12 @@ from nicegui import ui
 
 from engine import EngineError, Note
 from ui.dialogs import told
-from ui.marks import Mark
 from ui.panes.around import Around
 from ui.parts import Text, attach, label
+from ui.presenters.words import exact
+from ui.replay.marks import Mark
+from ui.runs.undo import Undo
 from ui.theme import button
-from ui.undo import Undo
-from ui.words import exact
 
 SAVE = (
     '(event) => { if ((event.ctrlKey || event.metaKey) && event.key === "Enter") emit(event.target.value); }'

@@ -8,13 +8,13 @@ from nicegui import ui
 
 from engine import ACTIONS, TRIGGERS, Level, View
 from ui.elements import Conversation
-from ui.live import Follower
-from ui.oversight import Gate, Sent, gates_of, level_now, sent_of, words
 from ui.panes.around import Around
 from ui.parts import Text, fold
-from ui.reading import speaker
+from ui.presenters.oversight import Gate, Sent, gates_of, level_now, sent_of, words
+from ui.presenters.reading import speaker
+from ui.presenters.words import count
+from ui.replay.live import Follower
 from ui.theme import button, empty
-from ui.words import count
 
 AT_ONCE = 40
 """Gates that are drawn before somebody asks for all."""

@@ -8,8 +8,8 @@ from nicegui import ui
 
 from engine import Burn, PhaseClock, Shape, View
 from ui.parts import Text, attach
-from ui.phases import NAMES, burns, clock_of, grant, ran_at, said_of, stands, step_lines, whole
-from ui.reading import span
+from ui.presenters.phases import NAMES, burns, clock_of, grant, ran_at, said_of, stands, step_lines, whole
+from ui.presenters.reading import span
 from ui.theme import empty
 
 Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]

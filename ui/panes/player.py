@@ -10,14 +10,14 @@ from nicegui import background_tasks, ui
 from nicegui.events import KeyEventArguments
 
 from engine import View
-from ui.live import Follower
-from ui.marks import KINDS, UNDRAWN, Mark
 from ui.panes.jumps import Jumps
 from ui.parts import Text, attach
-from ui.reading import span
+from ui.presenters.reading import span
+from ui.replay.live import Follower
+from ui.replay.marks import KINDS, UNDRAWN, Mark
+from ui.replay.timing import SPEEDS, advance, due
+from ui.replay.track import Track
 from ui.theme import button
-from ui.timing import SPEEDS, advance, due
-from ui.track import Track
 
 COPY = """async () => {
     const link = new URL(document.querySelector('.track').dataset.link, location.href).href;

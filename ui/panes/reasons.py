@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine import Conductor, EdgeShape, Grounds, RunId, Transition
 from ui.parts import Text
-from ui.reading import worded
+from ui.presenters.reading import worded
 
 
 class Reasons:

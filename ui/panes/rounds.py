@@ -7,13 +7,13 @@ from functools import partial
 
 from nicegui import ui
 
-from ui.contests import Made
-from ui.debates import Held, Turn
 from ui.panes.seat import Seats
 from ui.panes.turns import agreement, draw
 from ui.panes.verdict import stance, verdict
 from ui.parts import Text, attach
-from ui.reading import speaker
+from ui.presenters.contests import Made
+from ui.presenters.debates import Held, Turn
+from ui.presenters.reading import speaker
 from ui.theme import button
 
 PHASES = {'debate': 'Debate', 'final': 'Final review', '': 'Reviews'}

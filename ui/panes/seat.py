@@ -7,13 +7,13 @@ from typing import Any
 from nicegui import ui
 
 from engine import View
-from ui.contests import entrants
-from ui.debates import listed, seats, turn_of
-from ui.forms import Form
-from ui.narrowed import narrowed
+from ui.forms.form import Form
+from ui.forms.narrowed import narrowed
 from ui.panes.around import Around
 from ui.parts import Text
-from ui.reading import speaker
+from ui.presenters.contests import entrants
+from ui.presenters.debates import listed, seats, turn_of
+from ui.presenters.reading import speaker
 from ui.theme import button
 
 

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine import View
 from ui.parts import Text
-from ui.spending import notes, table
+from ui.presenters.spending import notes, table
 from ui.theme import empty
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from nicegui import background_tasks, ui
 
 from engine import Conductor, EngineError, RunId, Shape, Transition
-from ui.blocks import entry
-from ui.calls import Block
 from ui.elements import Speeches
+from ui.presenters.blocks import entry
+from ui.presenters.calls import Block
 from ui.theme import button, empty
 
 REACH = 400

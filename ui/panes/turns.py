@@ -7,11 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
-from ui.debates import Accord, Turn
 from ui.panes.verdict import stance
 from ui.parts import Text
+from ui.presenters.debates import Accord, Turn
+from ui.presenters.words import count
 from ui.theme import button
-from ui.words import count
 
 TRENDS = {
     'agreed': ('handshake', 'Agreed'),

@@ -7,10 +7,10 @@ from typing import Any
 
 from nicegui import ui
 
-from ui.contests import Made, Suite
-from ui.debates import listed
 from ui.parts import Text
-from ui.reading import speaker
+from ui.presenters.contests import Made, Suite
+from ui.presenters.debates import listed
+from ui.presenters.reading import speaker
 
 WORDS = {
     'APPROVE': ('verified', 'Approve'),

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from nicegui import ui
 
 from engine import EdgeShape, Transition
-from ui.diagram import edge_id
+from ui.drawing.diagram import edge_id
+from ui.drawing.overlays import Spot, standing_edge
 from ui.elements import Diagram
-from ui.index import Index
-from ui.overlays import Spot, standing_edge
 from ui.panes.around import Around
 from ui.parts import Text, attach
-from ui.reading import Way, place, ways
+from ui.presenters.reading import Way, place, ways
+from ui.presenters.words import count
+from ui.replay.index import Index
 from ui.theme import button
-from ui.words import count
 
 More = Callable[[EdgeShape], None]
 """Draws more about an edge: into the popover, where it is called."""

@@ -10,10 +10,10 @@ from typing import Any
 from nicegui import ui
 
 from engine import Breakpoint, EdgeShape, Shape, region_of
+from ui.drawing.overlays import standing_edge
 from ui.menus import menu
-from ui.overlays import standing_edge
 from ui.parts import Text, attach
-from ui.reading import edge_words, place
+from ui.presenters.reading import edge_words, place
 from ui.stepping.setting import Setting
 from ui.stepping.stepper import Stepper
 from ui.stepping.words import DEEDS, STEPS, Deed

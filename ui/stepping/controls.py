@@ -7,7 +7,7 @@ from nicegui.events import KeyEventArguments
 
 from ui.menus import menu
 from ui.parts import Text, attach
-from ui.reading import place
+from ui.presenters.reading import place
 from ui.stepping.stepper import Stepper
 from ui.stepping.words import DEEDS, STEPS, Deed, regions, stopped_words
 from ui.theme import button

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine import Conductor, Fold, RunId, Shape, Transition
-from ui.live import Follower
 from ui.panes.switch import show_part
+from ui.replay.live import Follower
 from ui.stepping.context import PlaceMenu
 from ui.stepping.setting import Setting
 from ui.stepping.stepper import Stepper

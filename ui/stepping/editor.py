@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Breakpoint, Shape
 from ui.dialogs import framed, settled
 from ui.parts import Choice, Text, attach, label
-from ui.reading import place
+from ui.presenters.reading import place
 from ui.stepping.condition import ConditionField, Probe
 from ui.stepping.words import edges
 from ui.theme import button

@@ -9,12 +9,12 @@ from nicegui import ui
 from engine import Breakpoint
 from ui.dialogs import ask
 from ui.parts import Text
+from ui.presenters.words import count
 from ui.stepping.row import Deeds, draw_row
 from ui.stepping.setting import Setting
 from ui.stepping.stepper import Stepper
 from ui.stepping.words import ELSEWHERE, facts, label
 from ui.theme import button, empty
-from ui.words import count
 
 NONE = 'No breakpoint is set. One stops the run where a state is entered or left, or when a condition holds.'
 OVER = 'The run has ended: its breakpoints can be read, and not changed.'

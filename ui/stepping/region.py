@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine import region_of
 from ui.parts import Text, attach
-from ui.reading import place
+from ui.presenters.reading import place
 from ui.stepping.controls import SPOKEN, DeedButton
 from ui.stepping.stepper import Stepper
 from ui.stepping.words import STEPS, Deed, ended, stopped_words

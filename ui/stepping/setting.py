@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from engine import Breakpoint, Conductor, EngineError, InvalidInput, RunId
-from ui.reading import short
+from ui.presenters.reading import short
 from ui.stepping.condition import Probe, Reading
 from ui.stepping.editor import edit_breakpoint
 from ui.stepping.stepper import Stepper

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from engine import Breakpoint
-from ui.overlays import Spot, Spots
+from ui.drawing.overlays import Spot, Spots
 from ui.stepping.words import label
 
 FULL, HOLLOW, STRUCK = '●', '○', '◉'

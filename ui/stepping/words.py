@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Breakpoint, EdgeShape, How, Shape, StatePath, View
-from ui.reading import edge_words, place, reason_words
+from ui.presenters.reading import edge_words, place, reason_words
 
 Deed = Literal['pause', 'resume', 'in', 'over', 'out']
 

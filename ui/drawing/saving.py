@@ -1,0 +1,56 @@
+"""A menu that saves a chart as Mermaid, DOT or SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from nicegui import ui
+
+from engine import EngineError, Shape
+from ui.drawing.diagram import FORMATS, Folded, drawn_as
+from ui.menus import menu
+from ui.parts import Text
+from ui.theme import button
+
+NAMES = {
+    'mermaid': ('Mermaid', 'For Markdown, wikis and GitHub'),
+    'dot': ('DOT', 'For Graphviz'),
+    'svg': ('SVG', 'A drawing, for texts and slides'),
+}
+
+
+def export_menu(shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -> None:
+    """A button in the head of a diagram's panel; the file holds what the panel shows.
+
+    Args:
+        shape: the chart that is shown now, if there is one.
+        folded: which agents are shown as one state.
+    """
+    with (
+        button('', icon='download', kind='quiet small', label='Save the diagram').props(
+            'aria-haspopup="menu"'
+        ),
+        menu('Save the diagram'),
+    ):
+        for how in FORMATS:
+            title, note = NAMES[how]
+            with (
+                ui.element('button').classes('menu-item two').props('type="button" role="menuitem"') as entry
+            ):
+                Text('b', title)
+                Text('span', note, 'muted small')
+            entry.on('click', partial(_save, how, shape, folded))
+
+
+async def _save(how: str, shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -> None:
+    found = shape()
+    if found is None:
+        ui.notify('There is no diagram yet.')
+        return
+    try:
+        text = await drawn_as(found, how, folded=folded())
+    except EngineError as error:
+        ui.notify(str(error), type='warning')
+        return
+    ui.download.content(text, f'{found.pattern}.{FORMATS[how]}')

@@ -1,0 +1,1 @@
+"""Starting a run: the cards of the patterns, the launch form and all that it asks."""

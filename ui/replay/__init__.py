@@ -1,0 +1,1 @@
+"""Past steps of a run: read once, marked, moved through, and followed while there are more."""

@@ -1,0 +1,1 @@
+"""The process around the pages: server, start, logs, and what it does by itself."""

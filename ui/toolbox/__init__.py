@@ -1,0 +1,1 @@
+"""The tools there are, and trying one by hand."""

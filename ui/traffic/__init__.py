@@ -1,0 +1,1 @@
+"""What many runs of a pattern did, on one diagram."""

@@ -1,0 +1,118 @@
+"""The heat of a chart over many runs: the numbers of each state and edge that is drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine import EdgeTraffic, Shape, StatePath, StateTraffic, Traffic
+from ui.drawing.overlays import standing, standing_edge, together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateHeat:
+    """A state that is drawn."""
+
+    path: str
+    having: int
+    """Runs whose chart has it."""
+    traffic: StateTraffic | None
+    """None where no run was ever there."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs were there."""
+        return self.traffic.runs if self.traffic else 0
+
+    @property
+    def visits(self) -> int:
+        """By all runs together."""
+        return self.traffic.visits if self.traffic else 0
+
+    @property
+    def median(self) -> float:
+        """Seconds that half of the runs that were there did not exceed."""
+        return self.traffic.median if self.traffic else 0.0
+
+    @property
+    def troubled(self) -> int:
+        """Runs for which something failed there."""
+        return self.traffic.troubled if self.traffic else 0
+
+    @property
+    def average(self) -> float:
+        """Visits of a run that was there."""
+        return self.traffic.visits / self.traffic.runs if self.traffic else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeHeat:
+    """An edge that is drawn."""
+
+    name: str
+    real: str
+    """The edges that it stands for, with `|` between: more than one where states are folded."""
+    times: int
+    runs: int
+    share: float
+    """Of all ways out of its source that were taken."""
+    failing: bool
+    """Whether nothing but a failure or a time-out leads over it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """A chart with its heat; states and edges in the order of the chart."""
+
+    runs: int
+    states: tuple[StateHeat, ...]
+    edges: tuple[EdgeHeat, ...]
+
+    @classmethod
+    def of(cls, traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Heat:
+        """Of what is drawn when the states at `folded` are one each."""
+        having = {
+            state.path: sum(number for chart, number in traffic.shapes if chart.state(state.path))
+            for state in shape.states
+        }
+        known = {str(state.path): state for state in traffic.states}
+        drawn = [str(state.path) for state in shape.states if standing(state.path, folded) == state.path]
+        states = tuple(
+            StateHeat(path=path, having=having[StatePath(path)], traffic=known.get(path)) for path in drawn
+        )
+        return cls(runs=traffic.runs, states=states, edges=tuple(_edges(traffic, shape, folded)))
+
+    @property
+    def dead(self) -> tuple[str, ...]:
+        """States that no run has ever reached."""
+        return tuple(state.path for state in self.states if not state.runs)
+
+
+def _edges(traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Iterable[EdgeHeat]:
+    failing: dict[str, bool] = {}
+    for edge in shape.edges:
+        name = standing_edge(f'{edge.source}>{edge.dest}', folded) if edge.dest else ''
+        if name:
+            failing[name] = failing.get(name, True) and edge.trigger in ('failed', 'expired')
+    taken = {f'{edge.source}>{edge.dest}': edge for edge in traffic.edges if edge.dest}
+    merged = together({name: [edge] for name, edge in taken.items()}, folded, _joined, edges=True)
+    out: Counter[str] = Counter()
+    for name, several in merged.items():
+        out[name.partition('>')[0]] += sum(edge.times for edge in several)
+    for name in dict.fromkeys([*failing, *merged]):
+        several = merged.get(name, [])
+        times = sum(edge.times for edge in several)
+        yield EdgeHeat(
+            name=name,
+            real='|'.join(f'{edge.source}>{edge.dest}' for edge in several) or name,
+            times=times,
+            # How many took any of several is not known: at least so many.
+            runs=max((edge.runs for edge in several), default=0),
+            share=times / out[name.partition('>')[0]] if several else 0.0,
+            failing=failing.get(name, False),
+        )
+
+
+def _joined(lists: list[list[EdgeTraffic]]) -> list[EdgeTraffic]:
+    return [edge for edges in lists for edge in edges]

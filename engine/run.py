@@ -117,10 +117,10 @@ class Run:
             return
         started = player.started if player.strict else self._work.kept
         at_work = () if player.strict else self._work.under_way
-        item = None if player.held and player.strict else player.next(started, at_work, self.state)
+        item = None if player.waits else player.next(started, at_work, self.state)
         if item:
             self._mailbox.post(player.event(item))
-        elif (player.strict and not player.held) or (started and not at_work and not player.strict):
+        elif (player.strict and not player.waits) or (started and not at_work and not player.strict):
             await self._without(player, started)
 
     async def _without(self, player: Player, started: Collection[StatePath]) -> None:
@@ -153,8 +153,7 @@ class Run:
         except Exception as error:
             log.exception('run %s: event %s', self.info.id, event.name)
             problem = said(error)
-        # What the actions wrote before one of them raised is not journaled, and dies with this run.
-        self.state.log.take()
+        self.state.log.take()  # What was written before one of them raised is not journaled.
         return [self._abort(problem)]
 
     def _decide(self, event: Event, *, asked: bool) -> list[Transition]:
@@ -181,7 +180,7 @@ class Run:
         if event.name == 'edit':
             return replace(self._step(event), changes=self._edit(event))
         if event.name in ('cancel', 'abort'):
-            return replace(self._step(event), left=self._all_active(), active=())
+            return self._ending(event)
         if event.name == 'recover' and begins_anew(event.data):
             self.state.notices = ('',) * len(self.state.notices)  # Those were of its parent's budget.
         if event.name in ('retry', 'recover'):
@@ -234,11 +233,11 @@ class Run:
         )
 
     def _abort(self, error: str) -> Transition:
-        event = Event(name='abort', data={'error': error})
-        return replace(self._step(event), left=self._all_active(), active=())
+        return self._ending(Event(name='abort', data={'error': error}))
 
-    def _all_active(self) -> tuple[StatePath, ...]:
-        return tuple(StatePath(path) for path in reversed(self.ledger.entered))
+    def _ending(self, event: Event) -> Transition:
+        left = tuple(StatePath(path) for path in reversed(self.ledger.entered))
+        return replace(self._step(event), left=left, active=())
 
     def _now(self) -> float:
         # A machine's clock may be set back; a history's may not.
@@ -258,7 +257,9 @@ class Run:
         steps = [self._taken(step) for step in steps]
         if not self._muted:
             steps += self._of_budget(steps)
+        if not (self._player and self._player.overlooks):
             steps += [self._taken(self._step(event)) for event in self._debugger.due(steps)]
+        if not self._muted:
             self._treasurer.wind()
         if not steps:
             return

@@ -46,6 +46,10 @@ class Player:
         self.strict = plays.strict
         self.held = False
         """Whether a person held the run while it was played."""
+        self._one = False
+        """Whether one thing is played although it is held: it was stepped."""
+        self._debugged = False
+        """Whether a person has set breakpoints, or stepped over or out: what is played halts there, too."""
         self.stopped = ''
         """Why it cannot go on without somebody's word, or ''."""
         self.released = False
@@ -71,7 +75,7 @@ class Player:
                 continue
             if event.played:
                 self._take(event, steps[-1].active)
-            elif event.name in ('pause', 'resume', 'step', 'recover'):
+            elif event.name in ('pause', 'resume', 'step', 'recover', 'breakpoints'):
                 self._steered(event)
             elif self.strict:
                 self.parted = True
@@ -97,12 +101,27 @@ class Player:
             self.held = bool(event.data.get('paused', self.held))
             self.stopped = '' if 'left' in event.data else self.stopped
             return
+        how = event.data.get('how') if event.name == 'step' else ''
+        self._debugged = self._debugged or event.name == 'breakpoints' or how in ('over', 'out')
+        if event.name == 'breakpoints':
+            return
+        self._one = how == 'in'
         self.released = self.released or (event.name == 'resume' and bool(self.stopped))
-        self.held = event.name != 'resume'
+        self.held = event.name == 'pause' or how == 'in'
         reason = str(event.data.get('reason', '')) if event.name == 'pause' else ''
         self.stopped = reason if reason.startswith(UNRECORDED) else ''
 
     # What happens next
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person holds what is played, and has not let this one thing through."""
+        return self.strict and self.held and not self._one
+
+    @property
+    def overlooks(self) -> bool:
+        """Whether breakpoints do not count: those that are recorded have had their word."""
+        return self.strict and not self._debugged
 
     def next(
         self, started: Collection[StatePath], at_work: Collection[StatePath], state: RunState
@@ -141,6 +160,7 @@ class Player:
     def event(self, item: Item) -> Event:
         """An item as the run gets it."""
         self._current, self.time, event = item, item.time, item.event
+        self._one = False
         since = self._ledger.entered.get(event.at, (0,))[0] if event.since else 0
         return replace(event, since=since, played=item.step)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from engine import (
+    Breakpoint,
     Budget,
     Conductor,
     MemoryJournal,
@@ -145,14 +146,69 @@ async def test_a_fork_that_is_cut_off_while_it_plays_goes_on_playing() -> None:
         assert told(steps) == wanted and len(model.requests) == asked
 
 
-async def test_a_person_may_pause_a_fork_that_plays_and_step_through_it() -> None:
+async def waiting(conductor: Conductor, fork: RunId) -> list[Transition]:
+    """The steps of a fork once nothing is played any more: nobody lets it go on."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+    return await conductor.transitions(fork)
+
+
+async def test_a_person_may_pause_a_fork_that_plays() -> None:
     async with here(FakeModel(pipeline_reply)) as conductor:
         run, _ = await piped(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
-        for _ in range(100):
-            await asyncio.sleep(0)
+        await waiting(conductor, fork)
         info = await conductor.info(fork)
         assert (info.seq, info.status) == (info.parent_at + 1, Status.PAUSED)
+        await conductor.resume(fork)
+        assert (await conductor.result(fork)).status is Status.DONE
+
+
+async def test_a_person_may_step_through_a_fork_that_plays() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, _ = await piped(conductor)
+        asked, wanted = len(model.requests), await conductor.transitions(run)
+        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        known = len(await waiting(conductor, fork))
+        while not (await conductor.info(fork)).status.ended:
+            assert (await conductor.info(fork)).status is Status.PAUSED
+            await conductor.step(fork)
+            steps = await waiting(conductor, fork)
+            stepped, *played = [step.event for step in steps[known:] if not step.raised]
+            assert stepped.name == 'step' and len(played) == 1
+            known = len(steps)
+        played = [step for step in steps if step.event.name not in ('recover', 'step')]
+        assert told(played) == told(wanted) and len(model.requests) == asked
+
+
+async def test_a_step_over_plays_until_the_workflow_moves() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, _ = await piped(conductor)
+        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        await conductor.step(fork, 'over')
+        steps = await waiting(conductor, fork)
+        view = await conductor.view(fork)
+        assert (view.status, view.stopped) == (Status.PAUSED, f'stepped over at step {steps[-1].seq - 1}')
+        assert 'analyzing' in steps[-2].entered and 'analyzing' not in steps[-3].active
+        await conductor.step(fork, 'out')
+        await waiting(conductor, fork)
+        assert 'reviewing.thinking' in (await conductor.view(fork)).active
+        await conductor.resume(fork)
+        assert (await conductor.result(fork)).status is Status.DONE
+
+
+async def test_a_breakpoint_that_a_person_sets_halts_what_is_played() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, _ = await piped(conductor)
+        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        await conductor.set_breakpoints(fork, [Breakpoint(enter='reviewing')])
+        await conductor.resume(fork)
+        await waiting(conductor, fork)
+        view = await conductor.view(fork)
+        assert view.status is Status.PAUSED and 'reviewing.thinking' in view.active
+        assert 'breakpoint' in view.stopped
+        await conductor.set_breakpoints(fork, [])
         await conductor.resume(fork)
         assert (await conductor.result(fork)).status is Status.DONE
 

@@ -97,3 +97,13 @@ def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
     axe(page)
     page.goto(new_server.url)
     expect(rows(page).first).to_have_attribute('href', last)
+
+
+def test_a_deletion_is_taken_back_by_the_keyboard(page, new_server):
+    three_runs(page, new_server)
+    page.locator('.run-tick').nth(1).check()
+    page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Delete').click()
+    expect(rows(page)).to_have_count(2)
+    page.keyboard.press('Control+z')
+    expect(rows(page)).to_have_count(3)
+    expect(page.get_by_role('button', name='Undo')).to_have_count(0)

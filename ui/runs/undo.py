@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from nicegui import ui
+from nicegui.events import KeyEventArguments
 
 from ui.parts import Text, attach
 from ui.theme import button
@@ -27,16 +28,24 @@ class Undo:
         with self._place, ui.element('div').classes('toast') as toast:
             Text('span', done, 'toast-said')
             back = button('Undo', icon='undo', kind='small')
-            close = button('', icon='close', kind='quiet small')
-            attach(close, aria_label='Close')
-            ui.timer(SECONDS, lambda: self._end(toast), once=True)
+            attach(back, aria_keyshortcuts='Control+Z', title='Undo (Ctrl+Z)')
+            close = button('', icon='close', kind='quiet small', label='Close')
+            waits = ui.timer(SECONDS, lambda: self._end(toast), once=True)
 
         async def take_back() -> None:
             self._end(toast)
             await undo()
 
+        async def press(event: KeyEventArguments) -> None:
+            wanted = event.modifiers.ctrl or event.modifiers.meta
+            if event.action.keydown and wanted and event.key == 'z' and not event.modifiers.shift:
+                await take_back()
+
         back.on('click', take_back)
         close.on('click', lambda: self._end(toast))
+        toast.on('focusin', waits.cancel)  # who has got there by the Tab key needs no haste
+        with toast:
+            ui.keyboard(press, ignore=['input', 'textarea'], repeating=False)
 
     @staticmethod
     def _end(toast: ui.element) -> None:

@@ -4,7 +4,9 @@ import pytest
 from playwright.sync_api import expect
 
 ACCENT = {'light': 'rgb(63, 79, 208)', 'dark': 'rgb(147, 161, 255)'}
-NOTIFY = "(type) => Quasar.Notify.create({ type, message: `This is ${type}`, timeout: 0, closeBtn: 'Close' })"
+NOTIFY = """(type) => Quasar.Notify.create({
+  ...(type && { type }), message: `This is ${type || 'plain'}`, timeout: 0, closeBtn: 'Close',
+})"""
 
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
@@ -14,7 +16,7 @@ def test_boxes_and_messages_have_colours_of_ours_that_can_be_read(open_page, ser
     page.locator('summary', has_text='Project and tests').click()
     box = page.locator('.q-checkbox__inner--truthy').first
     expect(box).to_have_css('color', ACCENT[scheme])
-    for number, kind in enumerate(('negative', 'positive', 'warning'), start=1):
+    for number, kind in enumerate((None, 'negative', 'positive', 'warning'), start=1):
         page.evaluate(NOTIFY, kind)
         expect(page.locator('.q-notification')).to_have_count(number)
     axe(page)

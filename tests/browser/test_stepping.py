@@ -137,6 +137,7 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     expect(line).to_have_attribute('aria-invalid', 'true')
     axe(page)
     line.fill('step > 3 and ')
+    expect(form.locator('.condition .problem')).not_to_contain_text('cots')  # what it says may move the fold
     form.get_by_text('Names and examples').click()
     form.get_by_role('button', name='error != null').click()
     expect(line).to_have_value('step > 3 and error != null')

@@ -176,7 +176,7 @@ def test_why_is_said_at_the_edge_by_the_keyboard(page, finished, axe):
     why = page.get_by_role('dialog', name='Edge from reviewing to complete')
     expect(why).to_contain_text('is approved: wanted true, was true')
     expect(why).to_contain_text('The reviewer approves the draft.')
-    expect(why.locator('.guard-saw')).to_have_text('approvedtrue')
+    expect(why.locator('.guard-saw')).to_have_text('approved = true')
     expect(why).to_contain_text('is spent: wanted true, not evaluated')
     page.keyboard.press('Enter')
     expect(why.get_by_role('button', name='Close')).to_be_focused()

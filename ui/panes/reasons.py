@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nicegui import ui
-
 from engine import Conductor, EdgeShape, Grounds, RunId, Transition
 from ui.parts import Text
 from ui.presenters.reading import worded
@@ -40,8 +38,5 @@ class Reasons:
         if ground.says:
             Text('div', ground.says, 'guard-says')
         if ground.values:
-            with ui.element('dl').classes('guard-saw'):
-                for name, value in ground.values:
-                    with ui.element('div'):
-                        Text('dt', name.replace('_', ' '))
-                        Text('dd', worded(value), 'mono')
+            saw = (f'{name.replace("_", " ")} = {worded(value)}' for name, value in ground.values)
+            Text('div', ' · '.join(saw), 'guard-saw mono')

@@ -64,7 +64,6 @@ def moving(browser: Browser, server: Server) -> str:
     expect(page.locator('.agent.result')).to_be_visible()
     take(4)
     for step in (26, 21, 15, 10, 7, 4, 10, 16, 22, 29):
-        page.locator('.q-slider').evaluate('element => element.scrollIntoView()')
         page.goto(f'{page.url.partition("?")[0]}?at={step}')
         expect(page.locator('.step-number')).to_have_text(f'Step {step}')
         take(2)
@@ -94,9 +93,6 @@ def stills(browser: Browser, server: Server, run: str) -> None:
             ('home', server.url),
             ('launch', f'{server.url}/launch/pipeline'),
             ('run', f'{run}?at=20'),
-            ('tools', f'{server.url}/tools'),
-            ('tool', f'{server.url}/tools/write_file'),
-            ('settings', f'{server.url}/settings'),
         ):
             for kind, width, height in ((scheme, 1440, 900), (f'narrow-{scheme}', 390, 844)):
                 page = opened(browser, url, width=width, height=height, scheme=scheme)

@@ -41,7 +41,9 @@ def picked(page) -> str:
 def test_from_the_list_to_where_they_part_in_three_clicks(two, axe, open_page):
     page, server, first, second = two
     page.goto(f'{server.url}/runs')
-    for tick in page.locator('.run-tick').all():
+    ticks = page.locator('.run-tick')
+    expect(ticks).to_have_count(2)
+    for tick in ticks.all():
         tick.click()
     page.get_by_role('button', name='Compare', exact=True).click()
     page.wait_for_url(re.compile('/compare'))

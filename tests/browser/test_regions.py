@@ -116,6 +116,7 @@ def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, ax
     expect(agents).to_have_count(6)
     axe(page)
     page.keyboard.press('Escape')
+    expect(page.get_by_role('dialog')).to_have_count(0)  # it gives the focus back as it goes
     box = page.locator('.diagram svg')
     before = box.get_attribute('viewBox')
     page.locator('.diagram').focus()

@@ -27,8 +27,9 @@ def at(page: Page, step: int) -> None:
 
 def test_keys_jump_from_mark_to_mark_and_round_the_end(page, finished):
     opened(page, finished, 1)
-    marks = [int(text) for text in page.locator('.mark.revision').evaluate_all(STEPS_OF)]
-    assert len(marks) == 2
+    revisions = page.locator('.mark.revision')
+    expect(revisions).to_have_count(2)
+    marks = [int(text) for text in revisions.evaluate_all(STEPS_OF)]
     for step in marks:
         page.keyboard.press('r')
         at(page, step)

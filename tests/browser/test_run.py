@@ -45,6 +45,8 @@ def opened(page: Page, url: str, at: int | None = None) -> None:
     page.goto(url if at is None else f'{url}?at={at}')
     expect(page.locator('.step-number')).to_have_text(f'Step {at or STEPS}')
     expect(count(page)).to_contain_text(f'{at or STEPS} / {STEPS}')
+    expect(page.locator('.mark').first).to_be_attached()
+    expect(page.locator('.diagram .state.active').first).to_be_attached()
 
 
 def test_watch_to_the_end(page, server):

@@ -105,6 +105,7 @@ def test_steps_in_out_and_over_by_keys(page, quick):
     why.get_by_role('button', name='Remove breakpoint 1').first.click()
     expect(why.get_by_role('button', name='Stop when it is taken').first).to_be_visible()
     page.keyboard.press('Escape')
+    expect(why).to_be_hidden()
     page.keyboard.press('i')
     expect(active(page, 'researching.using_tools')).to_be_visible()
     page.keyboard.press('u')
@@ -177,6 +178,7 @@ def test_the_menu_of_the_diagram_by_keyboard_and_by_a_long_press(open_page, quic
     menu.get_by_role('menuitem', name='Add breakpoint').click()
     expect(page.get_by_role('dialog', name='Add a breakpoint')).to_be_visible()
     page.keyboard.press('Escape')
+    expect(page.get_by_role('dialog')).to_have_count(0)  # until it has faded, what lies behind it cannot be touched
     place = page.locator('[id="s:reviewing"]').bounding_box()
     at = {'x': place['x'] + 20, 'y': place['y'] + 8}
     touch = page.context.new_cdp_session(page)

@@ -19,7 +19,7 @@ from engine import (
     fold,
 )
 from ui.presenters.blocks import agent_blocks, entry, readable
-from ui.presenters.reading import befores, gist, passed, short, span, until, ways
+from ui.presenters.reading import befores, gist, passed, short, span, until, ways, worded
 from ui.replay.marks import mark_of
 
 PATH = StatePath
@@ -210,3 +210,24 @@ def test_the_time_of_a_fork_is_its_own_and_not_that_of_the_steps_it_took_over() 
     assert passed(100.0, 760.0, born=700.0) == 60.0  # forked ten minutes later
     assert passed(100.0, 130.0, born=700.0) == 30.0  # looked at before the fork: as it was then
     assert passed(100.0, 99.0, born=100.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ('value', 'words'),
+    [
+        (None, 'none'),
+        ('', 'empty'),
+        ([], 'empty'),
+        ({}, 'empty'),
+        (False, 'false'),
+        (0, '0'),
+        (0.5, '0.5'),
+        (123456.789, '123,457'),
+        ({'winner': 'racer2'}, '{"winner": "racer2"}'),
+        ({'racer1': {'notes': 'x' * 80}}, '1 entry'),
+        (['x' * 80, 'y'], '2 entries'),
+        ('x' * 80, f'{"x" * 59}…'),
+    ],
+)
+def test_a_value_is_said_in_a_few_words(value, words):
+    assert worded(value) == words

@@ -179,8 +179,10 @@ def short(value: Any, limit: int = 160) -> str:
 def worded(value: Any) -> str:
     """A JSON value in a few words: of a list or a record, how much is in it."""
     match value:
-        case None | '' | [] | {}:
-            return 'empty' if value is not None else 'none'
+        case None:
+            return 'none'
+        case _ if value in ('', [], {}):  # as a pattern, {} would be any mapping
+            return 'empty'
         case bool():
             return str(value).lower()
         case float():

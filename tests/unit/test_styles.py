@@ -1,4 +1,4 @@
-"""Style sheets: what one pane calls its own must not dress the marks over the slider."""
+"""Style sheets: what one sheet calls its own must not dress what another one draws."""
 
 import re
 
@@ -11,3 +11,21 @@ def test_no_style_of_another_pane_dresses_a_mark():
     bare = re.compile(rf'(?:^|[}},;]|\*/)\s*\.({"|".join(drawn)})(?=[\s.,:{{])', re.M)
     found = {sheet.name: bare.findall(sheet.read_text()) for sheet in ASSETS.glob('*.css')}
     assert {name: kinds for name, kinds in found.items() if kinds} == {}
+
+
+def test_a_word_that_one_sheet_adds_to_a_class_is_no_class_of_another_sheet():
+    bare, added = {}, {}
+    for sheet in ASSETS.glob('*.css'):
+        text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
+        for selectors in re.findall(r'([^{}]+)\{', text):
+            for selector in map(str.strip, selectors.split(',')):
+                if alone := re.fullmatch(r'\.([\w-]+)', selector):
+                    bare.setdefault(alone[1], set()).add(sheet.name)
+                for word in re.findall(r'\.[\w-]+\.([\w-]+)', selector):
+                    added.setdefault(word, set()).add(sheet.name)
+    shared = 'hemicycle.css'  # what is meant for all pages
+    assert {
+        word: sheets | added[word]
+        for word, sheets in bare.items()
+        if added.get(word, sheets) - sheets and shared not in sheets
+    } == {}

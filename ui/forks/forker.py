@@ -49,7 +49,7 @@ class Forker:
                     self._go.on('click', self.start)
                     Text('kbd', 'Ctrl')
                     Text('kbd', 'Enter')
-                with ui.element('p').classes('simulated').props('role="status"') as self._cost:
+                with ui.element('p').classes('pricing').props('role="status"') as self._cost:
                     self._icon = ui.icon('savings').props('size="18px"')
                     self._said = Text('span', 'Working out what it may cost …')
         card.on('keydown', self.start, js_handler=RUN_KEYS)

@@ -66,7 +66,7 @@ class Launcher:
                     Text('kbd', 'Enter')
                     ui.element('div').classes('grow')
                     button('Start afresh', kind='quiet').on('click', self._reset)
-                with ui.element('p').classes('simulated').props('role="status"') as self._told:
+                with ui.element('p').classes('pricing').props('role="status"') as self._told:
                     self._icon = ui.icon('theaters').props('size="18px"')
                     self._said = Text('span', '')
             with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):

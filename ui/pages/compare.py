@@ -36,7 +36,7 @@ def register(door: Door) -> None:
 
 def choose() -> None:
     """The page where no two runs are named."""
-    with frame('Compare'), ui.element('div').classes('missing'):
+    with frame('Compare'), ui.element('div').classes('vacant'):
         ui.icon('compare_arrows').props('size="40px"').classes('muted')
         Text('h1', 'Choose two runs')
         Text(

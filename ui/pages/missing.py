@@ -109,7 +109,7 @@ def broken(problem: str) -> None:
 
 @contextmanager
 def _body(icon: str, title: str) -> Iterator[None]:
-    with ui.element('div').classes('missing'):
+    with ui.element('div').classes('vacant'):
         ui.icon(icon).props('size="40px"').classes('muted')
         Text('h1', title)
         yield

@@ -42,10 +42,8 @@ async def family(conductor: Conductor, run: RunId) -> list[RunId]:
     Raises:
         UnknownRun
     """
-    members = [await conductor.lineage(run)]
-    for one in members:  # It grows meanwhile.
-        members += one.children
-    return [one.run for one in members if not one.info.deleted or one.run == run]
+    members = (await conductor.lineage(run)).members()
+    return [one.run for _, one in members if not one.info.deleted or one.run == run]
 
 
 async def export_bundle(

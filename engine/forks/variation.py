@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -98,3 +98,14 @@ class Kin:
     def winner(self) -> bool:
         """Whether somebody found it the best of its group."""
         return WINNER in self.info.tags
+
+    def members(self) -> Iterator[tuple[int, Kin]]:
+        """The run and all beneath it, each with how far down it is: a parent before its forks, oldest first.
+
+        No recursion, for a row of forks of forks may be long.
+        """
+        todo = [(0, self)]
+        while todo:
+            depth, kin = todo.pop()
+            yield depth, kin
+            todo.extend((depth + 1, child) for child in reversed(kin.children))

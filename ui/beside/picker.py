@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 from nicegui import ui
 
-from engine import Conductor, EngineError, Kin, RunId, RunInfo, RunQuery
+from engine import Conductor, EngineError, RunId, RunInfo, RunQuery
 from ui.beside.head import address
 from ui.dialogs import framed, settled
 from ui.parts import Text, attach, label, line_input, link
@@ -95,7 +94,8 @@ class _Picker:
 async def relatives(conductor: Conductor, info: RunInfo, _: str = '') -> dict[str, list[RunInfo]]:
     """Other runs by how they are related: the family, then those of the same pattern; the newest first."""
     groups: dict[str, list[RunInfo]] = {title: [] for title in (*FAMILY, OTHERS)}
-    family = [other for other in _members(await conductor.lineage(info.id)) if other.id != info.id]
+    members = (await conductor.lineage(info.id)).members()
+    family = [other.info for _, other in members if other.run != info.id]
     for other in sorted(family, key=lambda other: (other.created, other.id), reverse=True):
         if not other.deleted:
             groups[_relation(info, other)].append(other)
@@ -113,14 +113,6 @@ async def found(conductor: Conductor, info: RunInfo, text: str) -> dict[str, lis
         with suppress(EngineError):
             infos.insert(0, await conductor.info(RunId(text)))
     return {FOUND: infos} if infos else {}
-
-
-def _members(root: Kin) -> Iterator[RunInfo]:
-    todo = [root]
-    while todo:
-        one = todo.pop()
-        yield one.info
-        todo.extend(one.children)
 
 
 def _relation(info: RunInfo, other: RunInfo) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import typer
 
@@ -30,7 +29,7 @@ def lineage(
 ) -> None:
     """Show what a run was forked from, and all that was forked, run again or retried of these."""
     found, kin = asyncio.run(_lineage(storage_of(context), settings_of(database), run))
-    for depth, one in _flat(kin):
+    for depth, one in kin.members():
         if as_json:
             json_line(
                 id=one.run, parent=one.info.parent, at=one.at, kind=one.kind, status=one.status,
@@ -48,12 +47,3 @@ async def _lineage(storage: Storage, settings: Settings, name: str) -> tuple[str
     async with reading(storage, settings) as conductor:
         run = await find(conductor, name)
         return run, await conductor.lineage(run)
-
-
-def _flat(root: Kin) -> Iterator[tuple[int, Kin]]:
-    """All of the family, with how far down each is: no recursion, for a row of forks may be long."""
-    todo = [(0, root)]
-    while todo:
-        depth, kin = todo.pop()
-        yield depth, kin
-        todo.extend((depth + 1, child) for child in reversed(kin.children))

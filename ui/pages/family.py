@@ -35,19 +35,11 @@ def register(door: Door) -> None:
                 with link(f'/runs/{info.id}', 'small back'):
                     Text('span', f'← {info.title}')
                 Text('h1', 'Family')
-                number = _size(family)
+                number = len(list(family.members()))
                 said = f'{count(number, "run")}, each with the step of its parent that it began from.'
                 Text('p', said if number > 1 else 'Nothing was forked from this run yet.', 'muted')
             with ui.element('ul').classes('family-tree card'):
                 _draw(family, info.id, door().clock.now())
-
-
-def _size(kin: Kin) -> int:
-    number, todo = 0, [kin]
-    while todo:
-        number += 1
-        todo.extend(todo.pop().children)
-    return number
 
 
 def _draw(kin: Kin, here: RunId, now: float) -> None:

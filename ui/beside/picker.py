@@ -59,7 +59,7 @@ class _Picker:
     async def _show(self, text: str) -> None:
         self._asked, problem = text, ''
         try:
-            groups = await (found if text else relatives)(self._conductor, self._info, text)
+            groups = await self._groups(text)
         except EngineError as error:
             groups, problem = {}, f'Runs cannot be read just now: {error}'
         if text != self._asked or self._root.is_deleted:
@@ -82,6 +82,11 @@ class _Picker:
         offered = sum(len(infos[:MOST]) for infos in groups.values())
         self._told.show(f'{count(offered, "run")} offered' if offered else none)
 
+    async def _groups(self, text: str) -> dict[str, list[RunInfo]]:
+        if text:
+            return await found(self._conductor, self._info, text)
+        return await relatives(self._conductor, self._info)
+
     def _offer(self, info: RunInfo, now: float) -> None:
         pair = (self._info.id, info.id) if self._name == 'A' else (info.id, self._info.id)
         came = f'forked at step {info.parent_at}' if info.parent_at else 'run again' if info.parent else ''
@@ -91,7 +96,7 @@ class _Picker:
             Text('span', ' · '.join(filter(None, facts)), 'muted small')
 
 
-async def relatives(conductor: Conductor, info: RunInfo, _: str = '') -> dict[str, list[RunInfo]]:
+async def relatives(conductor: Conductor, info: RunInfo) -> dict[str, list[RunInfo]]:
     """Other runs by how they are related: the family, then those of the same pattern; the newest first."""
     groups: dict[str, list[RunInfo]] = {title: [] for title in (*FAMILY, OTHERS)}
     members = (await conductor.lineage(info.id)).members()

@@ -13,7 +13,6 @@ from ui.parts import Text
 from ui.presenters.words import count
 from ui.theme import button
 
-NUMBER = 'A number'
 SHORT = 80
 """Characters of a text that stands on one line."""
 
@@ -60,7 +59,7 @@ class Sheet:
             try:
                 values[name] = self._fields[name].read(raw)
             except ValueError as error:
-                number = self._fields[name].help == NUMBER
+                number = self._fields[name].inline
                 wrong[name] = 'Must be a number.' if number else f'Must be JSON: {error}.'
         self.complain(wrong)
         return values, wrong
@@ -119,5 +118,5 @@ def _field(name: str, value: Any) -> Field:
         long = len(value) > SHORT or '\n' in value
         return Field(name=name, kind='multiline' if long else 'text', title=title, default=value)
     number = isinstance(value, (int, float))
-    words = NUMBER if number else 'JSON'
+    words = 'A number' if number else 'JSON'
     return Field(name=name, kind='json', inline=number, title=title, default=value, help=words)

@@ -42,7 +42,7 @@ class Field:
     above: bool = False
     """Whether a number must be more than `least`."""
     inline: bool = False
-    """A list on one line, with commas."""
+    """On one line: a list with commas, or a number in JSON."""
     group: str = ''
     """The fold it is put into, or ''."""
 

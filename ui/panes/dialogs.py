@@ -14,7 +14,7 @@ from ui.forks.anew import RETRIED, again, retry
 from ui.launch.replaying import recorded
 from ui.parts import Text, link
 from ui.replay.marks import KINDS
-from ui.runs.deeds import sure_to_delete
+from ui.runs.deeds import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, Face, sure_to_delete
 from ui.stepping.words import KEYS as STEP_KEYS
 from ui.theme import button
 
@@ -29,25 +29,7 @@ KEYS = (
     ('M', 'Next change of the chosen part of memory; with Shift the one before'),
     *STEP_KEYS,
 )
-AUDIT, AGAIN, RETRY, REPLAY, COMPARE, EDIT, DELETE = (
-    'Check the record',
-    'Run it again',
-    'Retry from the last good step',
-    'Run again from its recording',
-    'Compare with …',
-    'Edit title, tags and note',
-    'Delete the run',
-)
-ICONS = {
-    AUDIT: 'verified',
-    AGAIN: 'restart_alt',
-    RETRY: 'healing',
-    REPLAY: 'replay',
-    COMPARE: 'compare_arrows',
-    EDIT: 'edit',
-    DELETE: 'delete',
-}
-"""What can be done with a run, with its icon, as in lists of runs."""
+AUDIT = Face('verified', 'Check the record')
 
 
 class Dialogs:
@@ -80,8 +62,8 @@ class Dialogs:
                 with link(f'/runs/{self._info.id}/family', 'btn quiet'):
                     ui.icon('account_tree')
                     Text('span', 'Its family')
-                for text in actions:
-                    _act(dialog, text, text, 'quiet danger' if text == DELETE else 'quiet', ICONS[text])
+                for face in actions:
+                    _act(dialog, face.text, face, 'quiet danger' if face == DELETE else 'quiet', face.icon)
             with ui.element('details').classes('fold'):
                 Text('summary', 'Keys')
                 with ui.element('dl').classes('keys'):
@@ -91,13 +73,13 @@ class Dialogs:
                         Text('dd', meaning)
             with ui.element('div').classes('dialog-actions'):
                 _act(dialog, 'Close', '')
-        act = actions.get(str(await settled(dialog)))
-        if act:
-            await act()
+        answer = await settled(dialog)
+        if isinstance(answer, Face):
+            await actions[answer]()
 
-    async def _actions(self) -> dict[str, Callable[[], Awaitable[None]]]:
-        """What can be done with the run as it is now, by what a button says."""
-        found: dict[str, Callable[[], Awaitable[None]]] = {}
+    async def _actions(self) -> dict[Face, Callable[[], Awaitable[None]]]:
+        """What can be done with the run as it is now."""
+        found: dict[Face, Callable[[], Awaitable[None]]] = {}
         now = await self._conductor.info(self._info.id)
         if self._info.pattern in self._conductor.catalog.patterns:
             if now.status in RETRIED:

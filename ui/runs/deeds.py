@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,6 +20,21 @@ from ui.presenters.words import count
 from ui.runs.selection import Deed
 from ui.runs.undo import Undo
 from ui.theme import button
+
+
+class Face(NamedTuple):
+    """How something that can be done with a run is offered."""
+
+    icon: str
+    text: str
+
+
+AGAIN = Face('restart_alt', 'Run it again')
+RETRY = Face('healing', 'Retry from the last good step')
+REPLAY = Face('replay', 'Run again from its recording')
+COMPARE = Face('compare_arrows', 'Compare with …')
+EDIT = Face('edit', 'Edit title, tags and note')
+DELETE = Face('delete', 'Delete the run')
 
 
 class Tags(BaseModel):

@@ -13,7 +13,7 @@ from ui.forks.anew import RETRIED
 from ui.launch.replaying import recorded
 from ui.menus import menu
 from ui.parts import Text, attach, link
-from ui.runs.deeds import Deeds
+from ui.runs.deeds import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, Deeds
 from ui.runs.row import RunRow
 
 
@@ -47,19 +47,19 @@ class RunMenu:
                 _face('history', 'Use its input again')
             if recorded(info):
                 with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
-                    _face('replay', 'Run again from its recording')
+                    _face(*REPLAY)
             with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
                 _face('call_split', 'Fork …')
-            _item('restart_alt', 'Run it again', lambda: self._deeds.again(info))
+            _item(*AGAIN, lambda: self._deeds.again(info))
             if info.status in RETRIED:
-                _item('healing', 'Retry from the last good step', lambda: self._deeds.retry(info))
+                _item(*RETRY, lambda: self._deeds.retry(info))
         _item('push_pin', 'Unpin' if info.pinned else 'Pin: keep it, on top', lambda: self._deeds.pin([info]))
-        _item('compare_arrows', 'Compare with …', lambda: self._deeds.compare_with(info))
-        _item('edit', 'Edit title, tags and note', lambda: self._deeds.edit(info))
+        _item(*COMPARE, lambda: self._deeds.compare_with(info))
+        _item(*EDIT, lambda: self._deeds.edit(info))
         short_entries(info)
         if not info.status.ended:
             _item('stop_circle', 'Cancel the run', lambda: self._deeds.cancel(info), 'danger')
-        _item('delete', 'Delete the run', lambda: self._deeds.delete([info]), 'danger')
+        _item(*DELETE, lambda: self._deeds.delete([info]), 'danger')
 
     def _closed(self, opened: ui.menu) -> None:
         if self._open is opened:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -10,6 +9,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.bench.processes import free_port
 from tests.tree import ROOT
 
 DEADLINE = 90.0
@@ -95,10 +95,3 @@ class Server:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return int(probe.getsockname()[1])

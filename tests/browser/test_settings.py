@@ -1,15 +1,13 @@
 """The settings page in a real browser: endpoints and their tests, the sandbox, files, accessibility."""
 
-import sys
-
 import pytest
 from playwright.sync_api import expect
 
+from tests.bench.processes import free_port
 from tests.browser.provider import KEY, provider
-from tests.browser.serving import Server, free_port
-from tests.tree import ROOT
+from tests.browser.serving import Server
+from tests.remote import SMALL
 
-PROGRAM = ROOT / 'tests' / 'mcp_server.py'
 WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
@@ -25,8 +23,7 @@ def server(tmp_path_factory):
             f'[endpoints.refused]\nurl = "{url}"\nkey = "env:BAD_KEY"\n'
             f'[endpoints.away]\nurl = "http://127.0.0.1:{free_port()}/v1"\n'
             f'[endpoints.keyless]\nurl = "{url}"\nkey = "env:NO_SUCH_VARIABLE"\n'
-            f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}", "stdio"]\nstart = 60\n'
-            '[mcp.lost]\ncommand = "/no/such/program"\n'
+            f'{SMALL}[mcp.lost]\ncommand = "/no/such/program"\n'
         )
         server.start()
         yield server

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +25,12 @@ from engine import (
 from engine.model import ModelRequest
 from engine.models.scripted import Scripted
 from engine.scripted.library import scenarios
-from engine.wire.endpoints import configured
 from tests.clocks import IdleClock
 from tests.exactness import PLAYED, forks_alike, told
+from tests.remote import SMALL, remote
 from tests.support import FakeModel, calls, catalog
 
 pytestmark = pytest.mark.anyio
-PROGRAM = str(Path(__file__).parents[1] / 'mcp_server.py')
 
 
 async def files(conductor: Conductor, run: RunId, at: int | None = None) -> dict[str, str]:
@@ -136,28 +134,6 @@ async def test_commands_of_a_fork_reach_no_file_of_the_original(sandbox: Sandbox
         assert await conductor.transitions(run) == steps
 
 
-class Remote(Pattern):
-    """An agent with the tools of a server."""
-
-    initial = 'working'
-    answer = 'said'
-    states = [
-        agent('working', prompt='ask', then='keep', tools=('mcp:small',)),
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
-    ]
-    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
-
-    class Memory(Pattern.Memory):  # type: ignore[name-defined, misc]
-        said: str = ''
-
-    def ask(self, memory: Any) -> str:
-        return 'do it'
-
-    def keep(self, memory: Any, event: Any) -> None:
-        memory.said = event.data['text'].strip()
-
-
 def remembering(request: ModelRequest) -> Any:
     """Tells the server something, asks it for what never comes, and ends with what it heard."""
     match request.hints.turn:
@@ -170,15 +146,6 @@ def remembering(request: ModelRequest) -> Any:
     return str(request.messages[-1].results[0].text) if hasattr(request.messages[-1], 'results') else 'end'
 
 
-def remote(file: Path) -> Catalog:
-    file.write_text(
-        f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}", "stdio"]\n'
-        'start = 60\nseconds = 0.3\n'
-    )
-    found = catalog(FakeModel(remembering), Remote)
-    return Catalog(patterns=found.patterns, models=found.models, configured=configured(file, {}))
-
-
 def results(steps: Any) -> list[list[str]]:
     return [
         [item['text'] for item in step.event.data['results']]
@@ -189,7 +156,9 @@ def results(steps: Any) -> list[list[str]]:
 
 async def test_tools_of_a_server_are_called_anew_only_where_they_are_live(tmp_path: Path) -> None:
     journal, file = MemoryJournal(), tmp_path / 'endpoints.toml'
-    async with Conductor(journal, catalog=remote(file), workspaces=tmp_path / 'files') as conductor:
+    file.write_text(f'{SMALL}seconds = 0.3\n')
+    served = remote(FakeModel(remembering), file)
+    async with Conductor(journal, catalog=served, workspaces=tmp_path / 'files') as conductor:
         run = await conductor.start('remote')
         assert (await conductor.result(run)).status is Status.DONE
         steps = await conductor.transitions(run)
@@ -210,10 +179,9 @@ async def test_tools_of_a_server_are_called_anew_only_where_they_are_live(tmp_pa
         await conductor.result(one)
         assert results(await conductor.transitions(one)) == [*heard[:2], ['x, add, z, z, z']]
         assert await conductor.transitions(run) == steps
-    gone = catalog(FakeModel(remembering), Remote)
     nowhere = file.with_name('other.toml')
     nowhere.write_text('[mcp.small]\ncommand = "/no/such/program"\nstart = 60\n')
-    without = Catalog(patterns=gone.patterns, models=gone.models, configured=configured(nowhere, {}))
+    without = remote(FakeModel(remembering), nowhere)
     async with Conductor(journal, catalog=without, workspaces=tmp_path / 'files') as conductor:
         fork = await conductor.fork(run, 1, variation=PLAYED)
         assert (await conductor.result(fork)).status is Status.DONE, 'what is played needs no server'

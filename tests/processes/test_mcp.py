@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, Pattern, PatternError, Status, ToolContext, ToolError, agent
+from engine import Conductor, PatternError, Status, ToolContext, ToolError
 from engine.files.workspaces import Workspaces
 from engine.mcp.remote import RemoteTool
 from engine.mcp.server import Server
 from engine.mcp.servers import Servers
 from engine.tool import Tool
-from engine.wire.endpoints import configured
 from tests.bench.processes import free_port
+from tests.remote import PROGRAM, SMALL, Remote, remote
 from tests.support import FakeModel, calls, catalog, in_turn, turns
 
 pytestmark = pytest.mark.anyio
 
-PROGRAM = str(Path(__file__).parents[1] / 'mcp_server.py')
 SECRET = 'tok-very-secret-1234'
 CONTEXT = ToolContext(key='run:call-1')
 
@@ -187,40 +186,14 @@ async def test_hundreds_of_tools_are_listed_but_not_given_to_an_agent_at_once() 
         assert len(await servers.find(['mcp:small'])) == 11
 
 
-class Remote(Pattern):
-    """An agent with the tools of a server."""
-
-    initial = 'working'
-    answer = 'said'
-    states = [
-        agent('working', prompt='ask', then='keep', tools=('mcp:small',)),
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
-    ]
-    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
-
-    class Memory(Pattern.Memory):  # type: ignore[name-defined, misc]
-        said: str = ''
-
-    def ask(self, memory: Any) -> str:
-        return 'do it'
-
-    def keep(self, memory: Any, event: Any) -> None:
-        memory.said = event.data['text'].strip()
-
-
 async def test_a_run_uses_them(tmp_path: Path) -> None:
     file = tmp_path / 'endpoints.toml'
     file.write_text(
-        f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}", "stdio"]\nstart = 60\n'
-        'env = {SMALL_TOKEN = "env:TOKEN"}\n[mcp.other]\nurl = "http://127.0.0.1:9/"\n'
+        f'{SMALL}env = {{SMALL_TOKEN = "env:TOKEN"}}\n[mcp.other]\nurl = "http://127.0.0.1:9/"\n'
         'headers = {Authorization = "env:MISSING"}\n'
     )
     model = FakeModel(in_turn(calls(('small_add', {'a': 2}), ('small_fail', {'text': 'x'})), 'the end'))
-    found = catalog(model, Remote)
-    made = Catalog(
-        patterns=found.patterns, models=found.models, configured=configured(file, {'TOKEN': SECRET})
-    )
+    made = remote(model, file, TOKEN=SECRET)
     async with Conductor(catalog=made) as conductor:
         run = await conductor.start('remote')
         outcome = await conductor.result(run)

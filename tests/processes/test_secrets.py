@@ -23,7 +23,7 @@ import pytest
 from engine import Catalog, Conductor, RunId, RunQuery, Variation
 from engine.wire.take import takes, unpacked
 from storage import open_journal
-from tests.browser.serving import free_port
+from tests.bench.processes import free_port
 from tests.tree import ROOT
 from tests.wire.server import Wire, serving
 from tests.wire.speech import AnthropicSpeech, OpenAISpeech, anthropic

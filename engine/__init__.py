@@ -65,6 +65,7 @@ from engine.message import Message
 from engine.notation import edge_label, mermaid
 from engine.passing import MemoryJournal
 from engine.pattern import Pattern
+from engine.pointer import escape, lookup, parts_of
 from engine.records import (
     CONTROL,
     ENDINGS,
@@ -252,6 +253,10 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Unlike',
     'unlike',
     'aligned',
+    # JSON pointers
+    'parts_of',
+    'lookup',
+    'escape',
     # work within a time: its phases, the ladder of interventions, the gates
     'PhaseClock',
     'Burn',

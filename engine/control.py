@@ -9,10 +9,11 @@ from typing import Any, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from engine.errors import EventRefused, InvalidInput
-from engine.memory import MemoryMisuse, escape
+from engine.memory import MemoryMisuse
 from engine.patch import patched
 from engine.path import within
 from engine.pattern import problems
+from engine.pointer import escape, parts_of
 from engine.records import Change, Event, RunId, Shape
 from engine.state import RunState
 from engine.stepping.breakpoint import dumped
@@ -99,7 +100,7 @@ def edited(state: RunState, event: Event) -> tuple[RunState, tuple[Change, ...]]
         raise InvalidInput(problems(error)) from None
     document: dict[str, Any] = state.dump()
     for change in changes:
-        if change.path.split('/')[1:2] not in (['memory'], ['agents']):
+        if parts_of(change.path)[:1] not in (['memory'], ['agents']):
             raise InvalidInput({change.path or 'path': 'a path begins with /memory or /agents'})
         try:
             document = patched(document, [change])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engine.pointer import lookup, parts_of
 from engine.records import Event, StatePath
 from engine.shape import listed, name_of, stated
 from engine.sight import At, Is, Look, Reader
@@ -87,19 +88,11 @@ class _Scope:
 
 
 def _value(look: Look, document: Any) -> Any:
-    if not look.pointer:
-        return look.value
-    for part in _parts(look.pointer, document):
-        try:
-            document = document[int(part)] if isinstance(document, list) else document[part]
-        except (KeyError, IndexError, ValueError, TypeError):
-            return MISSING
-    return document
+    return lookup(document, _parts(look.pointer, document), MISSING) if look.pointer else look.value
 
 
 def _parts(pointer: str, document: Any) -> Iterator[str]:
-    for raw in pointer.split('/')[1:]:
-        part = raw.replace('~1', '/').replace('~0', '~')
+    for part in parts_of(pointer):
         inner = part.startswith('{')
         yield str(_value(Look(pointer=part[1:-1]), document)) if inner else part
 

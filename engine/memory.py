@@ -10,6 +10,7 @@ from typing import Any, Self, SupportsIndex
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 from pydantic_core import to_jsonable_python
 
+from engine.pointer import escape
 from engine.records import Change
 
 
@@ -116,12 +117,6 @@ def _changeable(value: Any) -> bool:
     if is_dataclass(value):
         return not getattr(type(value), '__dataclass_params__').frozen  # noqa: B009
     return isinstance(value, (list, dict, set, bytearray, deque))
-
-
-def escape(key: Any) -> str:
-    """A dictionary's key as one part of a JSON pointer."""
-    text = key if isinstance(key, str) else next(iter(to_jsonable_python({key: None})))
-    return str(text).replace('~', '~0').replace('/', '~1')
 
 
 class LoggedList(list[Any]):

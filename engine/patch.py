@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from engine.pointer import parts_of
 from engine.records import Change
 
 
@@ -19,9 +20,7 @@ def patched(document: Mapping[str, Any], changes: Iterable[Change]) -> dict[str,
     """
     found = dict(document)
     for change in changes:
-        _, *parts = change.path.split('/')
-        if '~' in change.path:
-            parts = [part.replace('~1', '/').replace('~0', '~') for part in parts]
+        parts = parts_of(change.path)
         last = parts.pop()
         target: Any = found
         for part in parts:

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from engine.memory import escape
+from engine.pointer import escape
 
 DEEPEST, MOST_CALLS = 5, 200
 """How far calls within calls are followed, and how many calls of one guard."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from engine.memory import escape
+from engine.pointer import escape
 
 MOST = 200
 """Places that are named."""

@@ -11,7 +11,6 @@ from typing import Literal
 from engine.files.workspaces import Workspaces
 from engine.forks.plays import Plays
 from engine.forks.script import Called, Item, Script
-from engine.memory import escape
 from engine.path import is_active, parent_of, within
 from engine.records import Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
 from engine.state import AgentState, RunState
@@ -184,7 +183,7 @@ class Player:
     def untold(self, agents: Collection[str]) -> set[StatePath]:
         """The states of agents that were at work when the current item told all others of the budget."""
         told = self._current.told if self._current else frozenset()
-        return {StatePath(f'{path}.thinking') for path in agents if escape(path) not in told}
+        return {StatePath(f'{path}.thinking') for path in agents if path not in told}
 
     def begin(self) -> Item | None:
         """The item that a run begins with, where all is played."""

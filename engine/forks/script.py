@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.audit import turns
 from engine.path import parent_of
+from engine.pointer import parts_of
 from engine.records import CONTROL, Event, StatePath, Transition
 
 Called = tuple[tuple[str, str], ...]
@@ -113,17 +114,15 @@ def _edited(turn: Sequence[Transition]) -> dict[str, Called]:
     """The calls of a reply whose arguments a person changed, by agent: the change holds the whole message."""
     found = {}
     for change in turn[0].changes:
-        parts = change.path.split('/')
-        if parts[1:2] == ['agents'] and parts[3:4] == ['messages'] and isinstance(change.value, Mapping):
-            path = parts[2].replace('~1', '/').replace('~0', '~')
-            if called := called_by([change.value]) if 'parts' in change.value else ():
-                found[path] = called
+        match parts_of(change.path), change.value:
+            case ['agents', path, 'messages', *_], {'parts': _}:
+                if called := called_by([change.value]):
+                    found[path] = called
     return found
 
 
 def _told(step: Transition) -> frozenset[str]:
     if step.event.name not in ('warn', 'extend'):
         return frozenset()
-    return frozenset(
-        change.path.removeprefix('/told/') for change in step.changes if change.path.startswith('/told/')
-    )
+    places = (change.path for change in step.changes if change.path.startswith('/told/'))
+    return frozenset(parts_of(place)[1] for place in places)

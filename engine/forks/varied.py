@@ -9,11 +9,11 @@ from typing import Any, get_args
 from engine.activity import Services
 from engine.errors import InvalidInput
 from engine.forks.variation import Beyond, Play, Variation
-from engine.memory import escape
 from engine.message import Message
 from engine.outline import Shape
 from engine.pattern import Pattern
 from engine.plain import plain
+from engine.pointer import escape
 from engine.prepare import simulated
 from engine.records import Change, RunInfo
 from engine.shape import walk

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from engine.pointer import parts_of
+
 KINDS: dict[str, type | tuple[type, ...]] = {
     'object': Mapping,
     'array': (list, tuple),
@@ -36,8 +38,8 @@ def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     made = dict(schema) if isinstance(schema, Mapping) else {}
     while '$ref' in made:
         target: Any = root
-        for step in made.pop('$ref').removeprefix('#').split('/')[1:]:
-            target = target[step.replace('~1', '/').replace('~0', '~')]
+        for step in parts_of(made.pop('$ref')):
+            target = target[step]
         made = {**target, **made}
     for part in made.pop('allOf', ()):
         made = {**resolve(part, root), **made}

@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import AgentInfo, Change, InvalidInput, Offer, Pattern, RunInfo, Variation, View
+from engine import AgentInfo, Change, InvalidInput, Offer, Pattern, RunInfo, Variation, View, parts_of
 from ui.forks.plays import Plays
 from ui.forks.sheet import Sheet, document
 from ui.forms.fields import Field, fields
@@ -175,7 +175,7 @@ class Variant:
 
 def _place(where: str) -> tuple[str, str]:
     """The sheet and the field of a problem: `models.writer`, `/memory/draft`, `memory.draft.0`."""
-    parts = where.split('/')[1:] if where.startswith('/') else where.split('.', 1)
+    parts = parts_of(where) if where.startswith('/') else where.split('.', 1)
     name = parts[1] if len(parts) > 1 else ''
     return parts[0], name if parts[0] in ('prompts', 'models', 'instructions', 'tools') else name.split('.')[
         0

@@ -9,6 +9,7 @@ from typing import Any
 
 from nicegui import ui
 
+from engine import lookup, parts_of
 from ui.parts import Text
 
 KINDS = {
@@ -64,10 +65,7 @@ def _resolved(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     made = dict(schema) if isinstance(schema, Mapping) else {}
     for _ in range(DEEPEST):
         if '$ref' in made:
-            target: Any = root
-            for step in str(made.pop('$ref')).removeprefix('#').split('/')[1:]:
-                target = target.get(step, {}) if isinstance(target, Mapping) else {}
-            made = {**target, **made}
+            made = {**lookup(root, parts_of(str(made.pop('$ref'))), {}), **made}
             continue
         choices = [part for part in made.get('anyOf', ()) if part.get('type') != 'null']
         if len(choices) == 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import View
+from engine import View, escape, parts_of
 from ui.parts import Choice, Text, attach
 from ui.replay.index import Index, following, preceding
 from ui.replay.marks import KINDS, Kind
@@ -57,7 +57,7 @@ class Jumps:
         for kind, text in self._counts.items():
             many = len(self._steps(kind))
             text.show(f'{many:,}' if many else 'none')
-        names = {f'/memory/{_escaped(key)}': key.replace('_', ' ') for key in view.memory}
+        names = {f'/memory/{escape(key)}': key.replace('_', ' ') for key in view.memory}
         self._places.offer({'': 'Change of memory …', **names, **self._own(names)})
 
     async def jump(self, kind: Kind, *, on: bool) -> None:
@@ -107,9 +107,5 @@ class Jumps:
 
 def named(pointer: str) -> str:
     """A place in a run's data, for people."""
-    parts = pointer.removeprefix('/memory').strip('/').split('/')
-    return ' › '.join(part.replace('~1', '/').replace('~0', '~').replace('_', ' ') for part in parts)  # noqa: RUF001
-
-
-def _escaped(key: str) -> str:
-    return key.replace('~', '~0').replace('/', '~1')
+    parts = parts_of(pointer.removeprefix('/memory'))
+    return ' › '.join(part.replace('_', ' ') for part in parts)  # noqa: RUF001

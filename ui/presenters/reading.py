@@ -10,7 +10,19 @@ from datetime import datetime
 from posixpath import commonpath
 from typing import Any
 
-from engine import Change, EdgeShape, Guard, RunInfo, Shape, Status, Transition, View, kind_of
+from engine import (
+    Change,
+    EdgeShape,
+    Guard,
+    RunInfo,
+    Shape,
+    Status,
+    Transition,
+    View,
+    kind_of,
+    lookup,
+    parts_of,
+)
 from ui.presenters.words import count
 
 WORDED = 60
@@ -127,20 +139,9 @@ def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[W
         yield Way(edge=edge, taken=taken, guards=tuple(asked), reason=reason)
 
 
-def lookup(document: Any, path: str) -> Any:
-    """The value at a JSON pointer, or None where there is none."""
-    for part in path.split('/')[1:]:
-        key = part.replace('~1', '/').replace('~0', '~')
-        try:
-            document = document[int(key)] if isinstance(document, list) else document[key]
-        except (KeyError, IndexError, ValueError, TypeError):
-            return None
-    return document
-
-
 def befores(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:
     """The value that each change replaces, read before any of them is carried out."""
-    return [lookup(document, change.path) for change in changes]
+    return [lookup(document, parts_of(change.path)) for change in changes]
 
 
 def span(seconds: float) -> str:

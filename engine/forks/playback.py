@@ -10,7 +10,7 @@ from typing import Literal
 
 from engine.files.workspaces import Workspaces
 from engine.forks.plays import Plays
-from engine.forks.script import Called, Item, Script
+from engine.forks.script import Called, Item, Script, asking
 from engine.path import is_active, parent_of, within
 from engine.records import Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
 from engine.state import AgentState, RunState
@@ -257,7 +257,7 @@ class Player:
 
     def _is_allowed(self, item: Item, state: RunState) -> bool:
         """Whether a person let the very calls pass that wait now."""
-        waiting = [parent_of(leaf) for leaf in self._ledger.active if leaf.endswith('.approving')]
+        waiting = asking(self._ledger.active)
         asked = [home for home in waiting if home in state.agents and within(home, item.event.at)]
         asked += [home for home in waiting if item.event.at == f'{home}.approving']
         return all(item.allowed.get(home) == _calls(state.agents[home]) for home in asked)

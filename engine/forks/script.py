@@ -80,7 +80,7 @@ class Script:
                     active=turn[-1].active,
                     told=_told(first),
                     calls=calls[home] if batch else None,
-                    allowed={agent: calls.get(agent, ()) for agent in _asking(first.left)}
+                    allowed={agent: calls.get(agent, ()) for agent in asking(first.left)}
                     if event.name == 'approve'
                     else {},
                 )
@@ -94,9 +94,9 @@ class Script:
         return made
 
 
-def _asking(left: Sequence[StatePath]) -> list[str]:
-    """The agents that waited for a person's word."""
-    return [parent_of(path) for path in left if path.endswith('.approving')]
+def asking(leaves: Sequence[StatePath]) -> list[StatePath]:
+    """The agents that wait in these leaves for a person's word."""
+    return [parent_of(leaf) for leaf in leaves if leaf.endswith('.approving')]
 
 
 def called_by(messages: Sequence[Mapping[str, Any]]) -> Called:

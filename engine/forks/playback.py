@@ -74,7 +74,9 @@ class Player:
                 continue
             if event.played:
                 self._take(event, steps[-1].active)
-            elif event.name in ('pause', 'resume', 'step', 'recover', 'breakpoints'):
+            elif event.name == 'breakpoints':
+                self._debugged = True
+            elif event.name in ('pause', 'resume', 'step', 'recover'):
                 self._steered(event)
             elif self.strict:
                 self.parted = True
@@ -101,9 +103,7 @@ class Player:
             self.stopped = '' if 'left' in event.data else self.stopped
             return
         how = event.data.get('how') if event.name == 'step' else ''
-        self._debugged = self._debugged or event.name == 'breakpoints' or how in ('over', 'out')
-        if event.name == 'breakpoints':
-            return
+        self._debugged = self._debugged or how in ('over', 'out')
         self._one = how == 'in'
         self.released = self.released or (event.name == 'resume' and bool(self.stopped))
         self.held = event.name == 'pause' or how == 'in'

@@ -28,6 +28,11 @@ class Status(StrEnum):
         """Whether the run is over for good."""
         return self in (Status.DONE, Status.FAILED, Status.CANCELLED)
 
+    @property
+    def retriable(self) -> bool:
+        """Whether a run that ended so can be gone on with from its last good step."""
+        return self in (Status.FAILED, Status.CANCELLED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:

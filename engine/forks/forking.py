@@ -158,7 +158,7 @@ class Forking(Drafting):
     async def retry_at(self, run: RunId) -> int:
         """The step that `retry` goes on from. Raises `UnknownRun`, `EventRefused`."""
         info = await self.journal.info(run)
-        if info.status not in (Status.FAILED, Status.CANCELLED):
+        if not info.status.retriable:
             raise EventRefused(run, 'retry', f'it has not failed: it is {info.status}')
         return await last_good(self.journal, info)
 

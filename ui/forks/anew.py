@@ -6,12 +6,10 @@ from collections.abc import Awaitable
 
 from nicegui import ui
 
-from engine import Conductor, RunId, RunInfo, Status, Variation
+from engine import Conductor, RunId, RunInfo, Variation
 from ui.dialogs import ask, told
 from ui.forks import cost
 
-RETRIED = (Status.FAILED, Status.CANCELLED)
-"""How a run has ended that can be retried."""
 SAID = 'A new run with the same parameters, models and budget. This one is not changed.'
 
 

@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Conductor, RunInfo
 from ui.beside.picker import choose_other
 from ui.dialogs import edit, framed, settled, told
-from ui.forks.anew import RETRIED, again, retry
+from ui.forks.anew import again, retry
 from ui.launch.replaying import recorded
 from ui.parts import Text, link
 from ui.replay.marks import KINDS
@@ -82,7 +82,7 @@ class Dialogs:
         found: dict[Face, Callable[[], Awaitable[None]]] = {}
         now = await self._conductor.info(self._info.id)
         if self._info.pattern in self._conductor.catalog.patterns:
-            if now.status in RETRIED:
+            if now.status.retriable:
                 found[RETRY] = self.retry
             found[AGAIN] = partial(again, self._conductor, self._info)
             if recorded(self._info):

@@ -8,7 +8,6 @@ from nicegui import ui
 
 from engine import Conductor, Origin, RunInfo, View
 from ui.exports.menu import export_button
-from ui.forks.anew import RETRIED
 from ui.origins import origin_chip
 from ui.panes.naming import Naming
 from ui.panes.spending import SpendingTable
@@ -82,7 +81,7 @@ class Header:
             pill(view.status)
         running = mine and not view.status.ended
         self._cancel.set_visibility(running)
-        self._retry.set_visibility(view.status in RETRIED and self._known)
+        self._retry.set_visibility(view.status.retriable and self._known)
         self._tokens.set_text(headline_of(view.usage))
         self._spending.show(view)
 

@@ -9,7 +9,6 @@ from nicegui import ui
 from engine import RunInfo
 from ui.door import Door
 from ui.exports.menu import short_entries
-from ui.forks.anew import RETRIED
 from ui.launch.replaying import recorded
 from ui.menus import menu
 from ui.parts import Text, attach, link
@@ -51,7 +50,7 @@ class RunMenu:
             with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
                 _face('call_split', 'Fork …')
             _item(*AGAIN, lambda: self._deeds.again(info))
-            if info.status in RETRIED:
+            if info.status.retriable:
                 _item(*RETRY, lambda: self._deeds.retry(info))
         _item('push_pin', 'Unpin' if info.pinned else 'Pin: keep it, on top', lambda: self._deeds.pin([info]))
         _item(*COMPARE, lambda: self._deeds.compare_with(info))

@@ -102,7 +102,7 @@ from engine.records import (
     Usage,
     View,
 )
-from engine.scripted.library import Sample, scenarios
+from engine.scripted.library import QuickLoader, Sample, scenarios
 from engine.stage import Stage, stage
 from engine.stepping.expression import NAMES as CONDITION_NAMES
 from engine.stepping.expression import parsed as parse_condition
@@ -253,10 +253,11 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Unlike',
     'unlike',
     'aligned',
-    # JSON pointers
+    # read documents: at JSON pointers, and YAML
     'parts_of',
     'lookup',
     'escape',
+    'QuickLoader',
     # work within a time: its phases, the ladder of interventions, the gates
     'PhaseClock',
     'Burn',

@@ -15,10 +15,11 @@ from engine.catalog import Fault
 from engine.scripted.scenario import Scenario
 
 FOLDER = Path(__file__).parents[2] / 'assets' / 'scenarios'
-QUICK: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # The C one where there is one: ten times as fast.
+QuickLoader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+"""Reads YAML: the one in C where there is one, which is ten times as fast."""
 
 
-class LOADER(QUICK):  # type: ignore[misc]
+class LOADER(QuickLoader):  # type: ignore[misc]
     """Reads `!file NAME` as the text of a file in the folder of the scenarios."""
 
     folder = FOLDER

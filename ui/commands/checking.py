@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from engine import Checked, Conductor, EngineError, InvalidInput, Redaction, Saved
+from engine import Checked, Conductor, EngineError, InvalidInput, QuickLoader, Redaction, Saved
 from ui.commands.exits import CODES, Code, Refused, complain
 from ui.commands.options import AsJson, Database, Patterns, RunName
 from ui.commands.run import catalog_of
@@ -21,7 +21,6 @@ from ui.commands.showers import json_line
 from ui.exports.asserted import written
 from ui.settings import Settings, Storage
 
-QUICK: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # The C one where there is one: ten times as fast.
 Outcome = Checked | str
 """What became of a file; a sentence, where it could not be played."""
 SAVE = f"""Examples:
@@ -86,7 +85,7 @@ def check(
 def read_test(file: Path) -> Saved:
     """A test from its file. Raises `InvalidInput`, which names the field; `Refused`, `OSError`."""
     try:
-        return Saved.model_validate(yaml.load(file.read_text('utf-8'), QUICK))
+        return Saved.model_validate(yaml.load(file.read_text('utf-8'), QuickLoader))
     except ValidationError as error:
         listed = {'.'.join(map(str, item['loc'])): _said(item) for item in error.errors()}
         raise (Refused(listed['']) if '' in listed else InvalidInput(listed)) from None

@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from engine import Checked, Conductor, EngineError, InvalidInput, QuickLoader, Redaction, Saved
+from engine import Catalog, Checked, Conductor, EngineError, InvalidInput, QuickLoader, Redaction, Saved
 from ui.commands.exits import CODES, Code, Refused, complain
 from ui.commands.options import AsJson, Database, Patterns, RunName
 from ui.commands.run import catalog_of
@@ -70,9 +70,8 @@ def check(
 
     All are played, also where one cannot be; then the exit code is 2.
     """
-    settings = settings_of('', patterns=patterns)
-    catalog_of(settings)  # What is wrong with the patterns is wrong with no test.
-    found = {file: asyncio.run(_outcome(settings, file)) for given in files for file in _files(given)}
+    catalog = catalog_of(settings_of('', patterns=patterns))
+    found = asyncio.run(_outcomes(catalog, [file for given in files for file in _files(given)]))
     for file, result in found.items():
         _told(file, result, as_json)
     if junit:
@@ -114,9 +113,13 @@ async def _saved(storage: Storage, settings: Settings, name: str) -> Saved:
         return await conductor.save_test(await find(conductor, name))
 
 
-async def _outcome(settings: Settings, file: Path) -> Outcome:
+async def _outcomes(catalog: Catalog, files: list[Path]) -> dict[Path, Outcome]:
+    return {file: await _outcome(catalog, file) for file in files}
+
+
+async def _outcome(catalog: Catalog, file: Path) -> Outcome:
     try:
-        async with Conductor(catalog=catalog_of(settings)) as conductor:
+        async with Conductor(catalog=catalog) as conductor:
             return await conductor.check(read_test(file))
     except EngineError as error:
         return str(error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.pointer import lookup, parts_of
 from engine.records import Event, StatePath
-from engine.shape import listed, name_of, stated
+from engine.shape import listed, name_of, stated, walk
 from engine.sight import At, Is, Look, Reader
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Grounds:
         """Read a pattern; None is one that there is no more, and of which nothing is known."""
         self._parameters = parameters
         self._known: dict[tuple[str, str, str], tuple[str, tuple[Look, ...]]] = {}
-        for edge, item in stated(pattern) if pattern else ():
+        for edge, item in stated(pattern, walk(pattern.chart_states())) if pattern else ():
             home = StatePath(edge.source.rpartition('.')[0])
             for guard in (*listed(item.get('conditions')), *listed(item.get('unless'))):
                 self._known[edge.source, edge.dest, name_of(guard)] = _read(pattern, guard, home)

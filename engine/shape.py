@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.records import EdgeShape, Shape, StatePath, StateShape
@@ -19,9 +19,10 @@ EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'aft
 
 def draw(pattern: Pattern) -> Shape:
     """The shape of a pattern with its parameters."""
+    said = list(walk(pattern.chart_states()))
     states: list[StateShape] = []
     start = EdgeShape(trigger='start', source=START, dest=pattern.initial)
-    for path, parent, state in walk(pattern.chart_states()):
+    for path, parent, state in said:
         children = children_of(state)
         kind = 'parallel' if state.get('parallel') else 'compound' if children else 'atomic'
         if kind == 'parallel':
@@ -49,7 +50,7 @@ def draw(pattern: Pattern) -> Shape:
         title=pattern.title,
         initial=StatePath(pattern.initial),
         states=tuple(states),
-        edges=(start, *(edge for edge, _ in stated(pattern))),
+        edges=(start, *(edge for edge, _ in stated(pattern, said))),
         answer=pattern.answer,
         plan=pattern.plan,
         debate=pattern.debate,
@@ -62,10 +63,17 @@ def draw(pattern: Pattern) -> Shape:
     )
 
 
-def stated(pattern: Pattern) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
-    """Every edge of a pattern but the first, in the order of the chart; and what the pattern says of it."""
+def stated(
+    pattern: Pattern, states: Iterable[tuple[StatePath, StatePath, Mapping[str, Any]]]
+) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
+    """Every edge of a pattern but the first, in the order of the chart; and what the pattern says of it.
+
+    Args:
+        pattern: whose edges.
+        states: all of its states, as `walk` gives them.
+    """
     top = []
-    for path, parent, state in walk(pattern.chart_states()):
+    for path, parent, state in states:
         if not parent and not state.get('final'):
             top.append(str(path))
         inside = [child['name'] for child in children_of(state)]

@@ -56,7 +56,6 @@ from engine.grounds import Ground, Grounds
 from engine.journal import Journal, WholeRun
 from engine.keeping.keeper import Tidied
 from engine.keeping.retention import Retention, Taken
-from engine.keeping.section import size_of
 from engine.keeping.weight import Weight, folder_bytes
 from engine.mcp.remote import RemoteTool
 from engine.mcp.server import ServerHealth
@@ -274,7 +273,6 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Tidied',
     'Weight',
     'folder_bytes',
-    'size_of',
     'WholeRun',
     # take runs to another place
     'export_bundle',

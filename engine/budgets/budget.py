@@ -61,11 +61,6 @@ class Gauge:
     """For how many more seconds of running the rest is enough at the pace so far; None where nothing has been
     used yet."""
 
-    @property
-    def fraction(self) -> float:
-        """Of the limit: 0 is untouched, 1 is used up, and it may be more."""
-        return self.used / self.limit
-
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

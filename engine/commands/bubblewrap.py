@@ -11,8 +11,6 @@ from pathlib import Path, PurePosixPath
 from engine.commands.limits import Limits
 from engine.files.beneath import SEEN_AS
 
-OLDEST = (0, 8)
-"""The oldest version of bubblewrap that has all that is used here."""
 SCRATCH = str(PurePosixPath('/', 'tmp'))
 SYSTEM = ('bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32')
 SETTINGS = (

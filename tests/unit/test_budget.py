@@ -168,7 +168,7 @@ async def test_every_step_can_be_read_with_the_budget_as_it_was_then() -> None:
         run = await here.start('rounds', budget=Budget(tokens=100))
         await here.result(run)
         views = [await here.view(run, at) for at in range(1, (await here.info(run)).seq + 1)]
-    fractions = [view.budget['tokens'].fraction for view in views]
+    fractions = [view.budget['tokens'].used / view.budget['tokens'].limit for view in views]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] == 1.05
     assert [view.budget['tokens'].warned for view in views] == sorted(
         view.budget['tokens'].warned for view in views

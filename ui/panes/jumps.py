@@ -14,7 +14,6 @@ from ui.replay.marks import KINDS, Kind
 from ui.theme import button
 
 Go = Callable[[int], Awaitable[None]]
-NOWHERE = 'This run has none.'
 
 
 class Jumps:

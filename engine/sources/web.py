@@ -97,6 +97,18 @@ async def fetch(
     raise ToolError(f'{url[:200]}: it was redirected more than {MOST_HOPS} times')
 
 
+async def read(url: str, *, private: bool) -> Fetched:
+    """Fetch a page that is there; `private` says whether also from this machine and private networks.
+
+    Raises:
+        ToolError: it may not be fetched, could not be, or the answer is an error.
+    """
+    found = await fetch(url, may=(lambda address: True) if private else is_public)
+    if found.status >= 400:
+        raise ToolError(f'{found.url} answers with status {found.status}')
+    return found
+
+
 async def _once(
     client: httpx.AsyncClient,
     url: httpx.URL,

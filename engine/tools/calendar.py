@@ -57,10 +57,7 @@ async def calendar(
 async def _data(context: ToolContext, source: str) -> bytes:
     if not source.startswith(('https://', 'http://', 'webcal://')):
         return await context.files.read(source)
-    may = (lambda address: True) if context.private_addresses else web.is_public
-    found = await web.fetch(source.replace('webcal://', 'https://', 1), may=may)
-    if found.status >= 400:
-        raise ToolError(f'{found.url} answers with status {found.status}')
+    found = await web.read(source.replace('webcal://', 'https://', 1), private=context.private_addresses)
     return found.body
 
 

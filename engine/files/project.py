@@ -30,6 +30,13 @@ def samples() -> list[str]:
     return sorted(f'{SAMPLE}{path.name}' for path in SAMPLES.glob('*') if path.is_dir())
 
 
+def known(project: str) -> str:
+    """A project of a launch form. Raises `ValueError` for a sample that there is not."""
+    if project.startswith(SAMPLE) and project not in samples():
+        raise ValueError(f'there is no {project!r}; there are: {", ".join(samples()) or "none"}')
+    return project
+
+
 async def lay_out(
     project: str, workspace: Workspace, sandbox: Sandbox | None = None, *, history: bool = False
 ) -> str:

@@ -14,7 +14,6 @@ from engine.agent import Role
 from engine.dynamic.agent import MODE, DynamicAgent, Mode
 from engine.dynamic.criteria import Check, Criteria
 from engine.dynamic.phases import Phase
-from engine.errors import ToolError
 from engine.fields import task_field
 from engine.files.project import sample_file
 from engine.tools import calendar, static_links
@@ -110,14 +109,7 @@ class Blog(DynamicAgent):
             False, title='Publish', description='Whether the fixed phases end with a draft in Notion'
         )
 
-        @field_validator('links')
-        @classmethod
-        def _are_links(cls, value: str) -> str:
-            try:
-                static_links.read_links(value)
-            except ToolError as error:
-                raise ValueError(str(error)) from None
-            return value
+        _are_links = field_validator('links')(static_links.checked)
 
         @field_validator('calendar')
         @classmethod

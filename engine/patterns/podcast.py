@@ -13,7 +13,6 @@ from engine.agent import Role
 from engine.dynamic.agent import MODE, DynamicAgent, Mode
 from engine.dynamic.criteria import Check, Criteria
 from engine.dynamic.phases import Phase
-from engine.errors import ToolError
 from engine.fields import task_field
 from engine.files.project import sample_file
 from engine.tools import static_links, transcript_processor
@@ -67,14 +66,7 @@ class Podcast(DynamicAgent):
                 raise ValueError(f'there is no file {value!r}')
             return value
 
-        @field_validator('links')
-        @classmethod
-        def _are_links(cls, value: str) -> str:
-            try:
-                static_links.read_links(value)
-            except ToolError as error:
-                raise ValueError(str(error)) from None
-            return value
+        _are_links = field_validator('links')(static_links.checked)
 
     role = Role(
         name='podcast',

@@ -14,7 +14,7 @@ from engine.contest.ranking import standings
 from engine.contest.records import Candidate, ContestMemory
 from engine.fields import task_field
 from engine.files import project
-from engine.files.project import SAMPLE, samples
+from engine.files.project import known
 from engine.pattern import Pattern
 from engine.records import Event
 
@@ -52,12 +52,7 @@ class Race(Pattern):
             120, gt=0, le=3_600, title='Time of the tests', description='Seconds for one run of the tests'
         )
 
-        @field_validator('project', 'tests')
-        @classmethod
-        def _is_a_sample(cls, value: str) -> str:
-            if value.startswith(SAMPLE) and value not in samples():
-                raise ValueError(f'there is no {value!r}; there are: {", ".join(samples()) or "none"}')
-            return value
+        _is_known = field_validator('project', 'tests')(known)
 
     class Memory(ContestMemory):
         """The candidates, and who won."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from engine.fields import task_field
-from engine.files.project import SAMPLE, samples
+from engine.files.project import known
 
 Pick = Literal['ranking', 'tests', 'person', 'model']
 Merge = Literal['apart', 'one', 'files']
@@ -166,12 +166,7 @@ class ReviewParameters(BaseModel):
         json_schema_extra=DEBATE,
     )
 
-    @field_validator('project', 'tests')
-    @classmethod
-    def _is_a_sample(cls, value: str) -> str:
-        if value.startswith(SAMPLE) and value not in samples():
-            raise ValueError(f'there is no {value!r}; there are: {", ".join(samples()) or "none"}')
-        return value
+    _is_known = field_validator('project', 'tests')(known)
 
     @field_validator('survivors')
     @classmethod

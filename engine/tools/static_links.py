@@ -38,6 +38,15 @@ def configured() -> str:
     return os.environ.get(SETTING, '').strip().replace(';', '\n')
 
 
+def checked(text: str) -> str:
+    """The links of a launch form. Raises `ValueError` for a line that is neither empty nor a link."""
+    try:
+        read_links(text)
+    except ToolError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
 def read_links(text: str) -> dict[str, str]:
     """Names and addresses. Raises `ToolError` for a line that is neither empty nor a link."""
     found: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from engine.agent import Role, agent
 from engine.contest.evidence import Checks, examine
 from engine.contest.records import Candidate, ContestMemory, Evidence, Version
 from engine.course import Scope
+from engine.files.project import lay_out
 from engine.records import Event
 
 TOOLS = (
@@ -45,6 +46,19 @@ class Desk:
 def role(coder: str) -> Role:
     """Who a coder is; it bears the name of its region, so that each may have a model of its own."""
     return Role(name=coder, title=coder.capitalize(), instructions=INSTRUCTIONS, tools=TOOLS)
+
+
+async def equip(coders: Iterable[str], given: Sequence[str], activity: Activity) -> dict[str, Any]:
+    """An activity: puts the same projects into the folder of each coder, as far as any is given.
+
+    Raises:
+        WorkspaceError: there is no such project, or it is too big.
+    """
+    snapshots = {}
+    for name in coders:
+        for each in filter(None, given):
+            snapshots[name] = await lay_out(each, activity.workspace(name))
+    return {'snapshots': snapshots}
 
 
 def region(desk: Desk, *, called: Any = None) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from engine.contest.records import Candidate
 from engine.debate.chart import debate, seat_edges
 from engine.debate.records import Phase
 from engine.debate.terms import Terms
-from engine.files import project
 from engine.pattern import Pattern
 from engine.review import chart, prompts
 from engine.review.chart import edge
@@ -115,11 +114,7 @@ class ParallelReview(Rules, Pattern):
 
     async def prepare(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
         """Give every coder the files to begin with, and the tests."""
-        snapshots = {}
-        for name in self.coders:
-            for given in filter(None, (self.parameters.project, self.parameters.tests)):
-                snapshots[name] = await project.lay_out(given, activity.workspace(name))
-        return {'snapshots': snapshots}
+        return await coder.equip(self.coders, (self.parameters.project, self.parameters.tests), activity)
 
     async def gather(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
         """Read what the coders have made, for the reviewers."""

@@ -13,7 +13,6 @@ from engine.contest.evidence import Checks
 from engine.contest.ranking import standings
 from engine.contest.records import Candidate, ContestMemory
 from engine.fields import task_field
-from engine.files import project
 from engine.files.project import known
 from engine.pattern import Pattern
 from engine.records import Event
@@ -112,11 +111,7 @@ class Race(Pattern):
 
     async def prepare(self, memory: Any, activity: Activity) -> dict[str, Any]:
         """Give every racer the files to begin with, and the tests."""
-        snapshots = {}
-        for name in self.racers:
-            for given in filter(None, (self.parameters.project, self.parameters.tests)):
-                snapshots[name] = await project.lay_out(given, activity.workspace(name))
-        return {'snapshots': snapshots}
+        return await coder.equip(self.racers, (self.parameters.project, self.parameters.tests), activity)
 
     def has_winner(self, memory: Any, event: Event) -> bool:
         """The tests of one of them pass."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from engine.chart import Chart, Move
 from engine.errors import Diverged, EngineError
 from engine.pattern import Pattern
+from engine.plain import short
 from engine.records import CONTROL, RunId, StatePath, Transition
 from engine.shape import START
 from engine.state import RunState
@@ -122,12 +123,7 @@ def _compare(run: RunId, turn: list[Transition], moves: list[Move]) -> None:
                     replace(now, data={}, since=0, attempt=1),
                 )
             if was != now:
-                raise Diverged(run, recorded.seq, f'{name} was {_short(was)} and is now {_short(now)}')
+                raise Diverged(run, recorded.seq, f'{name} was {short(was)} and is now {short(now)}')
     if len(turn) != len(moves):
         step = turn[min(len(turn), len(moves)) - 1].seq
         raise Diverged(run, step, f'{len(turn)} moves were recorded and {len(moves)} are made now')
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f'{text[:200]}...'

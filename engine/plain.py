@@ -32,6 +32,12 @@ def said(error: BaseException) -> str:
     return text if len(text) <= MOST_SAID else f'{text[:MOST_SAID]}…'
 
 
+def short(value: object) -> str:
+    """A value as Python writes it, 200 characters at most."""
+    text = repr(value)
+    return text if len(text) <= 200 else f'{text[:200]}...'
+
+
 MOST_SAID = 2_000
 """Characters of an error's text that are kept."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from engine.plain import short
 from engine.records import RunInfo, Shape, Status, Transition, View
 
 TAKEN = ('approvals', 'instructions', 'tools')
@@ -129,7 +130,7 @@ def _missed(
         if limit is not None and used > limit + 1e-6:
             yield Miss(what=what, wanted=f'at most {limit:g}', came=f'{used:g}')
     if expect.answer is not None and not _answers(expect.answer, answer):
-        yield Miss(what='answer', wanted=_short(expect.answer), came=_short(answer), step=view.seq)
+        yield Miss(what='answer', wanted=short(expect.answer), came=short(answer), step=view.seq)
 
 
 def _misvisited(expect: Expected, steps: Sequence[Transition], known: Collection[str]) -> Iterator[Miss]:
@@ -166,8 +167,3 @@ def _answers(wanted: Any, came: Any) -> bool:
     if isinstance(wanted, str) and isinstance(came, str):
         return wanted.strip() in came
     return bool(wanted == came)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f'{text[:200]}...'

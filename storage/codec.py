@@ -82,10 +82,10 @@ class Codec:
 
 def _encode(value: Any, what: str) -> Text:
     try:
-        return ORJSON, orjson.dumps(value, default=_plain)
+        return ORJSON, orjson.dumps(value, default=plain)
     except TypeError:
         try:
-            return STDLIB, json.dumps(value, default=_plain, separators=(',', ':')).encode()
+            return STDLIB, json.dumps(value, default=plain, separators=(',', ':')).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise JournalError(f'{what} cannot be kept: it is not JSON ({error})') from error
 
@@ -143,7 +143,7 @@ def _decode(body: bytes) -> Any:
     return json.loads(text) if form & STDLIB else orjson.loads(text)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """For the mappings that JSON writers do not know, as `MappingProxyType`."""
     if isinstance(value, Mapping):
         return dict(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -12,6 +11,7 @@ from sqlalchemy import Row, Select, func, select
 from sqlmodel import SQLModel
 
 from engine.records import Budget, RunId, RunInfo, Shape, Status, Usage
+from storage.codec import plain
 from storage.tables import Launch, Run, Tag
 
 RUN, LAUNCH, TAG = (SQLModel.metadata.tables[str(model.__tablename__)] for model in (Run, Launch, Tag))
@@ -105,15 +105,9 @@ def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
     """The row of `launch` for a new run."""
     return {
         'run': number,
-        'parameters': json.dumps(info.parameters, default=_plain),
-        'models': json.dumps(info.models, default=_plain),
+        'parameters': json.dumps(info.parameters, default=plain),
+        'models': json.dumps(info.models, default=plain),
         'seed': str(info.seed),
         'shape': SHAPE.dump_json(shape).decode(),
-        'options': json.dumps(info.options, default=_plain),
+        'options': json.dumps(info.options, default=plain),
     }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f'{type(value).__name__} is not a JSON type')

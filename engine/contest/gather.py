@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from engine.activity import Activity
 from engine.contest.records import Candidate, ContestMemory, Exhibit, Suite, Version
 from engine.debate.fence import fenced
+from engine.files.difference import decoded
 
 MOST_FILE = 16_000
 """Characters of one file."""
@@ -41,7 +42,7 @@ async def _files(version: Version, activity: Activity) -> str:
     left = MOST_WORK
     for file in version.files:
         data = await activity.services.workspaces.content(activity.run.id, file.digest)
-        text = _text(data)
+        text = decoded(data)
         if text is None or left <= 0:
             shown.append(f'--- {file.path} ({file.size} bytes, not shown)')
             continue
@@ -55,13 +56,6 @@ async def _files(version: Version, activity: Activity) -> str:
 async def _changed(before: str, version: Version, activity: Activity) -> str:
     changes = await activity.services.workspaces.diff(activity.run.id, before, version.snapshot)
     return '\n'.join(change.text or f'{change.kind}: {change.path}' for change in changes)[:MOST_CHANGED]
-
-
-def _text(data: bytes) -> str | None:
-    try:
-        return None if b'\0' in data else data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def results(candidates: Iterable[Candidate]) -> str:

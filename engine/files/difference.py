@@ -79,7 +79,11 @@ def _text(objects: Objects, file: FileVersion | None) -> str | None:
         return ''
     if file.target is not None:
         return f'link to {file.target}\n'
-    data = objects.get(file.digest)
+    return decoded(objects.get(file.digest))
+
+
+def decoded(data: bytes) -> str | None:
+    """What a file holds as text; None where it is not text."""
     try:
         return None if b'\0' in data else data.decode()
     except UnicodeDecodeError:

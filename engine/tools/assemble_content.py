@@ -12,6 +12,14 @@ from engine.errors import ToolError
 from engine.tool import ToolContext, tool
 
 
+def content_of(context: ToolContext) -> str:
+    """What this tool has made, for those that need it. Raises `ToolError` as long as there is nothing."""
+    found = context.artifacts.get('content', '')
+    if not found:
+        raise ToolError('content: there is none yet; write it first, or give it')
+    return str(found)
+
+
 @tool(
     category='content',
     hint='Combines expanded sections into final post with transitions.',

@@ -11,6 +11,7 @@ from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
 from engine.sources.notion import ADDRESS, Notion
 from engine.tool import ToolContext, tool
+from engine.tools.assemble_content import content_of
 
 TOKEN, DATABASE, ELSEWHERE = 'NOTION_TOKEN', 'NOTION_DATABASE_ID', 'HEMICYCLE_NOTION_URL'
 
@@ -40,9 +41,7 @@ async def blog_notion(
     """Publish to the Notion drafts database."""
     if problem := _missing():
         raise ToolError(problem)
-    text = content or context.artifacts.get('content', '')
-    if not text:
-        raise ToolError('content: there is none yet; write it first, or give it')
+    text = content or content_of(context)
     address = os.environ.get(ELSEWHERE, '').strip() or ADDRESS
     async with Notion.client(os.environ[TOKEN].strip(), address) as http:
         # The run's key, and not the call's: a second try in the same run finds the draft of the first.

@@ -13,6 +13,7 @@ from engine.dynamic.artifacts import Given
 from engine.errors import ToolError
 from engine.sources.transcript import clock, seconds_of
 from engine.tool import ToolContext, tool
+from engine.tools.transcript_processor import transcript_of
 
 FILE = 'chapters.json'
 VERSION = '1.2.0'
@@ -44,9 +45,7 @@ async def chapter_markers(
     ] = [],  # noqa: B006
 ) -> Given:
     """Make the chapters of the show and write them to chapters.json, in the format of podcast players."""
-    transcript = context.artifacts.get('transcript')
-    if not transcript:
-        raise ToolError('there is no transcript yet; use transcript_processor first')
+    transcript = transcript_of(context)
     found = _checked(chapters, transcript['duration']) if chapters else _at_pauses(transcript['cues'])
     document = {'version': VERSION, 'chapters': found}
     await context.files.write(FILE, json.dumps(document, ensure_ascii=False, indent=2).encode())

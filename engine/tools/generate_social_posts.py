@@ -10,6 +10,7 @@ from engine.dynamic.artifacts import Given
 from engine.dynamic.templates import as_data
 from engine.errors import ToolError
 from engine.tool import ToolContext, tool
+from engine.tools.assemble_content import content_of
 
 Network = Literal['mastodon', 'bluesky', 'x', 'linkedin']
 MOST: dict[str, int] = {'mastodon': 500, 'bluesky': 300, 'x': 280, 'linkedin': 3_000}
@@ -51,9 +52,7 @@ async def generate_social_posts(
     ] = '',
 ) -> Given:
     """Create promotional posts for social media."""
-    text = content or context.artifacts.get('content', '')
-    if not text:
-        raise ToolError('content: there is none yet; write it first, or give it')
+    text = content or content_of(context)
     limits = ', '.join(f'{network} (at most {MOST[network]} characters)' for network in networks)
     found: SocialPosts = await context.ask(
         f'Write one post each for {limits}, to promote this text:\n\n{as_data(text)}', output=SocialPosts

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.dynamic.artifacts import Given
 from engine.dynamic.templates import as_data
-from engine.errors import ToolError
 from engine.sources.transcript import clock
 from engine.tool import ToolContext, tool
+from engine.tools.transcript_processor import transcript_of
 
 MOST = 200_000
 """Characters of a transcript that a model is given."""
@@ -41,9 +41,7 @@ async def show_notes(
     focus: Annotated[str, Field(max_length=2_000, description='What to stress (optional)')] = '',
 ) -> Given:
     """Write the show notes in Markdown: title, summary, points, chapters, what is mentioned, links."""
-    transcript = context.artifacts.get('transcript')
-    if not transcript:
-        raise ToolError('there is no transcript yet; use transcript_processor first')
+    transcript = transcript_of(context)
     question = f'Write show notes for this episode.\n\n{as_data(spoken(transcript))}'
     notes: ShowNotes = await context.ask(
         question + (f'\n\nStress this:\n{as_data(focus)}' if focus else ''), output=ShowNotes

@@ -14,6 +14,7 @@ from engine.errors import ToolError
 from engine.sources.transcript import clock
 from engine.tool import ToolContext, tool
 from engine.tools.show_notes import spoken
+from engine.tools.transcript_processor import transcript_of
 
 
 class Clip(BaseModel):
@@ -46,9 +47,7 @@ async def social_clips(
     count: Annotated[int, Field(ge=1, le=10, description='How many')] = 3,
 ) -> Given:
     """Find quotations for short clips, each with its time and a post. The times come from the transcript."""
-    transcript = context.artifacts.get('transcript')
-    if not transcript:
-        raise ToolError('there is no transcript yet; use transcript_processor first')
+    transcript = transcript_of(context)
     question = f'Choose {count} quotations of this episode for short clips.\n\n{as_data(spoken(transcript))}'
     chosen: Clips = await context.ask(question, output=Clips)
     found: list[dict[str, Any]] = []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -15,6 +16,14 @@ from engine.tool import ToolContext, tool
 
 FILE = 'transcript.txt'
 """In the agent's folder, whatever its format."""
+
+
+def transcript_of(context: ToolContext) -> Mapping[str, Any]:
+    """What this tool has made, for those that need it. Raises `ToolError` as long as there is nothing."""
+    found: Mapping[str, Any] | None = context.artifacts.get('transcript')
+    if not found:
+        raise ToolError('there is no transcript yet; use transcript_processor first')
+    return found
 
 
 @tool(

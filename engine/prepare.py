@@ -19,7 +19,19 @@ from engine.path import is_active
 from engine.pattern import Pattern, problems
 from engine.plain import plain
 from engine.reads import built
-from engine.records import CONTROL, EXHAUSTED, Budget, Event, RunId, RunInfo, Shape, StatePath, Usage, View
+from engine.records import (
+    CONTROL,
+    EXHAUSTED,
+    Budget,
+    Event,
+    RunId,
+    RunInfo,
+    Shape,
+    StatePath,
+    Status,
+    Usage,
+    View,
+)
 from engine.shape import START, walk
 from engine.state import RunState
 from engine.stepping.breakpoint import dumped
@@ -149,32 +161,45 @@ def budgeted(budget: Budget | None) -> Budget | None:
     return budget if budget and budget.limits() else None
 
 
-def forked(  # noqa: PLR0913  (what a fork is made from)
-    parent: RunInfo, view: View, *, title: str, owner: str, now: float, budget: Budget | None
-) -> RunInfo:
-    """The summary of a run that begins as `parent` was at `view`. Raises `EventRefused`."""
-    if view.status.ended:
-        raise EventRefused(parent.id, 'fork', f'at step {view.seq} it is {view.status}')
+def born_of(parent: RunInfo, *, owner: str, now: float) -> RunInfo:
+    """The summary of a run that begins as `parent` did, at its first step."""
     return replace(
         parent,
         id=RunId(uuid.uuid4().hex[:12]),
-        title=title.strip() or parent.title,
-        options={name: value for name, value in parent.options.items() if name not in ('replay', *OF_ONE)},
+        options={name: value for name, value in parent.options.items() if name not in OF_ONE},
+        status=Status.RUNNING,
         created=now,
         updated=now,
-        status=view.status,
-        seq=view.seq,
-        usage=view.usage,
-        budget=budget,
+        seq=0,
+        usage=Usage(),
         error='',
+        waiting='',
         parent=parent.id,
-        parent_at=view.seq,
+        parent_at=0,
         owner=owner,
-        epoch=0,
+        epoch=1,
         bytes=0,
         starred=False,
         pinned=False,
         deleted=0.0,
+    )
+
+
+def forked(parent: RunInfo, view: View, *, owner: str, now: float, budget: Budget | None) -> RunInfo:
+    """The summary of a run that begins as `parent` was at `view`. Raises `EventRefused`."""
+    if view.status.ended:
+        raise EventRefused(parent.id, 'fork', f'at step {view.seq} it is {view.status}')
+    made = born_of(parent, owner=owner, now=now)
+    return replace(
+        made,
+        options={name: value for name, value in made.options.items() if name != 'replay'},
+        status=view.status,
+        seq=view.seq,
+        usage=view.usage,
+        budget=budget,
+        waiting=parent.waiting,
+        parent_at=view.seq,
+        epoch=0,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -14,10 +13,9 @@ from engine.errors import InvalidInput
 from engine.forks.variation import Variation
 from engine.forks.varied import alike, checked, edits, varied
 from engine.keeping.keeper import Keeper
-from engine.options import OF_ONE
 from engine.pattern import Pattern
-from engine.prepare import Charts, begun, forked, restored, workflow_of
-from engine.records import Event, RunId, RunInfo, Status, Usage
+from engine.prepare import Charts, begun, born_of, forked, restored, workflow_of
+from engine.records import Event, RunInfo
 from engine.state import RunState
 
 
@@ -54,7 +52,7 @@ class Drafting(Keeper):
             problem = 'they change the chart: begin at the start, where the steps before are done anew'
             raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
         limits = fold.ledger.meter.budget
-        made = forked(parent, fold.view, title='', owner=self.owner, now=self.clock.now(), budget=limits)
+        made = forked(parent, fold.view, owner=self.owner, now=self.clock.now(), budget=limits)
         info = varied(made, variation, workflow, self.services)
         state = restored(fold, workflow, chart)
         changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
@@ -66,30 +64,11 @@ class Drafting(Keeper):
         return Draft(info=info, chart=chart, state=state, data=data | ({'varied': turned} if turned else {}))
 
     def _anew(self, parent: RunInfo, variation: Variation, workflow: Pattern, chart: Chart) -> Draft:
-        state, now = begun(workflow), self.clock.now()
+        state = begun(workflow)
         changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
         if changes:
             state, _ = edited(state, Event(name='edit', data={'changes': changes}))
-        made = replace(
-            parent,
-            id=RunId(uuid.uuid4().hex[:12]),
-            options={name: value for name, value in parent.options.items() if name not in OF_ONE},
-            status=Status.RUNNING,
-            created=now,
-            updated=now,
-            seq=0,
-            usage=Usage(),
-            error='',
-            waiting='',
-            parent=parent.id,
-            parent_at=0,
-            owner=self.owner,
-            epoch=1,
-            bytes=0,
-            starred=False,
-            pinned=False,
-            deleted=0.0,
-        )
+        made = born_of(parent, owner=self.owner, now=self.clock.now())
         return Draft(info=varied(made, variation, workflow, self.services), chart=chart, state=state, data={})
 
 

@@ -15,6 +15,7 @@ from engine.activity import Retry
 from engine.course import Scope
 from engine.dynamic import criteria
 from engine.dynamic.criteria import Criteria
+from engine.edge import ENDS, edge
 from engine.message import Message, ToolCall
 from engine.records import Event
 from engine.state import AgentState
@@ -124,11 +125,11 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     given_up = partial(criteria.give_up, spec) if until else give_up
     results = [partial(criteria.note, spec)] if until else []
     spent = partial(out_of_turns, spec)
-    complete = {'conditions': criteria.guards(spec)} if until else {}
+    complete = criteria.guards(spec) if until else None
     unfinished = [
-        _edge('done', 'thinking', 'thinking', [*reply, partial(criteria.remind, spec)],
-              partial(criteria.may_remind, spec), [calls_tools, spent]),
-        _edge('done', 'thinking', 'failed', [*reply, given_up], None, calls_tools),
+        edge('done', 'thinking', 'thinking', partial(criteria.may_remind, spec), [calls_tools, spent],
+             after=[*reply, partial(criteria.remind, spec)]),
+        edge('done', 'thinking', 'failed', unless=calls_tools, after=[*reply, given_up]),
     ] if until else []  # fmt: skip
     return {
         'name': name,
@@ -140,37 +141,26 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
             {'name': 'thinking', 'invoke': partial(converse.think, spec), 'retry': retry or Retry()},
             {'name': 'using_tools', 'invoke': partial(converse.use_tools, spec)},
             {'name': 'approving', 'waits': 'approval'},
-            {'name': 'done', 'final': True},
-            {'name': 'failed', 'final': True, 'outcome': 'failed'},
+            *ENDS,
         ],
         'transitions': [
-            _edge('done', 'thinking', 'done', answered, unless=[calls_tools, is_unfit], **complete),
-            _edge('done', 'thinking', 'thinking', [keep_reply, ask_again], [is_unfit, may_repair]),
-            _edge('done', 'thinking', 'failed', [keep_reply, give_up], is_unfit),
+            edge('done', 'thinking', 'done', complete, [calls_tools, is_unfit], after=answered),
+            edge('done', 'thinking', 'thinking', [is_unfit, may_repair], after=[keep_reply, ask_again]),
+            edge('done', 'thinking', 'failed', is_unfit, after=[keep_reply, give_up]),
             *unfinished,
-            _edge('done', 'thinking', 'failed', [*reply, given_up], spent),
-            _edge('done', 'thinking', 'approving', keep_reply, needs_approval),
-            _edge('done', 'thinking', 'using_tools', keep_reply),
-            _edge('done', 'using_tools', 'thinking', [keep_results, *results]),
-            _edge('approve', 'approving', 'using_tools', keep_permission, names_calls),
-            _edge('deny', 'approving', 'thinking', keep_denial),
-            _edge('failed', ['thinking', 'using_tools'], 'failed', give_up),
+            edge('done', 'thinking', 'failed', spent, after=[*reply, given_up]),
+            edge('done', 'thinking', 'approving', needs_approval, after=keep_reply),
+            edge('done', 'thinking', 'using_tools', after=keep_reply),
+            edge('done', 'using_tools', 'thinking', after=[keep_results, *results]),
+            edge('approve', 'approving', 'using_tools', names_calls, after=keep_permission),
+            edge('deny', 'approving', 'thinking', after=keep_denial),
+            edge('failed', ['thinking', 'using_tools'], 'failed', after=give_up),
         ],
     }
 
 
 def _plain(name: str) -> Role:
     return Role(name=name, title=name, instructions='')
-
-
-def _edge(  # noqa: PLR0913
-    trigger: str, source: str | list[str], dest: str, after: Any, conditions: Any = None, unless: Any = None
-) -> dict[str, Any]:
-    edge = {'trigger': trigger, 'source': source, 'dest': dest, 'after': after}
-    return {
-        **edge,
-        **{key: value for key, value in (('conditions', conditions), ('unless', unless)) if value},
-    }
 
 
 def calls_tools(scope: Scope, event: Event) -> bool:

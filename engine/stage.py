@@ -14,6 +14,7 @@ from pydantic_core import to_jsonable_python
 from engine.activity import Activity
 from engine.agent import Role, agent
 from engine.course import Scope
+from engine.edge import ENDS
 from engine.errors import EngineError
 from engine.records import Event
 from engine.task import TaskState
@@ -78,8 +79,7 @@ def stage(
         'within': within,
         'children': [
             {'name': 'processing', 'invoke': partial(_process, work)},
-            {'name': 'done', 'final': True},
-            {'name': 'failed', 'final': True, 'outcome': 'failed'},
+            *ENDS,
         ],
         'transitions': [
             {'trigger': 'done', 'source': 'processing', 'dest': 'done', 'after': take_state},

@@ -18,6 +18,7 @@ from engine.bounded.answers import (
 from engine.bounded.answers import TestReading as Reading
 from engine.bounded.gates import GATES
 from engine.bounded.roles import CODER, FOLDER, PLANNER, SUPERVISOR, TESTER
+from engine.edge import edge
 from engine.records import EXHAUSTED
 
 RETRY: Final = Retry(attempts=4, delay=1.0, longest=15.0, patience=30.0)
@@ -127,11 +128,7 @@ def _edge(  # noqa: PLR0913
     trigger: str, source: str, dest: str | None, act: str | None = None, when: Any = None, unless: Any = None
 ) -> dict[str, Any]:
     # `before`, since what is entered reads what the action writes.
-    given = {'conditions': when, 'unless': unless, 'before': act}
-    return {
-        'trigger': trigger, 'source': source, 'dest': dest,
-        **{key: value for key, value in given.items() if value},
-    }  # fmt: skip
+    return edge(trigger, source, dest, when, unless, before=act)
 
 
 def _answered(source: str, dest: str, stand_in: str, when: Any = None) -> list[dict[str, Any]]:

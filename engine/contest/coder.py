@@ -12,6 +12,7 @@ from engine.agent import Role, agent
 from engine.contest.evidence import Checks, examine
 from engine.contest.records import Candidate, ContestMemory, Evidence, Version
 from engine.course import Scope
+from engine.edge import ENDS, edge, lost
 from engine.files.project import lay_out
 from engine.records import Event
 
@@ -90,14 +91,13 @@ def region(desk: Desk, *, called: Any = None) -> dict[str, Any]:
                 'invoke': partial(test, desk),
                 'within': 2 * desk.checks.seconds + SLACK,
             },
-            {'name': 'done', 'final': True},
-            {'name': 'failed', 'final': True, 'outcome': 'failed'},
+            *ENDS,
         ],
         'transitions': [
             *leading,
             ['done', 'working', 'testing'],
-            {'trigger': 'done', 'source': 'testing', 'dest': 'done', 'after': partial(keep_version, desk)},
-            *(_lost(desk, trigger, ['working', 'testing']) for trigger in ('failed', 'expired')),
+            edge('done', 'testing', 'done', after=partial(keep_version, desk)),
+            *lost(['working', 'testing'], 'failed', after=partial(note_failure, desk)),
         ],
     }
 
@@ -113,13 +113,9 @@ def _again(desk: Desk, called: Any) -> tuple[list[Any], list[Any]]:
         ['always', 'called', 'restoring', called],
         ['always', 'called', 'spared', None, called],
         ['done', 'restoring', 'working'],
-        _lost(desk, 'failed', 'restoring'),
+        edge('failed', 'restoring', 'failed', after=partial(note_failure, desk)),
     ]
     return states, edges
-
-
-def _lost(desk: Desk, trigger: str, source: str | list[str]) -> dict[str, Any]:
-    return {'trigger': trigger, 'source': source, 'dest': 'failed', 'after': partial(note_failure, desk)}
 
 
 async def restore(coder: str, scope: Scope, activity: Activity) -> dict[str, Any]:

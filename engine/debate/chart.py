@@ -10,6 +10,7 @@ from engine.agent import Role, agent
 from engine.debate import prompts, seats, steps
 from engine.debate.records import Position
 from engine.debate.terms import Terms
+from engine.edge import edge, lost
 
 
 def debate(name: str, terms: Terms) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def debate(name: str, terms: Terms) -> dict[str, Any]:
         'transitions': [
             *edges,
             ['done', 'synthesizing', 'synthesized'],
-            *_edge(['failed', 'expired'], 'synthesizing', 'synthesized', after=partial(steps.gather, terms)),
+            *lost('synthesizing', 'synthesized', after=partial(steps.gather, terms)),
         ],
     }
 
@@ -75,8 +76,8 @@ def seat_edges(states: Sequence[str], reviewers: tuple[str, ...]) -> list[dict[s
     """
     sit = partial(seats.may_sit, reviewers)
     return [
-        *(_one('take_seat', state, None, conditions=sit, after=seats.sit) for state in states),
-        *(_one('hand_back', state, None, conditions=seats.may_rise, after=seats.rise) for state in states),
+        *(edge('take_seat', state, None, sit, after=seats.sit) for state in states),
+        *(edge('hand_back', state, None, seats.may_rise, after=seats.rise) for state in states),
     ]
 
 
@@ -104,27 +105,12 @@ def _turn(role: Role, terms: Terms) -> dict[str, Any]:
         'transitions': [
             ['always', 'called', seats.PERSON, taken],
             ['always', 'called', 'speaking', None, taken],
-            _one('take_seat', 'speaking', seats.PERSON, conditions=mine, after=seats.sit),
-            _one('hand_back', seats.PERSON, 'speaking', conditions=mine, after=seats.rise),
-            _one(
-                'say',
-                seats.PERSON,
-                'spoken',
-                conditions=partial(seats.is_word, me),
-                after=partial(steps.say, me, terms),
+            edge('take_seat', 'speaking', seats.PERSON, mine, after=seats.sit),
+            edge('hand_back', seats.PERSON, 'speaking', mine, after=seats.rise),
+            edge(
+                'say', seats.PERSON, 'spoken', partial(seats.is_word, me), after=partial(steps.say, me, terms)
             ),
             ['done', 'speaking', 'spoken'],
-            *_edge(['failed', 'expired'], 'speaking', 'failed', after=partial(steps.drop, me, terms)),
+            *lost('speaking', 'failed', after=partial(steps.drop, me, terms)),
         ],
     }
-
-
-def _one(
-    trigger: str, source: str, dest: str | None, *, conditions: Any = None, after: Any = None
-) -> dict[str, Any]:
-    edge: dict[str, Any] = {'trigger': trigger, 'source': source, 'dest': dest, 'after': after}
-    return edge | ({'conditions': conditions} if conditions else {})
-
-
-def _edge(triggers: Sequence[str], source: str, dest: str, *, after: Any) -> list[dict[str, Any]]:
-    return [_one(trigger, source, dest, after=after) for trigger in triggers]

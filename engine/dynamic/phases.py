@@ -24,6 +24,7 @@ from engine.agent import (
 from engine.course import Scope
 from engine.dynamic import criteria
 from engine.dynamic.artifacts import whole
+from engine.edge import ENDS, edge
 from engine.message import Message, Text, ToolCall
 from engine.records import Event
 from engine.state import AgentState
@@ -67,15 +68,15 @@ def sequence(
         after, end = ('done', [noted, then]) if last else (phases[number].name, [noted])
         here = _after(phase.name, number)
         edges += [
-            _edge('done', phase.name, after, [keep_calls, *end], has_nothing_to_do),
-            _edge('done', phase.name, 'approving', keep_calls, needs_approval),
-            _edge('done', phase.name, 'using_tools', keep_calls),
-            _edge('deny', 'approving', after, [keep_denial, *end], here),
+            edge('done', phase.name, after, has_nothing_to_do, after=[keep_calls, *end]),
+            edge('done', phase.name, 'approving', needs_approval, after=keep_calls),
+            edge('done', phase.name, 'using_tools', after=keep_calls),
+            edge('deny', 'approving', after, here, after=[keep_denial, *end]),
         ]
         if not phase.optional:
             lost = [keep_results, noted, _say_what_broke]
-            edges.append(_edge('done', 'using_tools', 'failed', lost, [here, broke]))
-        edges.append(_edge('done', 'using_tools', after, [keep_results, *end], here))
+            edges.append(edge('done', 'using_tools', 'failed', [here, broke], after=lost))
+        edges.append(edge('done', 'using_tools', after, here, after=[keep_results, *end]))
     ways = [phase.name for phase in phases]
     return {
         'name': name,
@@ -86,13 +87,12 @@ def sequence(
             *({'name': phase.name, 'invoke': partial(propose, spec, phase)} for phase in phases),
             {'name': 'using_tools', 'invoke': partial(converse.use_tools, spec)},
             {'name': 'approving', 'waits': 'approval'},
-            {'name': 'done', 'final': True},
-            {'name': 'failed', 'final': True, 'outcome': 'failed'},
+            *ENDS,
         ],
         'transitions': [
             *edges,
-            _edge('approve', 'approving', 'using_tools', keep_permission, names_calls),
-            _edge('failed', [*ways, 'using_tools'], 'failed', give_up),
+            edge('approve', 'approving', 'using_tools', names_calls, after=keep_permission),
+            edge('failed', [*ways, 'using_tools'], 'failed', after=give_up),
         ],
     }
 
@@ -155,10 +155,3 @@ def _say_what_broke(scope: Scope, event: Event) -> None:
 def _wrong(event: Event) -> str:
     results = event.data['results']
     return next((f'{item["name"]}: {item["text"]}' for item in results if not item['ok']), '')
-
-
-def _edge(
-    trigger: str, source: str | list[str], dest: str, after: Any, conditions: Any = None
-) -> dict[str, Any]:
-    edge = {'trigger': trigger, 'source': source, 'dest': dest, 'after': after}
-    return edge | ({'conditions': conditions} if conditions else {})

@@ -14,9 +14,9 @@ from engine.contest.records import Candidate
 from engine.debate.chart import debate, seat_edges
 from engine.debate.records import Phase
 from engine.debate.terms import Terms
+from engine.edge import edge
 from engine.pattern import Pattern
 from engine.review import chart, prompts
-from engine.review.chart import edge
 from engine.review.inputs import INPUTS
 from engine.review.memory import ReviewMemory
 from engine.review.parameters import ReviewParameters

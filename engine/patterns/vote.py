@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.agent import Role, agent
 from engine.contest.ballots import Answer, Ballot, Ruling, cast, miss, normal, question
 from engine.debate.fence import RULE, fenced
+from engine.edge import ENDS, lost
 from engine.fields import task_field
 from engine.memory import Memory as BaseMemory
 from engine.pattern import Pattern
@@ -178,14 +179,10 @@ class Vote(Pattern):
                     then=partial(cast, name),
                     within=self.parameters.seconds,
                 ),
-                {'name': 'done', 'final': True},
-                {'name': 'failed', 'final': True, 'outcome': 'failed'},
+                *ENDS,
             ],
             'transitions': [
                 ['done', 'answering', 'done'],
-                *(
-                    {'trigger': t, 'source': 'answering', 'dest': 'failed', 'after': partial(miss, name)}
-                    for t in ('failed', 'expired')
-                ),
+                *lost('answering', 'failed', after=partial(miss, name)),
             ],
         }

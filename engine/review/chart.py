@@ -14,6 +14,7 @@ from engine.course import Scope
 from engine.debate.consensus import cleaned
 from engine.debate.records import Position, Said
 from engine.debate.words import position_of
+from engine.edge import ENDS, edge, lost
 from engine.records import Event
 from engine.review import prompts
 from engine.review.memory import Choice, ReviewMemory
@@ -46,15 +47,11 @@ def first_review(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
                 then=partial(keep_review, role.name),
                 within=parameters.reviewer_seconds,
             ),
-            {'name': 'done', 'final': True},
-            {'name': 'failed', 'final': True, 'outcome': 'failed'},
+            *ENDS,
         ],
         'transitions': [
             ['done', 'reading', 'done'],
-            *(
-                edge(trigger, 'reading', 'failed', after=partial(miss_review, role.name))
-                for trigger in ('failed', 'expired')
-            ),
+            *lost('reading', 'failed', after=partial(miss_review, role.name)),
         ],
     }
 
@@ -115,7 +112,7 @@ def merge(parameters: ReviewParameters, checks: Checks) -> dict[str, Any]:
         if by_person
         else [
             ['done', 'listing', 'sorting'],
-            *(edge(trigger, 'listing', 'skipped', after='lose_plan') for trigger in ('failed', 'expired')),
+            *lost('listing', 'skipped', after='lose_plan'),
         ]
     )
     asks = parameters.conflicts == 'person'
@@ -142,7 +139,7 @@ def merge(parameters: ReviewParameters, checks: Checks) -> dict[str, Any]:
             edge('always', 'sorting', 'skipped'),
             *([edge('resolve', 'resolving', 'copying', 'settles', after='take_answers')] if asks else []),
             edge('done', 'copying', 'merged', after='keep_merged'),
-            *(edge(trigger, 'copying', 'skipped', after='lose_plan') for trigger in ('failed', 'expired')),
+            *lost('copying', 'skipped', after='lose_plan'),
         ],
     }
 
@@ -176,25 +173,6 @@ async def copy(checks: Checks, scope: Scope, activity: Activity) -> dict[str, ob
     memory = _memory(scope)
     taken = dict(memory.taken)
     return await merging.copy_files(checks, memory.best, taken, memory.candidates, activity)
-
-
-def edge(  # noqa: PLR0913  (all but three have defaults)
-    trigger: str,
-    source: str,
-    dest: str,
-    conditions: Any = None,
-    *,
-    before: Any = None,
-    after: Any = None,
-) -> dict[str, Any]:
-    """An edge, as a mapping without what is not said."""
-    more = {'conditions': conditions, 'before': before, 'after': after}
-    return {
-        'trigger': trigger,
-        'source': source,
-        'dest': dest,
-        **{key: value for key, value in more.items() if value},
-    }
 
 
 def _memory(scope: Scope) -> ReviewMemory:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from engine.agent import Role, agent
 from engine.course import Scope
+from engine.edge import edge, lost
 from engine.records import Event
 from engine.teams.cast import Part
 from engine.teams.collaboration import CollaborationState, Delivery, TaskResult
@@ -40,25 +41,12 @@ def worker(name: str, roles: Sequence[Role], *, again: bool) -> dict[str, Any]:
             {'name': 'finished', 'final': True},
         ],
         'transitions': [
-            _edge('always', 'taking', 'working', partial(take, name), 'next_task_is_ready'),
-            _edge('always', 'taking', then, partial(refuse, name), 'next_role_is_unknown'),
+            edge('always', 'taking', 'working', 'next_task_is_ready', before=partial(take, name)),
+            edge('always', 'taking', then, 'next_role_is_unknown', before=partial(refuse, name)),
             *([leave] if again else []),
             ['done', 'working', then],
-            _edge('failed', 'working', then, partial(lose, name)),
-            _edge('expired', 'working', then, partial(lose, name)),
+            *lost('working', then, before=partial(lose, name)),
         ],
-    }
-
-
-def _edge(
-    trigger: str, source: str, dest: str, action: Callable[[Scope, Event], None], *guards: str
-) -> dict[str, Any]:
-    return {
-        'trigger': trigger,
-        'source': source,
-        'dest': dest,
-        'conditions': list(guards),
-        'before': action,
     }
 
 

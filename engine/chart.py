@@ -14,7 +14,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 from engine.activity import Activity, Retry
 from engine.course import Cursor, End, Node, Scope
 from engine.errors import PatternError
-from engine.path import is_active, within
+from engine.path import is_active, parent_of, within
 from engine.records import Change, Edge, Event, Guard, Shape, StatePath
 from engine.shape import START, draw, walk
 
@@ -106,7 +106,7 @@ class Chart:
         work = self._invokes[path]
         if isinstance(work, str):
             return partial(getattr(state.pattern, work), state.detached())
-        home = StatePath(path.rpartition('.')[0])
+        home = parent_of(path)
         return partial(work, Scope(pattern=state.pattern, state=state, path=home))
 
     def takes(self, active: tuple[StatePath, ...]) -> tuple[str, ...]:
@@ -227,7 +227,7 @@ class _Transition(NestedTransition):
         # The library asks every region, also those that an earlier one has left with all of them.
         if not _addressed(cursor.event, source) or not is_active(StatePath(source), tuple(cursor.active)):
             return False
-        cursor.here = StatePath(source.rpartition('.')[0])
+        cursor.here = parent_of(source)
         if not super().execute(event_data):
             return False
         cursor.edges.append(Edge(source=StatePath(source), dest=_join(scope, self.dest) if self.dest else ''))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engine.path import parent_of
 from engine.pointer import lookup, parts_of
 from engine.records import Event, StatePath
 from engine.shape import listed, name_of, stated, walk
@@ -42,7 +43,7 @@ class Grounds:
         self._parameters = parameters
         self._known: dict[tuple[str, str, str], tuple[str, tuple[Look, ...]]] = {}
         for edge, item in stated(pattern, walk(pattern.chart_states())) if pattern else ():
-            home = StatePath(edge.source.rpartition('.')[0])
+            home = parent_of(edge.source)
             for guard in (*listed(item.get('conditions')), *listed(item.get('unless'))):
                 self._known[edge.source, edge.dest, name_of(guard)] = _read(pattern, guard, home)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from engine.outline import EdgeShape, Shape, StateShape
-from engine.path import StatePath
+from engine.path import StatePath, parent_of
 from engine.shape import START
 
 WORDS = """state note end as direction class classdef style default click href hide scale choice fork join"""
@@ -75,7 +75,7 @@ class _Writer:
 
     def _standing_for(self, path: str) -> str:
         while path and path not in self._ids:
-            path = path.rpartition('.')[0]
+            path = parent_of(path)
         return path
 
     def _home(self, edge: EdgeShape) -> str:

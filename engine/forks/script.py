@@ -69,7 +69,7 @@ class Script:
         calls = {path: called_by(agent['messages']) for path, agent in agents.items()}
         for turn in turns(steps):
             first = turn[0]
-            event, home = first.event, first.event.at.rpartition('.')[0]
+            event, home = first.event, parent_of(first.event.at)
             batch = event.name == 'done' and 'results' in event.data and home in calls
             made.items.append(
                 Item(

@@ -63,6 +63,7 @@ from engine.memory import Memory
 from engine.message import Message
 from engine.notation import edge_label, mermaid
 from engine.passing import MemoryJournal
+from engine.path import is_active, parent_of, within
 from engine.pattern import Pattern
 from engine.pointer import escape, lookup, parts_of
 from engine.records import (
@@ -201,6 +202,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'CONDITION_NAMES',
     'parse_condition',
     'region_of',
+    'is_active', 'parent_of', 'within',
     'fold',
     'Fold',
     'message_of',
@@ -253,10 +255,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'unlike',
     'aligned',
     # read documents: at JSON pointers, and YAML
-    'parts_of',
-    'lookup',
-    'escape',
-    'QuickLoader',
+    'parts_of', 'lookup', 'escape', 'QuickLoader',
     # work within a time: its phases, the ladder of interventions, the gates
     'PhaseClock',
     'Burn',

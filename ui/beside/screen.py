@@ -7,7 +7,7 @@ import time
 
 from nicegui import ui
 
-from engine import Comparison, Conductor, EngineError
+from engine import Comparison, Conductor, EngineError, within
 from ui.beside.chart import BothChart
 from ui.beside.data import FilesPane, MemoryPane
 from ui.beside.elements import Aligned
@@ -152,7 +152,7 @@ class BesideScreen:
         hits = [
             n
             for n, row in enumerate(rows)
-            if any(_leads(edge, path) for edge in (*row.edges, *row.other[1:]))
+            if any(within(edge.partition('>')[2], path) for edge in (*row.edges, *row.other[1:]))
         ]
         if hits:
             await self.go(next((n for n in hits if n > self._at), hits[0]))
@@ -194,8 +194,3 @@ class BesideScreen:
         self._head.show(found)
         self._chart.refresh(found)
         self._aligned.show(found.rows, self._at)
-
-
-def _leads(edge: str, path: str) -> bool:
-    dest = edge.partition('>')[2]
-    return dest == path or dest.startswith(f'{path}.')

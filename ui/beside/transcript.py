@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from engine import Row, Transition
+from engine import Row, Transition, parent_of
 from ui.beside.elements import Pieces
 from ui.beside.side import Side
 from ui.beside.step import text_of
@@ -77,7 +77,7 @@ class BothTranscript:
                         Text('p', 'It asks for tools.', 'muted small')
 
     def _speaker(self, side: Side, step: Transition) -> str:
-        home = step.event.at.rpartition('.')[0]
+        home = parent_of(step.event.at)
         state = side.tally.shape.state(home)
         role = step.event.data.get('role') or (state.role if state else '')
         return speaker(str(role)) if role else place(home)

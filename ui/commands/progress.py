@@ -11,7 +11,18 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from engine import Delta, Fold, Outcome, RunInfo, StatePath, Status, Transition, Trouble, message_of
+from engine import (
+    Delta,
+    Fold,
+    Outcome,
+    RunInfo,
+    StatePath,
+    Status,
+    Transition,
+    Trouble,
+    message_of,
+    parent_of,
+)
 from ui.commands.showers import answer_text, ending
 from ui.commands.wording import STYLES, UNBOUNDED, asked, console, moved, named, of_workflow, remark
 from ui.plain import plain, short
@@ -131,7 +142,7 @@ class Progress:
 
     def _unheard(self, transition: Transition) -> None:
         """A reply that came faster than it could be watched."""
-        path = StatePath(transition.event.at.rpartition('.')[0])
+        path = parent_of(transition.event.at)
         message = transition.event.data.get('message')
         if transition.raised or message is None:
             return

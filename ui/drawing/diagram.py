@@ -24,6 +24,7 @@ from engine import (
     View,
     edge_label,
     mermaid,
+    parent_of,
 )
 from ui.drawing.folding import agents_of
 from ui.presenters.reading import innermost
@@ -216,7 +217,7 @@ class _Drawing:
             failing = edge.trigger in ('failed', 'expired')
             labels, _ = found.setdefault((source, dest), ([], failing))
             # The chart inside an agent is the same for all: labels there would only widen the drawing.
-            inside = self._is_agent(edge.source.rpartition('.')[0])
+            inside = self._is_agent(parent_of(edge.source))
             label = '' if inside else edge_label(edge)
             if label and label not in labels and not failing:
                 labels.append(label)

@@ -21,6 +21,7 @@ from engine import (
     Transition,
     View,
     message_of,
+    parent_of,
     program,
 )
 from ui.exports.past import pages
@@ -156,7 +157,7 @@ class _Told:
 
     def _reply(self, step: Transition, at: str) -> Iterator[str]:
         data = step.event.data
-        home = step.event.at.rpartition('.')[0]
+        home = parent_of(step.event.at)
         state = self._shape.state(home)
         who = speaker(str(data.get('role') or (state.role if state else home)))
         model = f', `{data["model"]}`' if data.get('model') else ''

@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import Spending, StateShape, View
+from engine import Spending, StateShape, View, within
 from ui.dialogs import ask
 from ui.elements import Conversation
 from ui.origins import origin_chip
@@ -83,7 +83,7 @@ class AgentPane:
             files: how many files its folder holds, if it has one.
         """
         path, talk = self.state.path, agent or {}
-        leaf = next((leaf for leaf in view.active if leaf == path or leaf.startswith(f'{path}.')), '')
+        leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
         if leaf != self._leaf:
             self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
         shape = self._around.shape.state(leaf)

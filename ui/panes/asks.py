@@ -8,7 +8,7 @@ from collections.abc import Callable
 from nicegui import ui
 from pydantic import BaseModel
 
-from engine import Conductor, EngineError, InvalidInput, RunInfo, Shape, View
+from engine import Conductor, EngineError, InvalidInput, RunInfo, Shape, View, is_active
 from ui.dialogs import framed, told
 from ui.forms.form import Form
 from ui.parts import Text
@@ -22,11 +22,7 @@ CHOICES = frozenset({'choose', 'take_files', 'resolve'})
 
 def taken(shape: Shape, view: View, trigger: str) -> bool:
     """Whether an edge for this trigger leads out of a state that is active, or of one around it."""
-    return any(
-        edge.trigger == trigger
-        and any(path == edge.source or path.startswith(f'{edge.source}.') for path in view.active)
-        for edge in shape.edges
-    )
+    return any(edge.trigger == trigger and is_active(edge.source, view.active) for edge in shape.edges)
 
 
 class Asks:

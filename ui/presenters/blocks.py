@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from engine import Shape, StatePath, Transition
+from engine import Shape, Transition, parent_of
 from ui.presenters.calls import Block, Calls, call_block
 from ui.presenters.reading import speaker
 from ui.replay.marks import by_person, mark_of
@@ -74,7 +74,7 @@ def _plain(value: Any) -> str:
 def entry(transition: Transition, shape: Shape) -> Block | None:
     """What a step adds to the transcript: words of an agent, of a person, a mishap; or None."""
     event = transition.event
-    home = StatePath(event.at.rpartition('.')[0])
+    home = parent_of(event.at)
     if event.name == 'done' and 'message' in event.data:
         state = shape.state(home)
         texts = [part['text'] for part in event.data['message']['parts'] if part['kind'] == 'text']

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine import Comparison, Divergence, Row, Tally, Transition
+from engine import Comparison, Divergence, Row, Tally, Transition, parent_of
 from ui.presenters.reading import innermost, place, span
 from ui.presenters.spending import dollars, money
 from ui.presenters.words import WORDS, count
@@ -148,12 +148,12 @@ def shown_edges(edges: tuple[str, ...]) -> str:
 
 def _shown(edge: str) -> str:
     source, _, dest = edge.partition('>')
-    around = source.rpartition('.')[0]
+    around = parent_of(source)
     if source == '[*]':
         return f'start → {place(dest)}'
     if dest == source:
         return f'{place(source)} → itself'
-    if around and around == dest.rpartition('.')[0]:
+    if around and around == parent_of(dest):
         return f'{place(around)}: {place(source[len(around) + 1 :])} → {place(dest[len(around) + 1 :])}'
     return f'{place(source)} → {place(dest)}'
 

@@ -22,6 +22,7 @@ from engine import (
     kind_of,
     lookup,
     parts_of,
+    within,
 )
 from ui.presenters.words import count
 
@@ -112,7 +113,7 @@ def _concerns(edge: EdgeShape, transition: Transition) -> bool:
     exact = transition.event.name in ('done', 'always')
     if not at:
         return edge.source in transition.left or edge.source == '[*]'
-    return edge.source == at or (not exact and at.startswith(f'{edge.source}.'))
+    return edge.source == at or (not exact and within(at, edge.source))
 
 
 def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[Way]:

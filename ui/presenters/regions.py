@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine import Shape, View
+from engine import Shape, View, within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +31,7 @@ def parallels(shape: Shape) -> dict[str, dict[str, list[str]]]:
         if state.kind != 'parallel':
             continue
         regions = [str(other.path) for other in shape.states if other.parent == state.path]
-        held = {
-            region: [agent for agent in agents if agent == region or agent.startswith(f'{region}.')]
-            for region in regions
-        }
+        held = {region: [agent for agent in agents if within(agent, region)] for region in regions}
         peopled = {region: inside for region, inside in held.items() if inside}
         if len(peopled) > 1:
             found[state.path] = peopled

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from engine import Transition
+from engine import Transition, parent_of
 from ui.presenters.calls import Took
 
 
@@ -70,7 +70,7 @@ class History:
 
     def take(self, step: Transition) -> None:
         """Go on by one step."""
-        event, home = step.event, step.event.at.rpartition('.')[0]
+        event, home = step.event, parent_of(step.event.at)
         if not step.raised:
             match event.name:
                 case 'done' if 'message' in event.data:

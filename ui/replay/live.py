@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine import Conductor, Delta, EngineError, Fold, RunInfo, Shape, Transition, Trouble
+from engine import Conductor, Delta, EngineError, Fold, RunInfo, Shape, Transition, Trouble, parent_of
 from ui.replay.index import index_of
 from ui.replay.past import Moment
 
@@ -95,7 +95,7 @@ class Follower:
         self._news.steps.append(step)
         for left in step.left:  # what was streamed there is in the step, whole: it is not to come after it
             self._news.text.pop(left, None)
-            self._news.text.pop(left.rpartition('.')[0], None)
+            self._news.text.pop(parent_of(left), None)
 
     def _gather(self, delta: Delta) -> None:
         if delta.kind == 'reset':

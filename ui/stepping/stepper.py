@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine import CONTROL, Breakpoint, Conductor, Fold, How, RunId, Shape, Transition, View
+from engine import CONTROL, Breakpoint, Conductor, Fold, How, RunId, Shape, Transition, View, within
 from ui.dialogs import told
-from ui.stepping.words import Deed, hits_in, unsteppable, within
+from ui.stepping.words import Deed, hits_in, unsteppable
 
 NOTHING = 'The run has not begun.'
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine import Breakpoint, EdgeShape, How, Shape, StatePath, View
+from engine import Breakpoint, EdgeShape, How, Shape, StatePath, View, within
 from ui.presenters.reading import edge_words, place, reason_words
 
 Deed = Literal['pause', 'resume', 'in', 'over', 'out']
@@ -97,11 +97,6 @@ def around(leaves: Sequence[str]) -> str:
             break
         same.append(names[0])
     return '.'.join(same)
-
-
-def within(path: str, outer: str) -> bool:
-    """Whether a state is another one or inside it; all are inside the run ('')."""
-    return not outer or path == outer or path.startswith(f'{outer}.')
 
 
 def regions(shape: Shape, active: Sequence[StatePath]) -> dict[str, str]:

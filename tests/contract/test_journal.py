@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 from engine.errors import JournalConflict, StaleOwner, UnknownRun
 from engine.journal import Journal, WholeRun
-from engine.passing import MemoryJournal
 from engine.records import (
     Budget,
     Change,
@@ -35,7 +33,6 @@ from engine.records import (
     Transition,
     Usage,
 )
-from storage import open_journal
 
 pytestmark = pytest.mark.anyio
 
@@ -57,18 +54,6 @@ SHAPE = Shape(
     edges=(EdgeShape(trigger='done', source=StatePath('arguing'), dest='judging', unless=('spent',)),),
     answer='verdict',
 )
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return 'asyncio'
-
-
-@pytest.fixture(params=['memory', 'sql'])
-async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
-    made: Journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
-    yield made
-    await made.close()
 
 
 def run(name: str = 'one', **fields: Any) -> RunInfo:

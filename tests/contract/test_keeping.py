@@ -9,11 +9,9 @@ import pytest
 from engine.errors import UnknownNote, UnknownRun
 from engine.journal import Journal
 from engine.records import PURGING, Note, RunId, RunQuery, Status
-from tests.contract.test_journal import SHAPE, anyio_backend, claimed, journal, listed, run, seqs, step
+from tests.contract.test_journal import SHAPE, claimed, listed, run, seqs, step
 
 pytestmark = pytest.mark.anyio
-
-__all__ = ['anyio_backend', 'journal']  # fixtures
 
 ONE = RunId('one')
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,6 @@ from engine.records import (
     Transition,
 )
 from engine.traffic.survey import survey
-from storage import open_journal
 
 pytestmark = pytest.mark.anyio
 
@@ -63,18 +61,6 @@ SHAPE = Shape(
     edges=(),
 )
 OTHER = replace(SHAPE, states=SHAPE.states[:3])
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return 'asyncio'
-
-
-@pytest.fixture(params=['memory', 'sql'])
-async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
-    made: Journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
-    yield made
-    await made.close()
 
 
 @dataclass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,6 @@ from engine import (
 from engine.budgets.meter import NOTICE
 from engine.clock import settle
 from engine.model import Completed, ModelEvent, ModelRequest, TextPiece
-from storage import open_journal
 from tests.support import FakeModel, HastyClock, Lone, calls, catalog, first_steps, in_turn, until
 
 pytestmark = pytest.mark.anyio
@@ -134,13 +132,6 @@ def held(reply: Any = 'ok') -> tuple[FakeModel, asyncio.Event]:
 
 
 # The warning and the limit
-
-
-@pytest.fixture(params=['memory', 'sql'])
-async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
-    made: Journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
-    yield made
-    await made.close()
 
 
 async def test_a_run_is_warned_asked_to_wrap_up_and_ended(journal: Journal) -> None:

@@ -15,7 +15,6 @@ from engine import (
     EventRefused,
     InvalidInput,
     Journal,
-    MemoryJournal,
     Note,
     Retention,
     RunId,
@@ -27,22 +26,11 @@ from engine import (
     UnknownRun,
     UnknownStep,
 )
-from storage import open_journal
 from tests.support import FakeModel, catalog
 
 pytestmark = pytest.mark.anyio
 
 DAY = 86_400.0
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return 'asyncio'
-
-
-@pytest.fixture(params=['memory', 'sql'])
-async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Journal:
-    return MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
 
 
 @pytest.fixture

@@ -38,11 +38,6 @@ CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=(
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return 'asyncio'
-
-
-@pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / 'runs.db'
 

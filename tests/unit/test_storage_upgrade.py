@@ -20,11 +20,6 @@ OLD, FORK = RunId('539cf4aeceac'), RunId('ce3364f2a6ad')
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return 'asyncio'
-
-
-@pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / 'runs.db'
     path.write_bytes(gzip.decompress((ROOT / 'tests/golden/version-4.db.gz').read_bytes()))

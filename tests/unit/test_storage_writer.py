@@ -27,11 +27,6 @@ CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=(
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return 'asyncio'
-
-
-@pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[SqlJournal]:
     made = await open_journal(tmp_path / 'runs.db')
     yield made

@@ -16,11 +16,6 @@ from tests.support import FakeModel, catalog, pipeline_reply
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return 'asyncio'
-
-
 def conductor(journal: object = None) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from engine import EngineError, RunId, UnknownRun
+from engine import EngineError, RunId
 from ui.beside.screen import BesideScreen
 from ui.door import Door
 from ui.pages import missing
@@ -23,11 +23,8 @@ def register(door: Door) -> None:
         conductor = door()
         try:
             found = await conductor.compare(RunId(a), RunId(b))
-        except UnknownRun as error:
-            missing.unknown_run(error.run)
-            return
         except EngineError as error:
-            missing.broken(str(error))
+            missing.unread(error)
             return
         with frame(f'{found.a.info.title} and {found.b.info.title}', wide=True):
             screen = BesideScreen(conductor, found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from engine import EngineError, Kin, RunId, UnknownRun
+from engine import EngineError, Kin, RunId
 from ui.door import Door
 from ui.pages import missing
 from ui.parts import Text, attach, link
@@ -24,11 +24,8 @@ def register(door: Door) -> None:
         try:
             info = await door().info(RunId(run))
             family = await door().lineage(info.id)
-        except UnknownRun:
-            missing.unknown_run(run)
-            return
         except EngineError as error:
-            missing.broken(str(error))
+            missing.unread(error)
             return
         with frame(f'Family · {info.title}'):
             with ui.element('div').classes('hero'):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from engine import Conductor, EngineError, RunId, RunInfo, Shape, Transition, UnknownRun, View, agents_of
+from engine import Conductor, EngineError, RunId, RunInfo, Shape, Transition, View, agents_of
 from ui.door import Door
 from ui.drawing.diagram import INSTALL, available, lit, svg
 from ui.drawing.folding import readable
@@ -36,11 +36,8 @@ def register(door: Door) -> None:
             step = step and await conductor.turn_end(info, step)
             view = await conductor.view(info.id, step)
             steps = await conductor.transitions(info.id, after=max(step - 1, 0), until=step)
-        except UnknownRun:
-            missing.unknown_run(run)
-            return
         except EngineError as error:
-            missing.broken(str(error))
+            missing.unread(error)
             return
         named = Around(
             conductor=conductor,

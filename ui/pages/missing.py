@@ -13,7 +13,7 @@ from nicegui import Client, app, ui
 from nicegui.page import page
 from starlette.exceptions import HTTPException
 
-from engine import RunInfo, UnknownStep
+from engine import EngineError, RunInfo, UnknownRun, UnknownStep
 from ui.door import Door
 from ui.parts import Text, link
 from ui.theme import frame
@@ -77,8 +77,15 @@ def unknown_tool(door: Door, name: str) -> None:
         _ways()
 
 
-def unknown_run(run: str) -> None:
-    """The page for a run that is not there."""
+def unread(error: EngineError) -> None:
+    """The page for a run that is not there, or for what the journal does not give just now."""
+    if isinstance(error, UnknownRun):
+        _unknown_run(error.run)
+    else:
+        _broken(str(error))
+
+
+def _unknown_run(run: str) -> None:
     ui.context.client.status_code = 404
     with frame('Unknown run'), _body('explore_off', f'There is no run “{_short(run)}”'):
         Text('p', 'It may have been deleted, or it is in another database.', 'muted')
@@ -98,8 +105,7 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
                     Text('span', f'Its last step, {error.last}')
 
 
-def broken(problem: str) -> None:
-    """The page for what the journal does not give just now."""
+def _broken(problem: str) -> None:
     ui.context.client.status_code = 503
     with frame('Not readable'), _body('cloud_off', 'This cannot be read just now'):
         Text('p', f'{problem[:1].upper()}{problem[1:]}.', 'muted')

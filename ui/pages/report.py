@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import HTTPException, Response
 from nicegui import app, ui
 
-from engine import Conductor, EngineError, RunId, RunInfo, Shape, UnknownRun, View
+from engine import Conductor, EngineError, RunId, RunInfo, Shape, View
 from ui.door import Door
 from ui.downloads import HARMLESS, attachment
 from ui.elements import Conversation
@@ -35,11 +35,8 @@ def register(door: Door) -> None:
             info = await conductor.info(RunId(run))
             shape, view = await conductor.shape(info.id), await conductor.view(info.id)
             steps = await _about(conductor, info, shape, view)
-        except UnknownRun:
-            missing.unknown_run(run)
-            return
         except EngineError as error:
-            missing.broken(str(error))
+            missing.unread(error)
             return
         with frame(f'Report · {info.title}'):
             _draw(conductor, info, shape, view, steps)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from fastapi import Request
 from nicegui import background_tasks, ui
 
-from engine import EngineError, RunId, UnknownRun, UnknownStep
+from engine import EngineError, RunId, UnknownStep
 from ui.door import Door
 from ui.downloads import serve_downloads
 from ui.exports.serve import serve_exports
@@ -33,14 +33,11 @@ def register(door: Door) -> None:
             info = await conductor.info(RunId(run))
             shape = await conductor.shape(info.id)
             step = _step(info.id, at, info.seq)
-        except UnknownRun:
-            missing.unknown_run(run)
-            return
         except UnknownStep as error:
             missing.unknown_step(info, error)
             return
         except EngineError as error:
-            missing.broken(str(error))
+            missing.unread(error)
             return
         with frame(info.title, wide=True):
             screen = Screen(conductor, info, shape)

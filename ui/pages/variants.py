@@ -31,7 +31,7 @@ def register(door: Door) -> None:
                 members = [run for run in reversed(runs) if run.options.get('group') == group]
                 await Board(door, group, members).draw(blind=bool(blind))
         except EngineError as error:
-            missing.broken(str(error))
+            missing.unread(error)
 
 
 class Board:

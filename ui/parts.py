@@ -102,3 +102,10 @@ def line_input(text: str = '', *, kind: str = 'text', **attributes: str) -> ui.i
     field = ui.input(value=text).props(f'borderless dense hide-bottom-space type="{kind}"').classes('input')
     attach(field, **attributes)
     return field
+
+
+def text_area(text: str = '', **attributes: str) -> ui.textarea:
+    """A field of several lines, which grows with what is in it, without a label of its own."""
+    field = ui.textarea(value=text).props('borderless autogrow hide-bottom-space').classes('input area')
+    attach(field, **attributes)
+    return field

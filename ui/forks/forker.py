@@ -13,7 +13,7 @@ from ui.forks.variant import Origin, Variant
 from ui.forms.form import Form
 from ui.launch.launcher import RUN_KEYS
 from ui.launch.options import Limits, values_of
-from ui.parts import Text, attach
+from ui.parts import Text, attach, line_input
 from ui.theme import button, notice
 
 SETTLE = 0.4
@@ -58,8 +58,7 @@ class Forker:
     def _title_field(self) -> None:
         with ui.element('div').classes('field'):
             head = Text('label', 'Title', 'label')
-            self._title = ui.input(value=self._origin.info.title).classes('input')
-            self._title.props('borderless dense hide-bottom-space maxlength=200')
+            self._title = line_input(self._origin.info.title, maxlength='200')
             attach(head, for_=self._title.html_id)
 
     async def load(self) -> None:

@@ -9,7 +9,7 @@ from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
 
 from ui.forms.fields import Field
-from ui.parts import Choice, Text, attach, line_input
+from ui.parts import Choice, Text, attach, line_input, text_area
 from ui.theme import button
 
 HARD_LIMIT = '200000'
@@ -68,10 +68,7 @@ class Control:
                     attach(number, **{name: str(bound)})
             return number
         if field.kind in ('multiline', 'list', 'json') and not field.inline:
-            area = ui.textarea(value=start).classes('input area')
-            area.props('borderless autogrow hide-bottom-space')
-            attach(area, maxlength=HARD_LIMIT)
-            return area
+            return text_area(start, maxlength=HARD_LIMIT)
         return line_input(start, maxlength=HARD_LIMIT)
 
     def _draw_words(self) -> None:

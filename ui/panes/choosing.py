@@ -12,7 +12,7 @@ from engine import View
 from ui.dialogs import framed, settled
 from ui.panes.around import Around
 from ui.panes.verdict import result
-from ui.parts import Choice, Text, attach, label
+from ui.parts import Choice, Text, attach, label, text_area
 from ui.presenters.contests import CHOICE, CONFLICTS, LIST, Entrant
 from ui.presenters.debates import listed, record
 from ui.theme import button
@@ -137,7 +137,6 @@ def _offers(view: View, found: Sequence[Entrant]) -> dict[str, dict[str, str]]:
 def _why() -> Textarea:
     with ui.element('div').classes('field'):
         head = Text('label', 'Why (optional)', 'label')
-        field = ui.textarea().classes('input area').props('borderless autogrow hide-bottom-space')
-        attach(field, maxlength='2000')
+        field = text_area(maxlength='2000')
         attach(head, for_=field.html_id)
     return field

@@ -24,7 +24,6 @@ from engine.records import (
     RunQuery,
     Shape,
     StatePath,
-    StateShape,
     Status,
     Stay,
     Traffic,
@@ -32,19 +31,9 @@ from engine.records import (
     Transition,
 )
 from engine.traffic.survey import survey
+from tests.shapes import state
 
 pytestmark = pytest.mark.anyio
-
-
-def state(path: str, kind: str = 'atomic', outcome: str = 'done') -> StateShape:
-    parent, _, name = path.rpartition('.')
-    return StateShape(
-        path=StatePath(path),
-        name=name,
-        parent=StatePath(parent),
-        kind=kind,  # type: ignore[arg-type]
-        outcome=outcome,
-    )
 
 
 SHAPE = Shape(
@@ -56,7 +45,7 @@ SHAPE = Shape(
         state('b', 'compound'),
         state('b.x'),
         state('end', 'final'),
-        state('bad', 'final', 'failed'),
+        state('bad', 'final', outcome='failed'),
     ),
     edges=(),
 )

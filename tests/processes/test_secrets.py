@@ -25,7 +25,7 @@ from engine.wire.take import takes, unpacked
 from storage import open_journal
 from tests.bench.processes import free_port
 from tests.tree import ROOT
-from tests.wire.server import Wire, serving
+from tests.wire.server import Server, Wire, serving
 from tests.wire.speech import AnthropicSpeech, OpenAISpeech, anthropic
 from ui.exports.forms import FORMS, pieces
 
@@ -165,6 +165,17 @@ async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, 
 
 
 @asynccontextmanager
+async def leaking(home: Path, standin: Standin) -> AsyncIterator[Server]:
+    """The providers, configured in the home, which has the pattern besides."""
+    (home / 'patterns').mkdir()
+    (home / 'patterns' / 'leaky.py').write_text(PATTERN)
+    async with serving(standin) as server:
+        text = CONFIGURATION.format(url=server.url, python=sys.executable, root=ROOT)
+        (home / 'endpoints.toml').write_text(text)
+        yield server
+
+
+@asynccontextmanager
 async def serving_pages(home: Path, url: str) -> AsyncIterator[str]:
     """The address of a dashboard, which says what it says into a file of the home."""
     port = free_port()
@@ -223,12 +234,8 @@ async def kept(home: Path) -> str:
 
 
 async def test_no_key_is_kept_or_said(tmp_path: Path) -> None:
-    (tmp_path / 'patterns').mkdir()
-    (tmp_path / 'patterns' / 'leaky.py').write_text(PATTERN)
     standin = Standin(tmp_path)
-    async with serving(standin) as server:
-        text = CONFIGURATION.format(url=server.url, python=sys.executable, root=ROOT)
-        (tmp_path / 'endpoints.toml').write_text(text)
+    async with leaking(tmp_path, standin) as server:
         given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--record', '--approvals', 'none')
         code, said = await hemicycle(tmp_path, server.url, *given, '--json', '--model', 'openai/m, work/m')
         assert code == 0, said
@@ -284,13 +291,9 @@ async def forked(home: Path, run: RunId) -> tuple[str, list[RunId]]:
 async def test_no_key_is_in_what_leaves_the_machine_nor_on_the_pages_of_the_debugger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / 'patterns').mkdir()
-    (tmp_path / 'patterns' / 'leaky.py').write_text(PATTERN)
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    async with serving(Standin(tmp_path)) as server:
-        text = CONFIGURATION.format(url=server.url, python=sys.executable, root=ROOT)
-        (tmp_path / 'endpoints.toml').write_text(text)
+    async with leaking(tmp_path, Standin(tmp_path)) as server:
         given = (
             'leaky',
             '--patterns',
@@ -340,12 +343,8 @@ async def test_no_key_is_in_what_leaves_the_machine_nor_on_the_pages_of_the_debu
 
 
 async def test_a_server_says_no_key_in_its_log_nor_on_its_pages(tmp_path: Path) -> None:
-    (tmp_path / 'patterns').mkdir()
-    (tmp_path / 'patterns' / 'leaky.py').write_text(PATTERN)
     standin = Standin(tmp_path)
-    async with serving(standin) as server:
-        text = CONFIGURATION.format(url=server.url, python=sys.executable, root=ROOT)
-        (tmp_path / 'endpoints.toml').write_text(text)
+    async with leaking(tmp_path, standin) as server:
         standin.holds = True
         given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--json', '--model', 'openai/m')
         cut_off = await process_of(tmp_path, server.url, *given, out=asyncio.subprocess.PIPE)

@@ -11,14 +11,8 @@ from engine.comparing.alignment import aligned
 from engine.comparing.comparison import compare
 from engine.comparing.tally import Tally, tally
 from engine.comparing.values import unlike
-from engine.outline import StateShape
+from tests.shapes import state
 from ui.presenters.comparing import verdict
-
-
-def state(path: str, kind: str = 'atomic', **more: object) -> StateShape:
-    parent, _, name = path.rpartition('.')
-    return StateShape(path=StatePath(path), name=name, parent=StatePath(parent), kind=kind, **more)
-
 
 SHAPE = Shape(
     pattern='p',

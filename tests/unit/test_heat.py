@@ -6,15 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine import EdgeTraffic, Shape, StatePath, StateShape, StateTraffic, Traffic, union
+from engine import EdgeTraffic, Shape, StatePath, StateTraffic, Traffic, union
 from engine.records import EdgeShape
+from tests.shapes import state
 from ui.traffic.heat import Heat
 from ui.traffic.spots import MODES, most, percent, spots, told_edge, told_state
-
-
-def state(path: str, kind: str = 'atomic') -> StateShape:
-    parent, _, name = path.rpartition('.')
-    return StateShape(path=StatePath(path), name=name, parent=StatePath(parent), kind=kind)  # type: ignore[arg-type]
 
 
 def edge(source: str, dest: str, trigger: str = 'done') -> EdgeShape:

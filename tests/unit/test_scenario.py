@@ -1,5 +1,6 @@
 """Scenario files: good ones play to their stated end, bad ones are reported with file, line and field."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 from engine import Catalog, Conductor, MemoryJournal, Outcome, Status, Transition
 from engine.models.scripted import Scripted
 from engine.scripted.library import FOLDER, Library, scenarios
-from engine.scripted.scenario import Scenario, Turn
+from engine.scripted.scenario import Call, Scenario, Turn
 from tests.clocks import IdleClock
 
 pytestmark = pytest.mark.anyio
@@ -33,6 +34,13 @@ def written(folder: Path, name: str, match: str = '[apples]') -> str:
     text = GOOD.format(name=name, match=match)
     (folder / f'{name}.yaml').write_text(text, 'utf-8')
     return text
+
+
+def calls_of(scenario: Scenario) -> Iterator[Call]:
+    for visits in scenario.roles.values():
+        for turns in visits:
+            for turn in turns:
+                yield from turn.calls
 
 
 def runs_tests(scenario: Scenario) -> bool:
@@ -63,30 +71,16 @@ async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario
     assert expect.error in outcome.error
     assert {name: outcome.memory[name] for name in expect.memory} == expect.memory
     assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
-    calls = [
-        call
-        for visits in scenario.roles.values()
-        for turns in visits
-        for turn in turns
-        for call in turn.calls
-    ]
     results = [result for step in steps for result in step.event.data.get('results', ())]
     assert all(result['ok'] for result in results)
-    assert {call.gives for call in calls if call.gives} <= {result['text'] for result in results}
+    assert {call.gives for call in calls_of(scenario) if call.gives} <= {result['text'] for result in results}
     # A stated answer must fit its record at the first go.
     assert not [step for step in steps if step.event.data.get('unfit')]
 
 
 @pytest.mark.parametrize('scenario', SHIPPED.scenarios, ids=lambda scenario: scenario.name)
 def test_every_number_worked_out_is_stated(scenario: Scenario) -> None:
-    calls = [
-        call
-        for visits in scenario.roles.values()
-        for turns in visits
-        for turn in turns
-        for call in turn.calls
-    ]
-    assert all(call.gives for call in calls if call.tool == 'calculator')
+    assert all(call.gives for call in calls_of(scenario) if call.tool == 'calculator')
 
 
 async def test_event_sourcing_is_sent_back_twice_and_retried_once() -> None:

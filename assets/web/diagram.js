@@ -1,6 +1,7 @@
-// A chart that Graphviz laid out: lights states and edges up by class, zooms and pans. Never lays out again.
+// A chart that Graphviz laid out: lights states and edges up by class. Never lays out again.
 import { contextual } from "/hemicycle/contextual.js";
 import { edged, stops, watching } from "/hemicycle/edges.js";
+import { looking } from "/hemicycle/looking.js";
 import { overlay } from "/hemicycle/overlays.js";
 
 export default {
@@ -12,9 +13,11 @@ export default {
     this.draw();
     if (this.pickable) contextual(this.$refs.box, (what) => this.$emit("context", what));
   },
+  unmounted() { this.sizes?.disconnect(); },
   watch: { svg() { this.draw(); }, lit: { deep: true, handler(lit) { this.relight(lit); } }, overlays: { deep: true, handler(overlays) { this.recover(overlays); } } },
   methods: {
     ...watching,
+    ...looking,
     draw() {
       this.$refs.box.setHTML((this.svg || "").replaceAll(`"e:[*]&gt;`, `"e:*&gt;`)); // "]>" is dropped as unsafe
       this.root = this.$refs.box.querySelector("svg");
@@ -26,11 +29,11 @@ export default {
       if (this.pickable) edged(this.root);
       this.root.setAttribute("aria-label", this.label || "State diagram");
       this.root.querySelectorAll("title").forEach((title) => title.remove());
-      this.whole = this.root.getAttribute("viewBox").split(/\s+/).map(Number);
-      this.root.setAttribute("preserveAspectRatio", "xMidYMin meet");
       this.root.removeAttribute("width");
       this.root.removeAttribute("height");
+      this.begin();
       this.light();
+      this.look(true);
       this.cover();
     },
     edge(name) { return this.drawn(`e:${name}`, () => this.seek(name)); },
@@ -57,7 +60,7 @@ export default {
       }
       return null;
     },
-    relight(lit) { this.now = lit; this.light(); },
+    relight(lit) { this.now = lit; this.light(); this.look(); },
     light() { // only what is lit otherwise than before is touched: a slider passes many steps a second
       if (!this.root) return;
       const lit = this.now || this.lit || {}, shining = new Map();
@@ -70,18 +73,6 @@ export default {
       this.shining = shining;
       if (this.pickable) stops(this.root);
     },
-    box() { return this.root.getAttribute("viewBox").split(/\s+/).map(Number); },
-    zoom(event) {
-      if (!this.root || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      this.scale(event.deltaY < 0 ? 0.85 : 1 / 0.85);
-    },
-    scale(factor) {
-      const [x, y, w, h] = this.box();
-      this.root.setAttribute("viewBox", [x + (w * (1 - factor)) / 2, y + (h * (1 - factor)) / 2, w * factor, h * factor].join(" "));
-    },
-    closer() { this.scale(0.8); },
-    out() { this.scale(1.25); },
     key(event) { // the plain arrow keys step through the run
       if (this.pickable && !event.ctrlKey && !event.metaKey && !event.altKey && this.along(event)) return;
       const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -90,22 +81,8 @@ export default {
       if (!this.pickable || !this.root || event.ctrlKey || event.metaKey || event.altKey || !(move || acts[event.key])) return;
       event.preventDefault();
       event.stopPropagation();
-      if (!move) return acts[event.key]();
-      const [x, y, w, h] = this.box();
-      this.root.setAttribute("viewBox", [x + (move[0] * w) / 8, y + (move[1] * h) / 8, w, h].join(" "));
+      move ? this.shift(move) : acts[event.key]();
     },
-    fit() { this.root?.setAttribute("viewBox", this.whole.join(" ")); },
-    grab(event) { this.from = { x: event.clientX, y: event.clientY, box: this.box(), moved: false }; },
-    drag(event) {
-      if (!this.from || !this.root) return;
-      const [x, y, w, h] = this.from.box;
-      const px = Math.max(w / this.root.clientWidth, h / this.root.clientHeight);
-      const dx = event.clientX - this.from.x, dy = event.clientY - this.from.y;
-      if (!this.from.moved && Math.abs(dx) + Math.abs(dy) < 5) return;
-      this.from.moved = true;
-      this.root.setAttribute("viewBox", [x - dx * px, y - dy * px, w, h].join(" "));
-    },
-    drop() { this.dragged = this.from?.moved; this.from = null; },
     pick(event) { // a second click soon after folds, and does not go anywhere
       if (!this.pickable || this.dragged) return;
       const state = event.target.closest(".state"), edge = event.target.closest(`.edge[id^="e:"]`);

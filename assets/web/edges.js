@@ -47,7 +47,9 @@ export const watching = {
   tell(edge, how) { this.$emit("edge", [edge.id.slice(2), how]); },
   reach(event) { // an edge gets the focus: by the keyboard, since a press of the mouse pins it anyway
     const edge = event.target.closest?.(EDGES);
-    if (edge && edge.matches(":focus-visible")) this.tell(edge, "focus");
+    if (!edge?.matches(":focus-visible")) return;
+    this.bring(edge);
+    this.tell(edge, "focus");
   },
   along(event) { // keys on an edge, or to get to one
     const edge = event.target.closest?.(EDGES), all = [...(this.root?.querySelectorAll(EDGES) || [])];

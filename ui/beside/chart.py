@@ -9,12 +9,13 @@ from nicegui import ui
 
 from engine import Comparison, Shape, Transition
 from ui.drawing.diagram import INSTALL, available, edge_id, svg
+from ui.drawing.looking import look_buttons
 from ui.drawing.overlays import Spot, Spots, standing, standing_edge, together
 from ui.elements import Diagram
 from ui.panes.folds import Folds
 from ui.parts import Text
 from ui.presenters.words import count
-from ui.theme import button, notice
+from ui.theme import notice
 
 Counts = tuple[int, int]
 LEGEND = (('way-both', 'Both'), ('way-a', 'Only A'), ('way-b', 'Only B'), ('way-none', 'Neither'))
@@ -77,20 +78,11 @@ class _Chart:
             Text('b', f'{name}: {shape.title}' if name else shape.title, 'where')
             ui.element('span').classes('grow')
             self._folds.draw()
-            for icon, label, method in (
-                ('zoom_out', 'Smaller (-)', 'out'),
-                ('zoom_in', 'Larger (+)', 'closer'),
-                ('fit_screen', 'Show all of the diagram (0)', 'fit'),
-            ):
-                self._control(icon, label, method)
+            look_buttons(lambda: self._drawing)
         with ui.element('div').classes('panel-body flat'):
             self._drawing = Diagram(
                 '', label=f'State diagram of {shape.title}', on_pick=on_pick, on_fold=self._folds.turn
             )
-
-    def _control(self, icon: str, label: str, method: str) -> None:
-        made = button('', icon=icon, kind='quiet small', label=label)
-        made.on('click', lambda: self._drawing.run_method(method))
 
     async def draw(self) -> None:
         self._drawing.show(await svg(self._shape, folded=self._folds.folded))

@@ -8,6 +8,7 @@ from nicegui import ui
 
 from engine import Transition, View
 from ui.drawing.diagram import INSTALL, available, lit, svg
+from ui.drawing.looking import FOLLOWED, look_buttons
 from ui.drawing.saving import export_menu
 from ui.elements import Diagram
 from ui.panes.around import Around
@@ -52,12 +53,7 @@ class ChartPane:
                 self._where = ui.label().classes('where')
                 ui.element('span').classes('grow')
                 self._folds.draw()
-                for icon, label, method in (
-                    ('zoom_out', 'Smaller (-)', 'out'),
-                    ('zoom_in', 'Larger (+)', 'closer'),
-                    ('fit_screen', 'Show all of the diagram (0)', 'fit'),
-                ):
-                    self._control(icon, label, method)
+                look_buttons(lambda: self._drawing, fit=FOLLOWED)
                 export_menu(lambda: self._shape, lambda: self._folds.folded)
                 self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
                 attach(self._size, aria_pressed='false')
@@ -102,10 +98,6 @@ class ChartPane:
         view = self._stepper.view
         if view is not None:
             self._drawing.overlay('breakpoints', spots(view.breakpoints, self._stepper.hit))
-
-    def _control(self, icon: str, label: str, method: str) -> None:
-        made = button('', icon=icon, kind='quiet small', label=label)
-        made.on('click', lambda: self._drawing.run_method(method))
 
     def shrink(self) -> None:
         """Give the room of the page back."""

@@ -9,6 +9,7 @@ from nicegui import ui
 from engine import Shape
 from ui.drawing.diagram import INSTALL, available, svg
 from ui.drawing.folding import agents_of, readable
+from ui.drawing.looking import look_buttons
 from ui.drawing.saving import export_menu
 from ui.elements import Diagram
 from ui.panes.folds import Folds
@@ -97,12 +98,7 @@ class HeatBoard:
         folds = self._folds = Folds(shape, self._on_fold, first=_first, kept='folded_traffic')
         with self._tools:
             folds.draw()
-            for icon, label, method in (
-                ('zoom_out', 'Smaller (-)', 'out'),
-                ('zoom_in', 'Larger (+)', 'closer'),
-                ('fit_screen', 'Show all of the diagram (0)', 'fit'),
-            ):
-                self._control(icon, label, method)
+            look_buttons(lambda: self._drawing)
             export_menu(lambda: self._shape, lambda: self.folded)
         with self._body:
             if not available():

@@ -1,0 +1,115 @@
+// Where a diagram looks: at all of it or, where that is too small to read, at what is active; or where a hand moved it.
+const LEAST = 0.8; // pixels a unit of the drawing: text of 12 units is read down to some 10 pixels
+const ROOM = 14; // units around what is looked at
+const MOVE = 180; // milliseconds of going there
+
+const numbers = (root) => root.getAttribute("viewBox").split(/\s+/).map(Number);
+const holds = ([x, y, w, h], [left, top, right, bottom]) => x <= left && y <= top && x + w >= right && y + h >= bottom;
+const same = (one, other) => one.every((value, at) => Math.abs(value - other[at]) < 0.5);
+// Of a line of `length` from `start`, a part of `size` about `middle`; one that is longer than it lies about it.
+const part = (start, length, middle, size) => size >= length ? start - (size - length) / 2 : Math.max(start, Math.min(middle - size / 2, start + length - size));
+
+export const looking = {
+  begin() { // a drawing is there
+    this.whole = numbers(this.root);
+    this.byHand = false;
+    this.root.setAttribute("preserveAspectRatio", "xMidYMin meet");
+    if (!this.sizes) (this.sizes = new ResizeObserver(() => this.look(true))).observe(this.$refs.box);
+  },
+  box() { return this.goal || numbers(this.root); },
+  tight() { // all of it would be too small to read
+    const { clientWidth: width, clientHeight: height } = this.root, [, , w, h] = this.whole;
+    return width > 0 && height > 0 && Math.min(width / w, height / h) < LEAST;
+  },
+  look(anew) { // moves only where what is to be seen is not, or all of it is to be looked at `anew`
+    if (!this.root || this.byHand) return;
+    const lit = !this.all && this.tight() && this.lights();
+    if (!lit) return this.go(this.whole, anew);
+    const { clientWidth: width, clientHeight: height } = this.root;
+    const scale = Math.min(LEAST, width / (lit[2] - lit[0]), height / (lit[3] - lit[1]));
+    const now = this.box(), size = [width / scale, height / scale], aim = this.around(size) || lit;
+    if (!anew && Math.abs(now[2] - size[0]) < 1 && holds(now, aim)) return;
+    this.go(this.framed(aim, size), anew);
+  },
+  framed([left, top, right, bottom], [w, h]) {
+    const [x, y, width, height] = this.whole, tall = h >= height;
+    return [part(x, width, (left + right) / 2, w), tall ? y : part(y, height, (top + bottom) / 2, h), w, h];
+  },
+  active() {
+    const lit = this.now || this.lit || {};
+    return lit.active?.length ? lit.active : [...(lit.broken || []), ...(lit.halted || [])];
+  },
+  lights() { return this.outline(this.active().map((path) => this.find(path))); },
+  around([w, h]) { // the largest state around all that is active which still can be read whole
+    const [first, ...others] = this.active();
+    let found = null;
+    for (let at = first || ""; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
+      const box = others.every((other) => other.startsWith(`${at}.`)) && this.outline([this.find(at)]);
+      if (box && box[2] - box[0] <= w && box[3] - box[1] <= h) found = box;
+    }
+    return found;
+  },
+  outline(drawn) { // left, top, right and bottom of what is drawn, with some room; null where nothing is
+    const graph = this.root.querySelector(".graph")?.transform.baseVal.consolidate()?.matrix;
+    const boxes = drawn.filter(Boolean).map((one) => one.getBBox());
+    if (!boxes.length) return null;
+    const [dx, dy] = [graph?.e || 0, graph?.f || 0], most = (side) => Math.max(...boxes.map(side));
+    return [-most((box) => -box.x) + dx - ROOM, -most((box) => -box.y) + dy - ROOM, most((box) => box.x + box.width) + dx + ROOM, most((box) => box.y + box.height) + dy + ROOM];
+  },
+  go(goal, atOnce) {
+    cancelAnimationFrame(this.going);
+    const from = numbers(this.root);
+    this.goal = null;
+    if (same(from, goal)) return;
+    if (atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return this.root.setAttribute("viewBox", goal.join(" "));
+    this.goal = goal;
+    const began = performance.now();
+    const move = (now) => {
+      const done = Math.min(1, Math.max(0, (now - began) / MOVE)), eased = done * (2 - done);
+      this.root.setAttribute("viewBox", goal.map((value, at) => from[at] + (value - from[at]) * eased).join(" "));
+      if (done < 1) this.going = requestAnimationFrame(move);
+      else this.goal = null;
+    };
+    this.going = requestAnimationFrame(move);
+  },
+  moved(box) { // by hand: it stays there until `fit`
+    this.byHand = true;
+    this.go(box, true);
+  },
+  fit() { // back from where a hand moved it; again: from what is active to all of it, and back
+    if (!this.root) return;
+    if (this.byHand) this.byHand = false;
+    else if (this.tight()) this.all = !this.all;
+    this.look(true);
+  },
+  bring(edge) { // something that got the focus out of sight
+    const lit = this.outline([edge]), now = this.box();
+    if (lit && !holds(now, lit)) this.go(this.framed(lit, now.slice(2)), true);
+  },
+  zoom(event) {
+    if (!this.root || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    this.scale(event.deltaY < 0 ? 0.85 : 1 / 0.85);
+  },
+  scale(factor) {
+    const [x, y, w, h] = this.box();
+    this.moved([x + (w * (1 - factor)) / 2, y + (h * (1 - factor)) / 2, w * factor, h * factor]);
+  },
+  closer() { this.scale(0.8); },
+  out() { this.scale(1.25); },
+  shift([right, down]) {
+    const [x, y, w, h] = this.box();
+    this.moved([x + (right * w) / 8, y + (down * h) / 8, w, h]);
+  },
+  grab(event) { this.from = { x: event.clientX, y: event.clientY, box: this.box(), moved: false }; },
+  drag(event) {
+    if (!this.from || !this.root) return;
+    const [x, y, w, h] = this.from.box;
+    const px = Math.max(w / this.root.clientWidth, h / this.root.clientHeight);
+    const dx = event.clientX - this.from.x, dy = event.clientY - this.from.y;
+    if (!this.from.moved && Math.abs(dx) + Math.abs(dy) < 5) return;
+    this.from.moved = true;
+    this.moved([x - dx * px, y - dy * px, w, h]);
+  },
+  drop() { this.dragged = this.from?.moved; this.from = null; },
+};

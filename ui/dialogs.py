@@ -29,8 +29,8 @@ class Said(BaseModel):
 
 @contextmanager
 def framed(title: str) -> Iterator[ui.dialog]:
-    """A dialog with its title."""
-    with ui.dialog() as dialog, ui.element('div').classes('card dialog'):
+    """A dialog with its title; it stays where what it was asked for from is drawn anew, or taken away."""
+    with ui.context.client.layout, ui.dialog() as dialog, ui.element('div').classes('card dialog'):
         heading = Text('h2', title)
         attach(dialog, aria_labelledby=heading.html_id)
         yield dialog

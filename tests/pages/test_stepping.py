@@ -1,14 +1,18 @@
 """Step mode and breakpoints on the pages, without a browser: what is offered, said and refused."""
 
 import asyncio
+import gc
 
 import pytest
+from nicegui import ui
 from nicegui.testing import User
+from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Breakpoint, Catalog, Conductor, MemoryJournal
 from tests.pages.test_run import opened, press
 from tests.support import FakeModel
 from ui.door import Door
+from ui.elements import Diagram
 from ui.parts import Choice
 
 
@@ -21,6 +25,12 @@ async def held(door: Door, journal: MemoryJournal, **options: object) -> tuple[C
     """A run that is paused from the first."""
     conductor = await opened(door, journal, FakeModel(asyncio.Event()))
     return conductor, await conductor.start('pipeline', {'task': 'anything'}, paused=True, **options)
+
+
+def hears(user: User, kind: type[ui.element], event: str, said: dict | None = None) -> None:
+    """All elements of a kind hear of an event."""
+    found = {element for element in user.client.elements.values() if isinstance(element, kind)}
+    UserInteraction(user, found, None).trigger(event, said)
 
 
 async def test_a_paused_run_offers_its_steps_and_a_moving_one_a_pause(user: User, door):
@@ -90,4 +100,22 @@ async def test_a_condition_can_be_left_empty_only_where_a_place_is_named(user: U
     where.set_value('')
     await user.should_see('needed, since no place is named', retries=30)
     await user.should_not_see('it stops whenever it gets there')
+    await conductor.cancel(run)
+
+
+async def test_what_was_asked_for_from_the_menu_of_the_diagram_outlives_the_menu(user: User, door):
+    conductor, run = await held(door, MemoryJournal())
+    await user.open(f'/runs/{run}')
+    await user.should_see('Continue', retries=30)
+    hears(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
+    press(user, 'Add breakpoint …')
+    hears(user, ui.menu, 'hide')
+    await user.should_see('Add a breakpoint', retries=30)
+    gc.collect()
+    await user.should_see('Add a breakpoint')
+    press(user, 'Leave it')
+    hears(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
+    press(user, 'Stop when it is entered')
+    hears(user, ui.menu, 'hide')
+    await user.should_see('Breakpoint set: ', retries=30)
     await conductor.cancel(run)

@@ -44,21 +44,17 @@ class PlaceMenu:
         """Open it for what the diagram was asked at; `folded` states are drawn as one."""
         kind, name = str(asked.get('kind', '')), str(asked.get('name', ''))
         title, entries = self._entries(kind, name, folded)
-        self.close()
+        if (
+            self._anchor is not None
+        ):  # not sooner: what an entry began has its place there, and outlasts the menu
+            self._anchor.delete()
         x, y = (max(0, round(float(asked.get(axis) or 0))) for axis in ('x', 'y'))
         self._anchor = ui.element('div').classes('menu-anchor').style(f'left: {x}px; top: {y}px')
         with self._anchor, menu(title) as opened:
             Text('div', title, 'menu-title muted small')
             for entry in entries:
                 draw_entry(entry)
-            opened.on('hide', self.close)
         opened.open()
-
-    def close(self) -> None:
-        """Take it away."""
-        if self._anchor is not None and not self._anchor.is_deleted:
-            self._anchor.delete()
-        self._anchor = None
 
     def _entries(self, kind: str, name: str, folded: frozenset[str]) -> tuple[str, list[Entry]]:
         shape = self._stepper.shape

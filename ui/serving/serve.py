@@ -22,6 +22,10 @@ HERE = ('localhost', '127.0.0.1', '::1', '[::1]')
 """What a browser on this machine calls it. Any other name may be a page's that had it point here."""
 PORTS = 100
 """How many ports are tried, from the one asked for."""
+PATIENCE = 15
+"""Seconds for which a page that cannot be reached is kept as it is, with what was typed into it."""
+HISTORY = 5_000
+"""Messages to a page that are sent again when it is back: six panes get fewer until it is known to be gone."""
 
 
 def check_host(host: str) -> None:
@@ -126,6 +130,8 @@ def run(
             storage_secret=secret(folder),
             show_welcome_message=False,
             log_config=None,
+            reconnect_timeout=PATIENCE,
+            message_history_length=HISTORY,
             timeout_graceful_shutdown=3,
         )
     if opening.failure:

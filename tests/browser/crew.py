@@ -66,7 +66,7 @@ def turn(hints):
             Turn(text=f'Part {number} is **done**. ' + WORDS),
         ]
         if number == 2 and hints.turn == 0:
-            fail = Failure(kind='rate limit', message='too many requests', attempts=1, retry_after=3)
+            fail = Failure(kind='rate limit', message='too many requests', attempts=1, retry_after=6)
             return Turn(text=WORDS, calls=(writes, notes), fail=fail)
         return turns[min(hints.turn, 2)]
     if deploys and hints.turn == 0:

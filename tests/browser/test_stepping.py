@@ -178,7 +178,7 @@ def test_the_menu_of_the_diagram_by_keyboard_and_by_a_long_press(open_page, quic
     menu.get_by_role('menuitem', name='Add breakpoint').click()
     expect(page.get_by_role('dialog', name='Add a breakpoint')).to_be_visible()
     page.keyboard.press('Escape')
-    expect(page.get_by_role('dialog')).to_have_count(0)  # until it has faded, what lies behind it cannot be touched
+    expect(page.get_by_role('dialog')).to_have_count(0)  # what lies behind it can be touched
     place = page.locator('[id="s:reviewing"]').bounding_box()
     at = {'x': place['x'] + 20, 'y': place['y'] + 8}
     touch = page.context.new_cdp_session(page)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from engine.frozen import Record
 
 StepState = Literal['pending', 'in progress', 'completed', 'failed', 'blocked']
 
 
-class Step(BaseModel):
+class Step(Record):
     """One thing that is to be done; a pattern keeps a list of them in the field of memory it names as `plan`.
 
     Screens read it as plain JSON and leave out what is not there, so that old runs keep opening.
     """
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     id: str
     title: str

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine.errors import InvalidInput
+from engine.frozen import Record
 from engine.memory import Memory
 from engine.pattern import problems
 
@@ -25,10 +26,8 @@ class TaskStatus(StrEnum):
     FAILED = 'FAILED'
 
 
-class AgentMessage(BaseModel):
+class AgentMessage(Record):
     """One action of one agent, as the history keeps it."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     sender: str
     recipient: str
@@ -38,10 +37,8 @@ class AgentMessage(BaseModel):
     iteration: int = 0
 
 
-class Review(BaseModel):
+class Review(Record):
     """What the reviewer says of a draft."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     approved: bool = Field(description='Whether the draft can be delivered as it is')
     score: int = Field(ge=0, le=100, description='How good the draft is, from 0 to 100')
@@ -49,10 +46,8 @@ class Review(BaseModel):
     summary: str = Field(description='The verdict in one sentence')
 
 
-class Draft(BaseModel):
+class Draft(Record):
     """One version of the analysis, and what the reviewer said of it."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     version: int
     text: str

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.agent import Role
+from engine.frozen import Record
 from engine.stage import Stage
 from engine.task import TaskState
 
 
-class Findings(BaseModel):
+class Findings(Record):
     """What the researcher found."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     findings: tuple[str, ...] = Field(min_length=1, description='One fact each, most important first')
     sources: tuple[str, ...] = Field(default=(), description='Where each fact comes from')

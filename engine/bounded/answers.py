@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from engine.frozen import Record
 
 Complexity = Literal['simple', 'medium', 'complex']
 Severity = Literal['low', 'medium', 'high', 'critical']
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(frozen=True, extra='forbid')
-
-
-class PlannedStep(_Answer):
+class PlannedStep(Record):
     """One step as the planner writes it."""
 
     description: str = Field(max_length=4_000, description='What is to be done, as one task for a programmer')
@@ -24,14 +22,14 @@ class PlannedStep(_Answer):
     )
 
 
-class PlanDraft(_Answer):
+class PlanDraft(Record):
     """A plan as the planner writes it; steps are numbered from 1 in their order."""
 
     analysis: str = Field(max_length=10_000, description='What the goal asks for and what is there already')
     steps: tuple[PlannedStep, ...] = Field(description='From 2 to 15 steps')
 
 
-class CodeOutput(_Answer):
+class CodeOutput(Record):
     """What the coder says of its work; the files themselves are looked at."""
 
     summary: str = Field(max_length=10_000, description='What was changed and why')
@@ -43,7 +41,7 @@ class CodeOutput(_Answer):
     )
 
 
-class Issue(_Answer):
+class Issue(Record):
     """Something that is wrong."""
 
     severity: Severity
@@ -51,14 +49,14 @@ class Issue(_Answer):
     file: str = ''
 
 
-class Fix(_Answer):
+class Fix(Record):
     """One instruction of a fix plan."""
 
     file: str = Field('', description='Where')
     instruction: str = Field(max_length=4_000, description='What to change, exactly')
 
 
-class TestReading(_Answer):
+class TestReading(Record):
     """What the tester says after reading the code and the results of the tests."""
 
     __test__ = False
@@ -70,7 +68,7 @@ class TestReading(_Answer):
     fix_plan: tuple[Fix, ...] = Field((), description='What the coder must change, where something is wrong')
 
 
-class Verdict(_Answer):
+class Verdict(Record):
     """What the supervisor says of any output."""
 
     score: int = Field(ge=0, le=100, description='How good the work is, from 0 to 100')

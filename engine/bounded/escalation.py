@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from engine.bounded.protocol import Party
+from engine.frozen import Record
 
 
 class Level(StrEnum):
@@ -48,10 +47,8 @@ BY_ISSUES = ((5, Level.ABORT), (4, Level.CRITICAL), (3, Level.REFOCUS), (2, Leve
 """The fewest issues in a row of each level."""
 
 
-class Escalation(BaseModel):
+class Escalation(Record):
     """One intervention, with what the agent was sent."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     level: Level
     score: int

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.bounded.answers import CodeOutput, Complexity, Fix, Issue, PlanDraft
 from engine.bounded.escalation import Level
+from engine.frozen import Record
 from engine.memory import Memory
 from engine.steps import Step, StepState
 
@@ -28,10 +29,8 @@ class State(StrEnum):
     BLOCKED = 'blocked'
 
 
-class VerificationResult(BaseModel):
+class VerificationResult(Record):
     """What the supervisor said of an output, and which conditions of its gate held."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     gate: str
     """`plan`, `code`, `tests`, `step` or `goal`."""
@@ -61,11 +60,10 @@ class VerificationResult(BaseModel):
         return dict(self.conditions).get(name, False)
 
 
-class TestResult(BaseModel):
+class TestResult(Record):
     """What came of testing a step: what was run, and what the tester read."""
 
     __test__ = False
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     passed: bool
     """What was really run decides, and nothing that an agent says."""

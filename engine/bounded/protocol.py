@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from engine.frozen import Record
 
 
 class MessageType(StrEnum):
@@ -71,10 +71,8 @@ REQUESTS: Final = {
 """What goes to one party only."""
 
 
-class ProtocolMessage(BaseModel):
+class ProtocolMessage(Record):
     """One message, as memory keeps it; its number is its place in the list."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     type: MessageType
     sender: Party

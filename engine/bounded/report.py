@@ -6,17 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from engine.bounded.plan import tree
 from engine.bounded.schedule import PHASES
+from engine.frozen import Record
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra='forbid')
-
-
-class StepReport(_Part):
+class StepReport(Record):
     """A step and what came of it, with those of its own plan."""
 
     id: str
@@ -35,7 +30,7 @@ class StepReport(_Part):
     steps: tuple[StepReport, ...] = ()
 
 
-class PlanReport(_Part):
+class PlanReport(Record):
     """A plan for the goal; each round has one."""
 
     id: str
@@ -44,7 +39,7 @@ class PlanReport(_Part):
     steps: tuple[StepReport, ...]
 
 
-class Report(_Part):
+class Report(Record):
     """All that is to be said when it is over."""
 
     goal: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from engine.frozen import Record
 from engine.memory import Memory
 
 PLANNING_SHARE, PLANNING_MOST = 0.1, 15 * 60.0
@@ -52,10 +53,8 @@ def for_fixes(step: float) -> float:
     return FIX_SHARE * step
 
 
-class Span(BaseModel):
+class Span(Record):
     """A stretch of time that one phase took, in seconds of running."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     phase: str
     round: int
@@ -63,10 +62,8 @@ class Span(BaseModel):
     ended: float
 
 
-class Grant(BaseModel):
+class Grant(Record):
     """Time that a person has added."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     seconds: float
     time: float

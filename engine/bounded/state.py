@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.bounded.answers import PlanDraft
 from engine.bounded.escalation import Escalation, Level, level_of, message_for
 from engine.bounded.plan import ExecutionPlan, PlanStep, State, VerificationResult, checklist, progress
 from engine.bounded.protocol import ROLES, MessageType, Party, ProtocolMessage
 from engine.bounded.schedule import Clock
+from engine.frozen import Record
 from engine.memory import Memory
 from engine.records import Event
 from engine.steps import Step
@@ -32,10 +33,8 @@ class RunStatus(StrEnum):
     TIME_EXPIRED = 'time_expired'
 
 
-class AgentMetrics(BaseModel):
+class AgentMetrics(Record):
     """What one agent did."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     requests: int = 0
     answers: int = 0
@@ -60,10 +59,8 @@ class AgentRecord(Memory):
     metrics: AgentMetrics = AgentMetrics()
 
 
-class Metrics(BaseModel):
+class Metrics(Record):
     """Counts over the whole run."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     total_steps: int = 0
     completed_steps: int = 0
@@ -75,10 +72,8 @@ class Metrics(BaseModel):
     verifications_failed: int = 0
 
 
-class LogEntry(BaseModel):
+class LogEntry(Record):
     """Something worth knowing that is no message: a time check, an agent's error, a decision of the loop."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     kind: Literal['time check', 'phase', 'step', 'error', 'degraded', 'person', 'end']
     text: str

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from engine.course import Scope
 from engine.debate.fence import RULE, fenced
-from engine.debate.records import Record
+from engine.frozen import Record
 from engine.records import Event
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from engine.activity import Activity
 from engine.contest.evidence import Checks, examine
 from engine.contest.records import Candidate
-from engine.debate.records import Record
+from engine.frozen import Record
 
 
 class Pick(Record):

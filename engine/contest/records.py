@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from engine.debate.records import Record
+from engine.frozen import Record
 from engine.memory import Memory
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from engine.frozen import Record
 from engine.memory import Memory
 
 Verdict = Literal['REVISE_BEST', 'REVISE_ALL', 'APPROVE', 'UNDECIDED']
 Phase = Literal['review', 'debate', 'final']
 SYNTHESIZER = 'synthesizer'
-
-
-class Record(BaseModel):
-    """Base of the records in memory: they do not change."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
 
 class Position(Record):

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
 from pydantic_core import to_jsonable_python
+
+from engine.frozen import Record
 
 if TYPE_CHECKING:
     from engine.files.workspace import Workspace
@@ -35,10 +36,8 @@ class Given:
     """Whether it went well; a test run whose tests fail did not."""
 
 
-class Artifact(BaseModel):
+class Artifact(Record):
     """One artifact as the journal has it."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     value: Any
     """A text or a JSON value; of one that is too long, the beginning as text."""

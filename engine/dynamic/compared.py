@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from engine.activity import Activity
 from engine.course import Scope
 from engine.dynamic.artifacts import as_text
+from engine.frozen import Record
 from engine.state import AgentState
 
 
-class Side(BaseModel):
+class Side(Record):
     """How one of them did."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     way: str
     """`dynamic` or `fixed`."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
-
 from engine.course import Scope
 from engine.dynamic.artifacts import Artifact, as_text
+from engine.frozen import Record
 from engine.message import Message
 from engine.records import Event
 
@@ -83,10 +82,8 @@ class Criteria:
         )
 
 
-class Criterion(BaseModel):
+class Criterion(Record):
     """Whether a criterion holds, as the journal has it."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     name: str
     holds: bool

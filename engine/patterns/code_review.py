@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from engine.activity import Activity
 from engine.agent import Role
@@ -15,15 +15,14 @@ from engine.dynamic.criteria import Criteria
 from engine.errors import EngineError
 from engine.fields import project_field, task_field
 from engine.files.project import sample_file
+from engine.frozen import Record
 
 PATCH = '.git/change.patch'
 """Out of the way of the files that are reviewed."""
 
 
-class Finding(BaseModel):
+class Finding(Record):
     """One thing about a change."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     file: str = Field(description='Its path')
     line: int = Field(ge=1, description='Its line in the file as it is now')
@@ -32,10 +31,8 @@ class Finding(BaseModel):
     suggestion: str = Field(default='', description='What to do instead')
 
 
-class CodeReview(BaseModel):
+class CodeReview(Record):
     """What a reviewer says of a change."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     verdict: Literal['approve', 'request changes', 'comment']
     summary: str = Field(min_length=1, description='The verdict in a sentence or two')

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.agent import Role
 from engine.dynamic.coding import READING, TESTS_WERE_RUN, Coding, CodingAgent
 from engine.dynamic.criteria import Criteria
 from engine.fields import project_field, task_field
+from engine.frozen import Record
 
 
-class Triage(BaseModel):
+class Triage(Record):
     """Why a test fails."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     test: str = Field(min_length=1, description='The test that fails')
     component: str = Field(min_length=1, description='What is to blame: a module or a part of the project')

@@ -6,7 +6,8 @@ from pydantic import Field
 
 from engine.contest.merging import Conflict, Plan
 from engine.contest.records import ContestMemory, Exhibit, Standing
-from engine.debate.records import DebateMemory, Record
+from engine.debate.records import DebateMemory
+from engine.frozen import Record
 
 
 class Choice(Record):

@@ -6,16 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from engine.errors import Kind, ModelError
+from engine.frozen import Record
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra='forbid')
-
-
-class Call(_Record):
+class Call(Record):
     """One tool call."""
 
     tool: str = Field(min_length=1)
@@ -24,7 +21,7 @@ class Call(_Record):
     """What the tool answers, for the tests: a scenario whose numbers are wrong is a broken one."""
 
 
-class Failure(_Record):
+class Failure(Record):
     """How a model call breaks off."""
 
     kind: Kind
@@ -44,7 +41,7 @@ class Failure(_Record):
         )
 
 
-class Turn(_Record):
+class Turn(Record):
     """One reply of the model, or `cases` of which one is chosen by what the model was told."""
 
     when: str = ''
@@ -112,7 +109,7 @@ class Turn(_Record):
 Visit = Annotated[tuple[Turn, ...], Field(min_length=1)]
 
 
-class Expect(_Record):
+class Expect(Record):
     """How a run of the scenario ends; the tests play every scenario to its end."""
 
     status: Literal['done', 'failed']
@@ -124,7 +121,7 @@ class Expect(_Record):
     """Fields of memory that are lists and their lengths."""
 
 
-class Scenario(_Record):
+class Scenario(Record):
     """One file of assets/scenarios."""
 
     name: str = Field(pattern=r'^[a-z0-9-]+$')

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from engine.frozen import Record
 from engine.memory import Memory
 from engine.steps import Step, StepState
 from engine.task import AgentMessage
@@ -19,9 +20,9 @@ def _named(text: str) -> str:
     return text.strip().lower()
 
 
-class _Record(BaseModel):
+class _Record(Record):
     # A model that numbers its tasks means the same as one that names them.
-    model_config = ConfigDict(frozen=True, extra='forbid', coerce_numbers_to_str=True)
+    model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
 class DelegatedTask(_Record):

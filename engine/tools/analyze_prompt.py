@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.dynamic.artifacts import Given
 from engine.dynamic.templates import as_data
+from engine.frozen import Record
 from engine.tool import ToolContext, tool
 
 
-class Analysis(BaseModel):
+class Analysis(Record):
     """What a request asks for."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     topic: str = Field(description='What the text is about, in a line')
     audience: str = Field(description='Who reads it')

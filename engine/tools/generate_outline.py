@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.dynamic.artifacts import Given, as_text
 from engine.dynamic.templates import as_data
+from engine.frozen import Record
 from engine.tool import ToolContext, tool
 
 
-class OutlineSection(BaseModel):
+class OutlineSection(Record):
     """One section to be written."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     title: str = Field(min_length=1, description='Its heading')
     points: tuple[str, ...] = Field(default=(), description='What it says, one point each')
     words: int = Field(200, ge=20, le=5_000, description='How long it should be')
 
 
-class Outline(BaseModel):
+class Outline(Record):
     """A text before it is written."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     title: str = Field(min_length=1, description='The title of the text')
     sections: tuple[OutlineSection, ...] = Field(min_length=1, max_length=12)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.dynamic.artifacts import Given
 from engine.dynamic.templates import as_data
 from engine.errors import ToolError
+from engine.frozen import Record
 from engine.tool import ToolContext, tool
 from engine.tools.assemble_content import content_of
 
@@ -17,19 +18,15 @@ MOST: dict[str, int] = {'mastodon': 500, 'bluesky': 300, 'x': 280, 'linkedin': 3
 """Characters of a post, as the networks have them."""
 
 
-class SocialPost(BaseModel):
+class SocialPost(Record):
     """One post."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     network: Network
     text: str = Field(min_length=1, max_length=3_000)
 
 
-class SocialPosts(BaseModel):
+class SocialPosts(Record):
     """Posts for several networks."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     posts: tuple[SocialPost, ...] = Field(min_length=1, max_length=12)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.dynamic.artifacts import Given
 from engine.dynamic.templates import as_data
+from engine.frozen import Record
 from engine.sources.transcript import clock
 from engine.tool import ToolContext, tool
 from engine.tools.transcript_processor import transcript_of
@@ -17,10 +18,8 @@ MOST = 200_000
 """Characters of a transcript that a model is given."""
 
 
-class ShowNotes(BaseModel):
+class ShowNotes(Record):
     """What a listener reads of a show."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     title: str = Field(min_length=1, description='The title of the episode')
     summary: str = Field(min_length=1, description='What it is about, in a paragraph')

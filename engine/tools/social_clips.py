@@ -6,30 +6,27 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.dynamic.artifacts import Given
 from engine.dynamic.templates import as_data
 from engine.errors import ToolError
+from engine.frozen import Record
 from engine.sources.transcript import clock
 from engine.tool import ToolContext, tool
 from engine.tools.show_notes import spoken
 from engine.tools.transcript_processor import transcript_of
 
 
-class Clip(BaseModel):
+class Clip(Record):
     """A quotation and the post that it goes with."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     quote: str = Field(min_length=10, max_length=600, description='What is said, word by word')
     post: str = Field(min_length=1, max_length=500, description='The post that the clip goes with')
 
 
-class Clips(BaseModel):
+class Clips(Record):
     """Several of them."""
-
-    model_config = ConfigDict(frozen=True, extra='forbid')
 
     clips: tuple[Clip, ...] = Field(min_length=1, max_length=10)
 

@@ -1,10 +1,16 @@
-"""Fields that the launch forms of many patterns have: what is to be done, and on which project."""
+"""What the launch forms of many patterns have: a base, and the fields for the task and the project."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Form(BaseModel):
+    """Base of what a person fills in: no other field is taken, and blanks around a text do not count."""
+
+    model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
 
 def task_field(title: str, description: str, example: str) -> Any:

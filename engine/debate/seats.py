@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.course import Scope
 from engine.debate.records import DebateMemory, Position, Verdict
 from engine.debate.words import position_of
+from engine.fields import Form
 from engine.records import Event
 
 PERSON = 'person'
@@ -32,10 +33,8 @@ class Seat(BaseModel):
     reviewer: str = Field(title='Reviewer', description='Whose seat', examples=['reviewer1'])
 
 
-class Word(BaseModel):
+class Word(Form):
     """What a person says in a reviewer's seat."""
-
-    model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
     reviewer: str = Field('', title='Reviewer', description='In whose seat; whose turn it is, if left out')
     text: str = Field(

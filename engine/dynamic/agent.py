@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from engine.activity import Activity
 from engine.agent import AgentSpec, Role, agent
@@ -17,7 +17,7 @@ from engine.dynamic.criteria import Criteria
 from engine.dynamic.phases import Phase, sequence
 from engine.dynamic.registry import Registry
 from engine.dynamic.templates import fill
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.memory import Memory as BaseMemory
 from engine.pattern import Pattern
 from engine.records import Event
@@ -67,10 +67,8 @@ class DynamicAgent(Pattern):
     output: ClassVar[type[BaseModel] | None] = None
     phases: ClassVar[tuple[Phase, ...]] = ()
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         request: str = task_field(
             'Request',

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import field_validator
 
 from engine.activity import Activity
 from engine.dynamic.agent import DynamicAgent
 from engine.dynamic.criteria import Check
 from engine.errors import EngineError, WorkspaceError
-from engine.fields import project_field, task_field
+from engine.fields import Form, project_field, task_field
 from engine.files.project import lay_out, where
 
 TOOLS = (
@@ -31,10 +31,8 @@ TESTS_WERE_RUN = Check(
 )
 
 
-class Coding(BaseModel):
+class Coding(Form):
     """What the launch form of every agent asks for that works on a project."""
-
-    model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
     request: str = task_field('Request', 'What the agent is to do', 'Look after this project')
     project: str = project_field('sample:spans')

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from engine.activity import Activity
 from engine.agent import Role
 from engine.dynamic.agent import MODE, DynamicAgent, Mode
 from engine.dynamic.criteria import Check, Criteria
 from engine.dynamic.phases import Phase
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.files.project import sample_file
 from engine.tools import calendar, static_links
 
@@ -72,10 +72,8 @@ def _publish(memory: Any, made: Mapping[str, Any]) -> Any:
 class Blog(DynamicAgent):
     """Create blog content with optional research and publishing."""
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         request: str = task_field(
             'Request',

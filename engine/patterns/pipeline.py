@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.agents.analyzer import AnalyzerAgent
 from engine.agents.researcher import ResearchAgent
 from engine.agents.reviewer import ReviewerAgent
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.pattern import Pattern
 from engine.records import Event
 from engine.stage import Process, Stage, stage
@@ -33,10 +33,8 @@ def chart(
 class Pipeline(Pattern):
     """A researcher, an analyzer and a reviewer in turn; the reviewer can send the draft back."""
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         task: str = task_field(
             'Task',

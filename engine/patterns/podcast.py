@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from engine.activity import Activity
 from engine.agent import Role
 from engine.dynamic.agent import MODE, DynamicAgent, Mode
 from engine.dynamic.criteria import Check, Criteria
 from engine.dynamic.phases import Phase
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.files.project import sample_file
 from engine.tools import static_links, transcript_processor
 
@@ -32,10 +32,8 @@ def _links(memory: Any, made: Mapping[str, Any]) -> Any:
 class Podcast(DynamicAgent):
     """Process podcast transcripts and generate show content."""
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         request: str = task_field(
             'Request',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from engine.activity import Activity
 from engine.contest import coder
@@ -12,7 +12,7 @@ from engine.contest.coder import Desk, implement
 from engine.contest.evidence import Checks
 from engine.contest.ranking import standings
 from engine.contest.records import Candidate, ContestMemory
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.files.project import known
 from engine.pattern import Pattern
 from engine.records import Event
@@ -21,10 +21,8 @@ from engine.records import Event
 class Race(Pattern):
     """Several agents do the same task side by side; the first whose work passes its tests wins."""
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         task: str = task_field(
             'Task',

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from engine.agent import Role, agent
 from engine.agents.team import SUPERVISOR, SYNTHESIZER, WORKERS, role_of
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.pattern import Pattern
 from engine.records import Event
 from engine.teams.collaboration import CollaborationState, SupervisorPlan, in_order
@@ -24,10 +24,8 @@ class Supervisor(Pattern):
     roles: ClassVar[tuple[Role, ...]] = WORKERS
     """The workers' roles; a pattern of your own may have others."""
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         objective: str = task_field(
             'Objective',

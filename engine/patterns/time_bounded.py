@@ -13,7 +13,7 @@ from engine.bounded.planning import Planning
 from engine.bounded.prompts import Prompts
 from engine.bounded.state import OrchestrationState
 from engine.bounded.working import Working
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.outline import Oversight
 from engine.pattern import Pattern
 
@@ -56,10 +56,8 @@ class SkipVerification(BaseModel):
 class TimeBounded(Planning, Asking, Prompts, Working, Guards, Pattern):
     """Supervisor, planner, coder and tester work on real code until a goal is reached or time is over."""
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         primary_goal: str = task_field(
             'Goal',

@@ -6,13 +6,13 @@ from collections import Counter
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.agent import Role, agent
 from engine.contest.ballots import Answer, Ballot, Ruling, cast, miss, normal, question
 from engine.debate.fence import RULE, fenced
 from engine.edge import ENDS, lost
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.memory import Memory as BaseMemory
 from engine.pattern import Pattern
 from engine.records import Event
@@ -28,10 +28,8 @@ JUDGE = Role(
 class Vote(Pattern):
     """Several agents answer the same question; the answers are counted or judged."""
 
-    class Parameters(BaseModel):
+    class Parameters(Form):
         """What the launch form asks for."""
-
-        model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
         task: str = task_field('Question', 'What each of them answers by itself', 'Is 1,001 a prime number?')
         voters: int = Field(3, ge=2, le=6, title='Voters', description='How many answer')

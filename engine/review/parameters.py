@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
-from engine.fields import task_field
+from engine.fields import Form, task_field
 from engine.files.project import known
 
 Pick = Literal['ranking', 'tests', 'person', 'model']
@@ -35,10 +35,8 @@ TIMES: dict[str, Any] = {'group': 'Time-outs and failures'}
 """Folds of the form."""
 
 
-class ReviewParameters(BaseModel):
+class ReviewParameters(Form):
     """Who takes part, how long it may go on, and by which rules."""
-
-    model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
 
     task: str = task_field(
         'Task',

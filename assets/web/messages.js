@@ -11,6 +11,13 @@ const made = (tag, name, text) => {
   return element;
 };
 
+// Puts these into a box in this order. What is there stays, or a click on it while it is drawn anew would be lost.
+function settle(box, wanted) {
+  const known = new Set(wanted);
+  for (const old of [...box.children]) if (!known.has(old)) old.remove();
+  wanted.forEach((element, at) => { if (box.children[at] !== element) box.insertBefore(element, box.children[at] || null); });
+}
+
 export default {
   template: `<div class="messages-list">
     <div class="messages-scroll" ref="scroll" tabindex="0" role="listbox" :aria-label="label" @scroll="later" @keydown="key">
@@ -43,6 +50,9 @@ export default {
       scroll.classList.toggle("drawn", drawn);
       const room = scroll.clientWidth - GUTTER - MORE;
       this.column = Math.max(COLUMN, Math.floor(room / Math.max(1, this.who.length)));
+      const columns = drawn ? JSON.stringify([this.column, this.who]) : "";
+      if (columns !== this.columns) this.lines = new Map(); // what is drawn, by name: in other columns, all of it anew
+      this.columns = columns;
       const width = drawn ? `${GUTTER + this.who.length * this.column + MORE}px` : "";
       heads.style.width = lines.style.width = width;
       heads.replaceChildren(...(drawn ? this.who : []).map((name) => {
@@ -57,30 +67,40 @@ export default {
       if (!scroll?.isConnected) return;
       if (this.how === "sequence" && scroll.clientWidth !== this.wide) { this.wide = scroll.clientWidth; this.head(); }
       lines.style.height = `${this.all.length * high}px`;
+      [this.before, this.lines] = [this.lines, new Map()];
       const top = Math.max(0, scroll.scrollTop - heads.offsetHeight);
       const from = Math.max(0, Math.floor(top / high) - AROUND);
       const to = Math.min(this.all.length, Math.ceil((top + scroll.clientHeight) / high) + AROUND);
-      const threads = this.how === "sequence" ? this.who.map((name) => {
+      const threads = this.how === "sequence" ? this.who.map((name) => this.kept(`thread ${name}`, this.centre(name), () => {
         const thread = made("div", "thread");
         thread.style.left = `${this.centre(name)}px`;
         return thread;
-      }) : [];
-      lines.replaceChildren(...threads, ...this.all.slice(from, to).map((row, index) => this.line(row, from + index, high)));
+      })) : [];
+      settle(lines, [...threads, ...this.all.slice(from, to).map((row, index) => this.line(row, from + index, high))]);
       const active = this.all.findIndex((row) => row[0] === this.chosen);
       if (active >= from && active < to) scroll.setAttribute("aria-activedescendant", `${this.base}-${this.chosen}`);
       else scroll.removeAttribute("aria-activedescendant");
     },
+    kept(name, of, make) { // what is drawn already of a name, if it is of the same
+      const old = this.before.get(name), element = old?.of === of ? old.element : make();
+      this.lines.set(name, { of, element });
+      return element;
+    },
     line(row, index, high) {
-      const [number, seq, clock, sender, recipient, type, head] = row;
-      const element = made("div", `message ${this.how} ${seq > this.now ? "later" : ""} ${seq === this.now ? "here" : ""} ${number === this.chosen ? "picked" : ""}`);
+      const [number, seq] = row, element = this.kept(number, row, () => this.made(row));
+      element.className = `message ${this.how} ${seq > this.now ? "later" : ""} ${seq === this.now ? "here" : ""} ${number === this.chosen ? "picked" : ""}`;
       element.style.top = `${index * high}px`;
-      element.id = `${this.base}-${number}`;
-      element.setAttribute("role", "option");
       element.setAttribute("aria-selected", String(number === this.chosen));
       element.setAttribute("aria-posinset", index + 1);
       element.setAttribute("aria-setsize", this.all.length);
-      const said = `${words(sender)} to ${words(recipient)}, ${words(type)}: ${head}`;
-      element.setAttribute("aria-label", `${number}. ${said}${clock ? `, after ${clock}` : ""}${seq > this.now ? ", later than the step that is shown" : ""}`);
+      element.setAttribute("aria-label", `${element.said}${seq > this.now ? ", later than the step that is shown" : ""}`);
+      return element;
+    },
+    made(row) {
+      const [number, , clock, sender, recipient, type, head] = row, element = made("div", "message");
+      element.id = `${this.base}-${number}`;
+      element.setAttribute("role", "option");
+      element.said = `${number}. ${words(sender)} to ${words(recipient)}, ${words(type)}: ${head}${clock ? `, after ${clock}` : ""}`;
       element.addEventListener("click", () => { this.pick(number); this.$emit("go", number); });
       const count = made("span", "message-number num", number);
       if (this.how === "sequence") element.append(count, ...this.arrow(sender, recipient, type, head));

@@ -24,8 +24,8 @@ PORTS = 100
 """How many ports are tried, from the one asked for."""
 PATIENCE = 15
 """Seconds for which a page that cannot be reached is kept as it is, with what was typed into it."""
-HISTORY = 5_000
-"""Messages to a page that are sent again when it is back: six panes get fewer until it is known to be gone."""
+HISTORY = 10_000
+"""Messages to a page that are sent again when it is back: six panes that stream get fewer in that time."""
 
 
 def check_host(host: str) -> None:

@@ -6,8 +6,7 @@ import asyncio
 import gzip
 import ipaddress
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from engine import ToolContext, ToolError
 from engine.sources import page, web
 from engine.tools.fetch_page import fetch_page
+from tests.wire.server import Answer, listening
 
 PRIVATE = [
     '127.0.0.1',
@@ -79,7 +79,7 @@ async def test_this_machine_is_not_asked_by_any_of_its_names(host: str) -> None:
         nonlocal asked
         asked = True
 
-    async with serving(answer) as port:
+    async with listening(answer) as port:
         with pytest.raises(ToolError):
             await fetch_page.run(f'{{"url": "http://{host}:{port}/"}}', ToolContext(key='k'))
     assert not asked
@@ -104,28 +104,6 @@ async def test_other_addresses_are_refused(url: str) -> None:
         await web.fetch(url)
 
 
-Answer = Callable[[Any, Any], Any]
-
-
-@asynccontextmanager
-async def serving(answer: Answer, host: str = '127.0.0.1') -> AsyncIterator[int]:
-    """A server on this machine; `answer` gets the reader and the writer of each connection."""
-
-    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await answer(reader, writer)
-        except ConnectionError:
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(closing, host, 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-
-
 def page_of(body: bytes, *headers: str, status: str = '200 OK') -> Answer:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b'\r\n\r\n')
@@ -147,9 +125,9 @@ async def test_a_redirection_to_a_private_address_is_refused() -> None:
         nonlocal reached
         reached = True
 
-    async with serving(secret, '127.0.0.2') as inner:
+    async with listening(secret, '127.0.0.2') as inner:
         for target in (f'http://127.0.0.2:{inner}/', f'//127.0.0.2:{inner}/x', 'file:///etc/passwd'):
-            async with serving(page_of(b'', f'Location: {target}', status='302 Found')) as port:
+            async with listening(page_of(b'', f'Location: {target}', status='302 Found')) as port:
                 with pytest.raises(ToolError, match=r'may not be asked|can be fetched'):
                     await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'))
     assert not reached
@@ -170,7 +148,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_asked() -> None:
         names = ['127.0.0.2', '127.0.0.1'] if looked == 1 else ['127.0.0.2']
         return [ipaddress.ip_address(name) for name in names]
 
-    async with serving(answer) as port:
+    async with listening(answer) as port:
         found = await web.fetch(f'http://rebind.test:{port}/', may=only('127.0.0.1'), look_up=look_up)
         assert found.text == 'ok' and found.url == f'http://rebind.test:{port}/' and looked == 1
         assert f'Host: rebind.test:{port}'.encode() in seen[0]
@@ -193,7 +171,7 @@ async def test_redirections_are_followed_and_counted() -> None:
         else:
             writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ndone')
 
-    async with serving(answer) as port:
+    async with listening(answer) as port:
         hops = 3
         found = await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'))
         assert found.text == 'done' and found.url.endswith('/next?x=1')
@@ -211,7 +189,7 @@ async def test_redirections_are_followed_and_counted() -> None:
     ],
 )
 async def test_what_cannot_be_read_is_refused(body: bytes, headers: tuple[str, ...], says: str) -> None:
-    async with serving(page_of(body, *headers)) as port:
+    async with listening(page_of(body, *headers)) as port:
         with pytest.raises(ToolError, match=says):
             await web.fetch(
                 f'http://127.0.0.1:{port}/',
@@ -228,7 +206,7 @@ async def test_a_server_that_takes_its_time_is_left() -> None:
             await writer.drain()
             await asyncio.sleep(0.02)
 
-    async with serving(drip) as port:
+    async with listening(drip) as port:
         started = time.monotonic()
         with pytest.raises(ToolError, match=r'within 0\.3 seconds'):
             await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'), seconds=0.3)
@@ -239,13 +217,13 @@ async def test_a_page_is_read_as_text_where_private_addresses_are_allowed() -> N
     html = b"""<html><head><title>A  page</title><script>alert(1)</script></head><body><nav>menu</nav>
     <h1>Head&amp;ing</h1><p>One <b>two</b>\n three.</p><ul><li>a<li><a href="/b">b</a></ul>
     <style>p {}</style><table><tr><td>1</td><td>2</td></tr></table></body>"""
-    async with serving(page_of(html, 'Content-Type: text/html; charset=utf-8')) as port:
+    async with listening(page_of(html, 'Content-Type: text/html; charset=utf-8')) as port:
         context = ToolContext(key='k', private_addresses=True)
         text = await fetch_page.run(f'{{"url": "http://localhost:{port}/"}}', context)
     assert text.startswith(f'http://localhost:{port}/\nA page\n')
     assert '# Head&ing' in text and 'One two three.' in text and '- a' in text and '- b </b>' in text
     assert 'alert' not in text and 'p {}' not in text
-    async with serving(page_of(b'gone', status='404 Not Found')) as port:
+    async with listening(page_of(b'gone', status='404 Not Found')) as port:
         with pytest.raises(ToolError, match='status 404'):
             await fetch_page.run(f'{{"url": "http://localhost:{port}/"}}', context)
 

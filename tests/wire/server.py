@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 Script = Callable[['Wire'], Awaitable[None]]
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @dataclass
@@ -73,24 +74,47 @@ async def serving(script: Script) -> AsyncIterator[Server]:
                 wire = Wire(reader, writer, head, await reader.readexactly(length))
                 server.requests.append(wire)
                 await script(wire)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except asyncio.IncompleteReadError:
             pass
         finally:
             server.open -= 1
+
+    async with listening(connected) as port:
+        server.url = f'http://127.0.0.1:{port}/v1'
+        yield server
+
+
+@contextlib.asynccontextmanager
+async def listening(answer: Answer, host: str = '127.0.0.1') -> AsyncIterator[int]:
+    """A port of this machine until the block is left; `answer` gets each connection, which then is closed."""
+
+    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await answer(reader, writer)
+        except ConnectionError:
+            pass
+        finally:
             writer.close()
 
-    tasks: set[asyncio.Task[None]] = set()
+    tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(connected(reader, writer))
-        tasks.add(task)
+        tasks[asyncio.create_task(closing(reader, writer))] = writer
 
-    listening = await asyncio.start_server(accept, '127.0.0.1', 0)
-    server.url = f'http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1'
+    server = await asyncio.start_server(accept, host, 0)
     try:
-        yield server
+        yield server.sockets[0].getsockname()[1]
     finally:
-        listening.close()
+        await _turns()  # until who is connecting just now is known: one cut off there is never closed
+        server.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in tasks.values():  # also of those that never began, and of whom nobody reads
+            writer.transport.abort()
+        await _turns()
+
+
+async def _turns() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)

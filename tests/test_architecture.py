@@ -84,6 +84,15 @@ def our_ui_by_its_modules(path: str, source: str) -> Iterator[str]:
             yield f'{path} imports ui: name the module, as in "from ui.theme import frame"'
 
 
+def pages_by_one_door(path: str, source: str) -> Iterator[str]:
+    """A page that is slow to draw is waited for: NiceGUI's patience is 3 s, and then there is an error."""
+    if path.startswith('ui/') and path != 'ui/pages/served.py':
+        for node in tree.parsed(source).nodes:
+            match node:
+                case ast.Attribute(value=ast.Name(id='ui'), attr='page'):
+                    yield f'{path}:{node.lineno} calls ui.page: use ui.pages.served.served'
+
+
 def of_no_machine(path: str, source: str) -> Iterator[str]:
     """No file names a package index or a path that exists on one machine only."""
     for number, line in enumerate(source.splitlines(), 1):
@@ -99,6 +108,7 @@ RULES: list[Rule] = [
     engine_by_its_door,
     storage_in_root_only,
     our_ui_by_its_modules,
+    pages_by_one_door,
     of_no_machine,
 ]
 
@@ -120,6 +130,7 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (storage_in_root_only, 'ui/app.py', 'import storage.tables'),
     (our_ui_by_its_modules, 'ui/app.py', 'import ui'),
     (our_ui_by_its_modules, 'ui/app.py', 'from . import theme'),
+    (pages_by_one_door, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
     (of_no_machine, 'README.md', 'cd ' + '/'.join(['', 'work', 'main'])),
     (of_no_machine, 'README.md', 'see https://' + '.'.join(['pypi', 'org'])),
 ]

@@ -8,6 +8,7 @@ from engine import EngineError, RunId
 from ui.beside.screen import BesideScreen
 from ui.door import Door
 from ui.pages import missing
+from ui.pages.served import served
 from ui.parts import Text, link
 from ui.theme import frame
 
@@ -15,7 +16,7 @@ from ui.theme import frame
 def register(door: Door) -> None:
     """Register `/compare?a=RUN&b=RUN`, and its rows (`&at=17`)."""
 
-    @ui.page('/compare', response_timeout=60.0)
+    @served('/compare')
     async def compare(a: str = '', b: str = '', at: str = '') -> None:
         if not (a and b):
             choose()

@@ -7,6 +7,7 @@ from nicegui import ui
 from engine import EngineError, Kin, RunId
 from ui.door import Door
 from ui.pages import missing
+from ui.pages.served import served
 from ui.parts import Text, attach, link
 from ui.presenters.reading import came
 from ui.presenters.spending import headline_of
@@ -19,7 +20,7 @@ ICONS = {'root': 'flag', 'fork': 'call_split', 'rerun': 'restart_alt', 'retry': 
 def register(door: Door) -> None:
     """Serve `/runs/{run}/family`."""
 
-    @ui.page('/runs/{run}/family')
+    @served('/runs/{run}/family')
     async def page(run: str) -> None:
         try:
             info = await door().info(RunId(run))

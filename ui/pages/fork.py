@@ -12,6 +12,7 @@ from ui.elements import Diagram
 from ui.forks.forker import Forker
 from ui.forks.variant import Origin
 from ui.pages import missing
+from ui.pages.served import served
 from ui.panes.around import Around
 from ui.panes.reasons import Reasons
 from ui.parts import Text, link
@@ -24,7 +25,7 @@ from ui.theme import frame, notice
 def register(door: Door) -> None:
     """Serve `/runs/{run}/fork?at=17`; without a step it is the newest one that can go on."""
 
-    @ui.page('/runs/{run}/fork', response_timeout=30.0)
+    @served('/runs/{run}/fork')
     async def page(run: str, at: str = '') -> None:
         conductor = door()
         try:

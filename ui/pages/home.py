@@ -9,6 +9,7 @@ from engine import EngineError
 from ui.door import Door
 from ui.exports.importer import Importer
 from ui.launch.cards import pattern_cards
+from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
 from ui.runs.listing import RunList
@@ -23,7 +24,7 @@ SIZE = 10
 def register(door: Door) -> None:
     """Serve the page."""
 
-    @ui.page('/', response_timeout=30.0)
+    @served('/')
     async def home(request: Request) -> None:
         with frame('Home', here='/'):
             with ui.element('div').classes('hero'):

@@ -9,6 +9,7 @@ from engine import EngineError, RunId
 from ui.door import Door
 from ui.launch.launcher import Launcher
 from ui.pages import missing
+from ui.pages.served import served
 from ui.parts import Text, link
 from ui.presenters.words import first_sentence
 from ui.runs.filters import traffic_path
@@ -18,7 +19,7 @@ from ui.theme import frame
 def register(door: Door) -> None:
     """Serve the page."""
 
-    @ui.page('/launch/{pattern}')
+    @served('/launch/{pattern}')
     async def launch(request: Request, pattern: str) -> None:
         made = door().catalog.patterns.get(pattern)
         if made is None:

@@ -13,6 +13,7 @@ from ui.door import Door
 from ui.downloads import HARMLESS, attachment
 from ui.elements import Conversation
 from ui.pages import missing
+from ui.pages.served import served
 from ui.panes.asks import Asks
 from ui.panes.checklist import MARKS, stands, steps_of
 from ui.parts import Text, link
@@ -28,7 +29,7 @@ DEEPEST = 6
 def register(door: Door) -> None:
     """Serve `/runs/{run}/report`, and the same as Markdown under `/runs/{run}/report.md`."""
 
-    @ui.page('/runs/{run}/report', response_timeout=30.0)
+    @served('/runs/{run}/report')
     async def page(run: str) -> None:
         conductor = door()
         try:

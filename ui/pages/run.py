@@ -12,6 +12,7 @@ from ui.door import Door
 from ui.downloads import serve_downloads
 from ui.exports.serve import serve_exports
 from ui.pages import missing
+from ui.pages.served import served
 from ui.panes.extras import ENDS
 from ui.presenters.messages import Wanted
 from ui.replay.unhurried import DRAWN, PATIENCE
@@ -56,8 +57,7 @@ def register(door: Door) -> None:
         client.on_delete(following.cancel)
 
     for end in ('', *(f'/{end}' for end in ENDS)):
-        # A long history on a busy machine takes its time.
-        ui.page(f'/runs/{{run}}{end}', response_timeout=30.0)(page)
+        served(f'/runs/{{run}}{end}')(page)
 
 
 def _step(run: RunId, at: str, last: int) -> int | None:

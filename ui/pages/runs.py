@@ -8,6 +8,7 @@ from nicegui import ui
 from engine import RunId
 from ui.door import Door
 from ui.exports.importer import Importer
+from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
 from ui.runs.listing import RunList
@@ -20,7 +21,7 @@ SIZE = 25
 def register(door: Door) -> None:
     """Serve `/runs`; with `?deleted=RUN` it offers to take that back."""
 
-    @ui.page('/runs')
+    @served('/runs')
     async def runs(request: Request, deleted: str = '') -> None:
         with frame('Runs', here='/runs'):
             with ui.element('section').classes('section').props('aria-labelledby="runs"'):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from ui.door import Door
+from ui.pages.served import served
 from ui.parts import Text
 from ui.serving.faults import draw_faults
 from ui.setup.endpoints import Endpoints
@@ -17,7 +18,7 @@ from ui.theme import frame
 def register(door: Door) -> None:
     """Serve the page."""
 
-    @ui.page('/settings')
+    @served('/settings')
     async def settings() -> None:
         with frame('Settings', here='/settings'):
             with ui.element('div').classes('hero'):

@@ -11,6 +11,7 @@ from engine import Registry, Tool, ToolError, lacking
 from ui.door import Door
 from ui.forms.schemas import arguments, draw_arguments
 from ui.pages import missing
+from ui.pages.served import served
 from ui.parts import Text, attach, link
 from ui.presenters.words import count, first_sentence
 from ui.theme import frame, notice
@@ -21,7 +22,7 @@ from ui.toolbox.trying import Trying
 def register(door: Door) -> None:
     """Serve the pages."""
 
-    @ui.page('/tools')
+    @served('/tools')
     async def tools(request: Request) -> None:
         with frame('Tools', here='/tools'):
             with ui.element('div').classes('hero'):
@@ -40,7 +41,7 @@ def register(door: Door) -> None:
         await ui.context.client.connected()
         await toolbox.look()
 
-    @ui.page('/tools/{name}')
+    @served('/tools/{name}')
     async def tool(name: str) -> None:
         with contextlib.suppress(ToolError):  # the page says that it is not there
             await door().catalog.mcp.find([name])

@@ -10,6 +10,7 @@ from nicegui import ui
 from engine import RunQuery
 from ui.door import Door
 from ui.pages import missing
+from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
 from ui.theme import empty, frame
@@ -19,7 +20,7 @@ from ui.traffic.view import TrafficView
 def register(door: Door) -> None:
     """Serve the page."""
 
-    @ui.page('/patterns/{pattern}/traffic', response_timeout=30.0)
+    @served('/patterns/{pattern}/traffic')
     async def traffic(request: Request, pattern: str) -> None:
         made = door().catalog.patterns.get(pattern)
         runs = await door().runs(RunQuery(pattern=pattern, limit=1))

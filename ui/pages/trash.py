@@ -7,6 +7,7 @@ from nicegui import ui
 
 from ui.door import Door
 from ui.pages.runs import SIZE
+from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
 from ui.runs.listing import RunList
@@ -16,7 +17,7 @@ from ui.theme import frame
 def register(door: Door) -> None:
     """Serve the page."""
 
-    @ui.page('/trash')
+    @served('/trash')
     async def trash(request: Request) -> None:
         days = door().retention.trash_days
         kept = f'for {days:g} {"day" if days == 1 else "days"}' if days else 'until the next day'

@@ -12,6 +12,7 @@ from ui.door import Door
 from ui.forks.forker import MOST, NAMES
 from ui.forks.lane import Lane
 from ui.pages import missing
+from ui.pages.served import served
 from ui.parts import Text, link
 from ui.presenters.words import count
 from ui.replay.live import LOOKS_A_SECOND
@@ -23,7 +24,7 @@ WINNER = 'winner'
 def register(door: Door) -> None:
     """Serve `/variants/{group}`; with `?blind=1` nobody sees which is which."""
 
-    @ui.page('/variants/{group}', response_timeout=30.0)
+    @served('/variants/{group}')
     async def page(group: str, blind: str = '') -> None:
         try:
             runs = (await door().runs(RunQuery(tag=group, limit=2 * MOST))).runs

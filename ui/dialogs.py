@@ -47,21 +47,24 @@ async def ask(title: str, text: str, *, yes: str, no: str, kind: str = 'danger')
     return bool(await settled(dialog))
 
 
+def draw_saving(dialog: ui.dialog, form: Form, keep: str) -> None:
+    """Draw the ends of a dialog with a form: it answers with what that holds; on `keep` with None."""
+
+    def save() -> None:
+        if (given := form.given()) is not None:
+            dialog.submit(given)
+
+    with ui.element('div').classes('dialog-actions'):
+        button(keep).on('click', lambda: dialog.submit(None))
+        button('Save', kind='primary').on('click', save)
+
+
 async def edit(info: RunInfo) -> Said | None:
     """What is to be said of the run from now on, or None."""
     with framed('Edit title, tags and note') as dialog:
         form = Form(Said, on_change=lambda: None)
         form.set({'title': info.title, 'tags': info.tags, 'note': info.note})
-
-        def save() -> None:
-            if (said := form.check()) is not None:
-                dialog.submit(said)
-            else:
-                form.go_to_problem()
-
-        with ui.element('div').classes('dialog-actions'):
-            button('Keep as it was').on('click', lambda: dialog.submit(None))
-            button('Save', kind='primary').on('click', save)
+        draw_saving(dialog, form, 'Keep as it was')
     return cast(Said | None, await settled(dialog))
 
 

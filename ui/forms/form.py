@@ -72,6 +72,13 @@ class Form:
         self._show(found, gently=gently)
         return parsed
 
+    def given(self) -> BaseModel | None:
+        """The parsed model; None where something is wrong: then it goes to the first problem."""
+        parsed = self.check()
+        if parsed is None:
+            self.go_to_problem()
+        return parsed
+
     def parse(self) -> tuple[BaseModel | None, dict[str, str]]:
         """The parsed model, if all is well, and the problems by field."""
         values: dict[str, Any] = {}

@@ -81,9 +81,8 @@ class Asks:
             form = Form(model, on_change=lambda: None)
 
             async def send() -> None:
-                said = form.check()
+                said = form.given()
                 if said is None:
-                    form.go_to_problem()
                     return
                 try:
                     await self._conductor.send(self._run, trigger, data=said.model_dump(mode='json'))

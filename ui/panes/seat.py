@@ -110,11 +110,8 @@ class Seats:
                 Text('span', ' says it')
 
     async def _say(self) -> None:
-        if self._form is None:
-            return
-        said = self._form.check()
+        said = self._form.given() if self._form else None
         if said is None:
-            self._form.go_to_problem()
             return
         data = said.model_dump(mode='json', exclude_unset=False)
         await self._around.send('say', '', data | {'reviewer': self._name})

@@ -12,14 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine import Conductor, EngineError, RunInfo
 from ui.beside.head import address
 from ui.beside.picker import choose_other
-from ui.dialogs import ask, edit, framed, settled
+from ui.dialogs import ask, draw_saving, edit, framed, settled
 from ui.door import Door
 from ui.forks.anew import again, retry
 from ui.forms.form import Form
 from ui.presenters.words import count
 from ui.runs.selection import Deed
 from ui.runs.undo import Undo
-from ui.theme import button
 
 
 class Face(NamedTuple):
@@ -106,16 +105,7 @@ class Deeds:
             known = sorted({tag for info in runs for tag in info.tags}, key=str.lower)
             if known:
                 ui.label(f'They have: {", ".join(known)}').classes('muted small')
-
-            def save() -> None:
-                if (given := form.check()) is not None:
-                    dialog.submit(given)
-                else:
-                    form.go_to_problem()
-
-            with ui.element('div').classes('dialog-actions'):
-                button('Keep as they were').on('click', lambda: dialog.submit(None))
-                button('Save', kind='primary').on('click', save)
+            draw_saving(dialog, form, 'Keep as they were')
         with self._place:
             tags = cast(Tags | None, await settled(dialog))
         if tags is not None:

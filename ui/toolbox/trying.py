@@ -74,9 +74,8 @@ class Trying:
         """Call the tool with what the form holds, or show what is wrong with that."""
         if self._task is not None:
             return
-        arguments = self._form.check()
+        arguments = self._form.given()
         if arguments is None:
-            self._form.go_to_problem()
             return
         self._busy(True)
         call = self._scratch.use(self._tool.name, arguments.model_dump(mode='json', exclude_none=True))

@@ -170,7 +170,7 @@ class Screen:
         self._reasons.show(moment.step, moment.before)
         if at is None:
             self._desk.learn(self.follower, [moment.step] if moment.step else [], moment.fold)
-        self._chart.light(view, moment.step)
+        self._chart.light(view)
         self._show_player(view)
         # What moves under a slider is seen at any speed; the words in the panes are not.
         await (self._show_panes() if at is None else self._rest.ask())
@@ -186,7 +186,7 @@ class Screen:
         for pane in (self._extras, self._files, self._artifacts, self._comparison):
             pane.show(view)
         self._notes.show(view.seq)
-        self._inspector.show(view, step, self._since(view.seq))
+        self._inspector.show(view, self._since(view.seq))
         self._inspector.breakpoints.stand(at)
         self._header.show(self._newest(view), mine=self._mine)
         self._strip.show(view, self._newest(view), mine=self._mine)
@@ -238,7 +238,7 @@ class Screen:
         self._agents.stream(news.text)
 
     def _more_is_known(self, view: View) -> None:
-        self._chart.light(view, self._reasons.step)
+        self._chart.light(view)
         self._show_player(view)
         if self.follower.caught_up and not self._whole:
             self._whole = True

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine import Transition, View
+from engine import View
 from ui.drawing.diagram import INSTALL, available, lit, svg
 from ui.drawing.looking import FOLLOWED, look_buttons
 from ui.drawing.saving import export_menu
@@ -42,6 +42,7 @@ class ChartPane:
         `places` is the menu of what is drawn.
         """
         self._shape, self._follower, self._seek, self._on_size = around.shape, follower, seek, on_size
+        self._reasons = around.reasons
         self._folds = Folds(self._shape, self.draw)
         self._step, self._large = 0, False
         self._stepper = around.stepper
@@ -83,14 +84,14 @@ class ChartPane:
         self._plan.show(view)
         self._where.set_text(whereabouts(view.active) or WORDS[view.status])
 
-    def light(self, view: View, step: Transition | None) -> None:
-        """Light what is active after `step`, what had been seen by then, and the edge that was taken."""
+    def light(self, view: View) -> None:
+        """Light what is active in `view`, what had been seen by then, and the edge that was taken."""
         self._step = view.seq
         index = self._follower.index
         seen = [path for path, steps in index.visits.items() if steps[0] <= view.seq]
         taken = [edge for edge, steps in index.walked.items() if steps[0] <= view.seq]
-        self._drawing.light(lit(view, step, seen=seen or list(view.entered), walked=taken))
-        self.why.show(step)
+        self._drawing.light(lit(view, self._reasons.step, seen=seen or list(view.entered), walked=taken))
+        self.why.show()
         self._drawing.overlay('why', {'edges': self.why.spots})
 
     def _mark(self) -> None:

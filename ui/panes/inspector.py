@@ -51,14 +51,14 @@ class Inspector:
             with self._tabs.panel(BREAKPOINTS):
                 self.breakpoints = BreakpointsPanel(desk.stepper, desk.setting)
 
-    def show(self, view: View, step: Transition | None, since: float | None) -> None:
-        """Show `step` and the data after it.
+    def show(self, view: View, since: float | None) -> None:
+        """Tell of the step that the page stands at, and show the data after it.
 
         Args:
             view: the run after the step.
-            step: the step; None before the first.
             since: seconds since the step before.
         """
+        step = self._reasons.step
         self._step.clear()
         with self._step:
             if step is None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from engine import EdgeShape, Transition
+from engine import EdgeShape
 from ui.drawing.diagram import edge_id
 from ui.drawing.overlays import Spot, standing_edge
 from ui.elements import Diagram
@@ -33,7 +33,6 @@ class Why:
 
     def __init__(self, around: Around, index: Index, seek: Callable[[int], Awaitable[None]]) -> None:
         self._shape, self._reasons, self._index, self._seek = around.shape, around.reasons, index, seek
-        self._step: Transition | None = None
         self._ways: dict[EdgeShape, Way] = {}
         self._name = ''
         self._pinned = False
@@ -69,9 +68,9 @@ class Why:
         self._name, self._pinned = '', False
         self._root.set_visibility(False)
 
-    def show(self, step: Transition | None) -> None:
-        """Go to another step: what is open says what is so there."""
-        self._step = step
+    def show(self) -> None:
+        """Say of what is open how it is at the step that is shown now."""
+        step = self._reasons.step
         self._ways = {way.edge: way for way in ways(step, self._shape)} if step else {}
         if self._name:
             self._draw()
@@ -113,21 +112,22 @@ class Why:
                         more(edge)
 
     def _verdict(self, edges: Sequence[EdgeShape]) -> str:
-        if self._step is None:
+        step = self._reasons.step
+        if step is None:
             return 'The run has not taken a step yet.'
-        here = f'At step {self._step.seq} ({self._step.event.name.replace("_", " ")})'
+        here = f'At step {step.seq} ({step.event.name.replace("_", " ")})'
         found = [self._ways[edge] for edge in edges if edge in self._ways]
         if any(way.taken for way in found):
             return f'{here}: taken.'
         if found:
             return f'{here}: considered, and not taken.'
-        if not self._step.edges:
+        if not step.edges:
             return f'{here}: nothing moved, and no edge was asked about.'
         return f'{here}: not asked about. It is for another event, or leaves another state.'
 
     def _times(self, edges: Sequence[EdgeShape]) -> None:
         taken = sorted({seq for edge in edges for seq in self._index.walked.get(edge_id(edge), ())})
-        here = self._step.seq if self._step else 0
+        here = self._reasons.step.seq if self._reasons.step else 0
         many = bisect_right(taken, here)
         last = f', last at step {taken[many - 1]}' if many else ''
         said = f'Taken {count(many, "time")} up to this step{last}.' if many else 'Not taken up to this step.'

@@ -60,7 +60,6 @@ def test_a_state_is_counted_among_the_runs_whose_chart_has_it() -> None:
     found = {one.path: (one.runs, one.having) for one in heat().states}
     assert found['b2'] == (2, 3)
     assert found['b'] == (10, 10)
-    assert heat().dead == ('never',)
 
 
 def test_edges_into_what_is_folded_are_added_up_and_stand_for_the_real_ones() -> None:

@@ -83,11 +83,6 @@ class Heat:
         )
         return cls(runs=traffic.runs, states=states, edges=tuple(_edges(traffic, shape, folded)))
 
-    @property
-    def dead(self) -> tuple[str, ...]:
-        """States that no run has ever reached."""
-        return tuple(state.path for state in self.states if not state.runs)
-
 
 def _edges(traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Iterable[EdgeHeat]:
     failing: dict[str, bool] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.exception_handlers import http_exception_handler
@@ -17,6 +16,7 @@ from engine import EngineError, RunInfo, UnknownRun, UnknownStep
 from ui.door import Door
 from ui.parts import Text, link
 from ui.theme import frame
+from ui.toolbox.listing import address
 
 log = logging.getLogger('hemicycle')
 
@@ -72,7 +72,7 @@ def unknown_tool(door: Door, name: str) -> None:
         Text('p', 'These there are:' if door().catalog.tools else 'No tool could be loaded.', 'muted')
         with ui.element('div').classes('ways'):
             for tool in sorted(door().catalog.tools):
-                with link(f'/tools/{quote(tool, safe="")}', 'btn'):
+                with link(address(tool), 'btn'):
                     Text('span', tool)
         _ways()
 

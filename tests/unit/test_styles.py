@@ -29,3 +29,16 @@ def test_a_word_that_one_sheet_adds_to_a_class_is_no_class_of_another_sheet():
         for word, sheets in bare.items()
         if added.get(word, sheets) - sheets and shared not in sheets
     } == {}
+
+
+def test_a_class_by_itself_is_dressed_in_one_sheet():
+    dressed = {}
+    for sheet in ASSETS.glob('*.css'):
+        text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
+        for selectors in re.findall(r'([^{}]+)\{', text):
+            for name in re.findall(r'(?:^|,)\s*\.([\w-]+)\s*(?=,|$)', selectors):
+                dressed.setdefault(name, set()).add(sheet.name)
+    shared = 'hemicycle.css'  # what is meant for all pages
+    assert {
+        name: sheets for name, sheets in dressed.items() if len(sheets) > 1 and shared not in sheets
+    } == {}

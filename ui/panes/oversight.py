@@ -72,14 +72,14 @@ class OversightPane:
     def _ladder(self, sent: Sequence[Sent], level: str, issues: int, gates: Sequence[Gate]) -> None:
         Text('h2', 'Escalation')
         Text('p', _why(level, issues, gates), 'oversight-why')
-        with ui.element('ol').classes('ladder'):
+        with ui.element('ol').classes('levels'):
             for step in Level:
                 own = [one for one in sent if one.level == step.value]
                 here = step.value == level
-                with ui.element('li').classes(f'rung {step.value.lower()} {"here" if here else ""}') as rung:
+                with ui.element('li').classes(f'level {step.value.lower()} {"here" if here else ""}') as made:
                     if here:
-                        rung.props('aria-current="step"')
-                    with ui.element('div').classes('rung-head'):
+                        made.props('aria-current="step"')
+                    with ui.element('div').classes('level-head'):
                         Text('b', step.value)
                         Text('span', ACTIONS[step], '')
                         if here:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
+from nicegui.events import KeyEventArguments
 
 from engine import EdgeShape
 from ui.drawing.diagram import edge_id
@@ -44,6 +45,7 @@ class Why:
             pass
         self._root.set_visibility(False)
         self._root.on('keydown.escape.stop', lambda: self.close(back=True))
+        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
         self._drawing: Diagram | None = None
 
     def of(self, drawing: Diagram) -> None:
@@ -67,6 +69,10 @@ class Why:
             self._drawing.run_method('refocus', self._name)
         self._name, self._pinned = '', False
         self._root.set_visibility(False)
+
+    def _key(self, event: KeyEventArguments) -> None:
+        if self._pinned and event.action.keydown and event.key.escape:  # what had the focus was drawn anew
+            self.close(back=True)
 
     def show(self) -> None:
         """Say of what is open how it is at the step that is shown now."""

@@ -86,11 +86,11 @@ def our_ui_by_its_modules(path: str, source: str) -> Iterator[str]:
 
 def pages_by_one_door(path: str, source: str) -> Iterator[str]:
     """A page that is slow to draw is waited for: NiceGUI's patience is 3 s, and then there is an error."""
-    if path.startswith('ui/') and path != 'ui/pages/served.py':
+    if path.startswith('ui/') and path != 'ui/served.py':
         for node in tree.parsed(source).nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id='ui'), attr='page'):
-                    yield f'{path}:{node.lineno} calls ui.page: use ui.pages.served.served'
+                    yield f'{path}:{node.lineno} calls ui.page: use ui.served.served'
 
 
 def of_no_machine(path: str, source: str) -> Iterator[str]:

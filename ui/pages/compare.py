@@ -8,8 +8,8 @@ from engine import EngineError, RunId
 from ui.beside.screen import BesideScreen
 from ui.door import Door
 from ui.pages import missing
-from ui.pages.served import served
 from ui.parts import Text, link
+from ui.served import served
 from ui.theme import frame
 
 

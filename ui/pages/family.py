@@ -7,11 +7,11 @@ from nicegui import ui
 from engine import EngineError, Kin, RunId
 from ui.door import Door
 from ui.pages import missing
-from ui.pages.served import served
 from ui.parts import Text, attach, link
 from ui.presenters.reading import came
 from ui.presenters.spending import headline_of
 from ui.presenters.words import ago, count
+from ui.served import served
 from ui.theme import frame, pill
 
 ICONS = {'root': 'flag', 'fork': 'call_split', 'rerun': 'restart_alt', 'retry': 'healing'}

@@ -12,12 +12,12 @@ from ui.elements import Diagram
 from ui.forks.forker import Forker
 from ui.forks.variant import Origin
 from ui.pages import missing
-from ui.pages.served import served
 from ui.panes.around import Around
 from ui.panes.reasons import Reasons
 from ui.parts import Text, link
 from ui.presenters.reading import headline
 from ui.replay.history import History
+from ui.served import served
 from ui.stepping.stepper import Stepper
 from ui.theme import frame, notice
 

@@ -9,11 +9,11 @@ from engine import EngineError
 from ui.door import Door
 from ui.exports.importer import Importer
 from ui.launch.cards import pattern_cards
-from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
 from ui.runs.listing import RunList
 from ui.runs.waiting import Waiting
+from ui.served import served
 from ui.serving.faults import draw_faults
 from ui.theme import frame, notice
 

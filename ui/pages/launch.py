@@ -9,10 +9,10 @@ from engine import EngineError, RunId
 from ui.door import Door
 from ui.launch.launcher import Launcher
 from ui.pages import missing
-from ui.pages.served import served
 from ui.parts import Text, link
 from ui.presenters.words import first_sentence
 from ui.runs.filters import traffic_path
+from ui.served import served
 from ui.theme import frame
 
 

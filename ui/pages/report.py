@@ -13,12 +13,12 @@ from ui.door import Door
 from ui.downloads import HARMLESS, attachment
 from ui.elements import Conversation
 from ui.pages import missing
-from ui.pages.served import served
 from ui.panes.asks import Asks
 from ui.panes.checklist import MARKS, stands, steps_of
 from ui.parts import Text, link
 from ui.presenters.messages import messages_of
 from ui.replay.grown import Grown
+from ui.served import served
 from ui.theme import button, empty, frame, pill
 
 AT_ONCE = 500

@@ -12,11 +12,11 @@ from ui.door import Door
 from ui.downloads import serve_downloads
 from ui.exports.serve import serve_exports
 from ui.pages import missing
-from ui.pages.served import served
 from ui.panes.extras import ENDS
 from ui.presenters.messages import Wanted
 from ui.replay.unhurried import DRAWN, PATIENCE
 from ui.screen import Screen
+from ui.served import served
 from ui.theme import frame
 
 LONG = 1_000

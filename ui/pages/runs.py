@@ -8,10 +8,10 @@ from nicegui import ui
 from engine import RunId
 from ui.door import Door
 from ui.exports.importer import Importer
-from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
 from ui.runs.listing import RunList
+from ui.served import served
 from ui.theme import frame
 
 SIZE = 25

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nicegui import ui
 
 from ui.door import Door
-from ui.pages.served import served
 from ui.parts import Text
+from ui.served import served
 from ui.serving.faults import draw_faults
 from ui.setup.endpoints import Endpoints
 from ui.setup.machine import Commands, Kept

@@ -11,9 +11,9 @@ from engine import Registry, Tool, ToolError, lacking
 from ui.door import Door
 from ui.forms.schemas import arguments, draw_arguments
 from ui.pages import missing
-from ui.pages.served import served
 from ui.parts import Text, attach, link
 from ui.presenters.words import count, first_sentence
+from ui.served import served
 from ui.theme import frame, notice
 from ui.toolbox.listing import Toolbox, User, address, agents, flags, users
 from ui.toolbox.trying import Trying

@@ -10,9 +10,9 @@ from nicegui import ui
 from engine import RunQuery
 from ui.door import Door
 from ui.pages import missing
-from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
+from ui.served import served
 from ui.theme import empty, frame
 from ui.traffic.view import TrafficView
 

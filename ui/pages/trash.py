@@ -7,10 +7,10 @@ from nicegui import ui
 
 from ui.door import Door
 from ui.pages.runs import SIZE
-from ui.pages.served import served
 from ui.parts import Text, link
 from ui.runs.filters import Filters
 from ui.runs.listing import RunList
+from ui.served import served
 from ui.theme import frame
 
 

@@ -12,10 +12,10 @@ from ui.door import Door
 from ui.forks.forker import MOST, NAMES
 from ui.forks.lane import Lane
 from ui.pages import missing
-from ui.pages.served import served
 from ui.parts import Text, link
 from ui.presenters.words import count
 from ui.replay.live import LOOKS_A_SECOND
+from ui.served import served
 from ui.theme import empty, frame
 
 WINNER = 'winner'

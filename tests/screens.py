@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.conftest import ARGUMENTS, NAMES
+from tests import chromium
 from tests.browser.serving import Server
 from tests.tree import ROOT
 
@@ -24,9 +22,8 @@ GIF_WIDTH = 960
 
 def main() -> None:
     """Start a server with an empty database, and photograph a newcomer's first minute."""
-    path = os.environ.get('HEMICYCLE_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGUMENTS)
         server = Server(Path(folder), pace=110)
         server.start()
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,14 +9,8 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Page, async_playwright
 
-NAMES = ('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome')
-ARGUMENTS = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-]
+from tests.chromium import ARGUMENTS, path
+
 LONG_TASKS = """() => {
   window.longTasks = [];
   new PerformanceObserver((list) => {
@@ -53,9 +45,8 @@ class Probe:
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Probe]:
     """A window of 1440 by 900 pixels in a browser of its own."""
-    path = os.environ.get('HEMICYCLE_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = await playwright.chromium.launch(executable_path=path(), args=ARGUMENTS)
         page = await browser.new_page(viewport={'width': 1440, 'height': 900})
         cdp = await page.context.new_cdp_session(page)
         await cdp.send('Performance.enable', {'timeDomain': 'threadTicks'})

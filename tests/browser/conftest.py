@@ -1,8 +1,6 @@
 """Fixtures for tests in a real Chromium: servers, pages and their console, the accessibility check."""
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests import chromium
 from tests.browser.serving import Server
 
-NAMES = ('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome')
-ARGUMENTS = [
-    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync',
-]  # fmt: skip
 HERE = Path(__file__).parent
 ANSWERS = '!document.querySelector("#app") || window.did_handshake === true'
 """A page of NiceGUI's keeps what is done to it back until its socket is there, and then lets a click overtake
@@ -53,12 +47,12 @@ class Console:
 @pytest.fixture(scope='module')
 def browser() -> Iterator[Browser]:
     # One per module: while Playwright's loop is there, tests that bring their own cannot run.
-    path = os.environ.get('HEMICYCLE_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)
+    path = chromium.path()
     if path is None:
         pytest.fail('no Chromium or Chrome was found: install one, or name it in HEMICYCLE_CHROMIUM')
     with sync_playwright() as playwright:
         expect.set_options(timeout=10_000)
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=path, args=chromium.ARGUMENTS)
         yield browser
         browser.close()
 

@@ -10,7 +10,7 @@ from nicegui.element import Element
 from nicegui.elements.mixins.value_element import ValueElement
 
 from ui.drawing.overlays import Spots
-from ui.theme import ASSETS
+from ui.web import ASSETS
 
 
 class Diagram(Element, component=ASSETS / 'diagram.js'):

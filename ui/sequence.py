@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from nicegui.element import Element
 
-from ui.theme import ASSETS
+from ui.web import ASSETS
 
 Form = Literal['list', 'sequence']
 

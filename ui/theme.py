@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from nicegui import app, ui
 
 from engine import Status
 from ui.presenters.words import WORDS
-
-ASSETS = Path(__file__).parent.parent / 'assets' / 'web'
-
-MARK = (
-    '<svg viewBox="0 0 32 32" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" '
-    'aria-hidden="true"><path d="M4 24a12 12 0 0 1 24 0"/><path d="M10.5 24a5.5 5.5 0 0 1 11 0"/>'
-    '<circle cx="16" cy="24" r="1.6" fill="currentColor" stroke="none"/></svg>'
-)
-"""The seats of a parliament, from above."""
+from ui.web import ASSETS, MARK
 
 PLACES = (('/', 'Home'), ('/runs', 'Runs'), ('/tools', 'Tools'), ('/settings', 'Settings'))
 """The main navigation."""

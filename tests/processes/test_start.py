@@ -11,6 +11,8 @@ import pytest
     [
         ('import engine; engine.Catalog.load()', 'mcp'),
         ('import engine, engine.wire.line', 'genai_prices'),
+        ('import ui.cli', 'nicegui'),
+        ('import ui.cli', 'sqlmodel'),
     ],
 )
 def test_a_package_is_not_loaded_before_it_is_needed(loaded: str, package: str) -> None:

@@ -3,7 +3,7 @@
 import re
 
 from ui.replay.marks import KINDS, UNDRAWN
-from ui.theme import ASSETS
+from ui.web import ASSETS
 
 
 def test_no_style_of_another_pane_dresses_a_mark():

@@ -10,7 +10,7 @@ from nicegui.element import Element
 from engine import Row
 from ui.beside.wording import Piece
 from ui.presenters.comparing import FACETS, row_other, row_text
-from ui.theme import ASSETS
+from ui.web import ASSETS
 
 
 class Aligned(Element, component=ASSETS / 'aligned.js'):

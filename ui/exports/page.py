@@ -22,7 +22,7 @@ from ui.exports.past import Past, past_of
 from ui.exports.words import hidden, moment
 from ui.presenters.words import WORDS
 from ui.replay.marks import KINDS
-from ui.theme import ASSETS, MARK
+from ui.web import ASSETS, MARK
 
 PARTS = ASSETS / 'export'
 POLICY = (

@@ -9,7 +9,7 @@ from nicegui.element import Element
 
 from ui.presenters.reading import short
 from ui.replay.marks import KINDS, Mark
-from ui.theme import ASSETS
+from ui.web import ASSETS
 
 
 class Track(Element, component=ASSETS / 'track.js'):

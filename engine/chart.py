@@ -70,8 +70,10 @@ class Chart:
         for state in self.shape.states:
             self._children.setdefault(state.parent, []).append(state.path)
 
-    def fire(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> list[Move]:
-        """Decide what `event` does, with all that follows from it at once.
+    def fire(
+        self, active: tuple[StatePath, ...], state: RunState, event: Event, *, kept: Event | None = None
+    ) -> list[Move]:
+        """Decide what `event` does, with all that follows from it at once; `kept` is it without times.
 
         Actions run here and write `state`. The first move answers the event; the others (`raised`) are
         composites that became done and edges without an event. Nothing fits: an empty list.
@@ -79,7 +81,7 @@ class Chart:
         Raises:
             PatternError: a guard or an action raised, or the edges without an event never come to rest.
         """
-        first = self._fire(active, state, event, raised=False)
+        first = self._fire(active, state, event, kept or replace(event, time=0.0, ran=0.0))
         if first is None:
             return []
         moves, raised = [first], self._completed(first)
@@ -88,13 +90,9 @@ class Chart:
             while following is None and raised:
                 name, path = raised.pop(0)
                 if is_active(path, moves[-1].active):
-                    data = (
-                        {**event.data, 'error': _reason(path, state, event)}
-                        if name == 'failed'
-                        else event.data
-                    )
-                    consequence = replace(event, name=name, at=path, data=data)
-                    following = self._fire(moves[-1].active, state, consequence, raised=True)
+                    error = {'error': _reason(path, state, event)} if name == 'failed' else {}
+                    consequence = replace(event, name=name, at=path, data={**event.data, **error})
+                    following = self._fire(moves[-1].active, state, consequence)
             if following is None:
                 return moves
             moves.append(following)
@@ -124,7 +122,7 @@ class Chart:
         for path in self._always:
             if is_active(path, active):
                 consequence = replace(event, name='always', at=path)
-                move = self._fire(active, state, consequence, raised=True)
+                move = self._fire(active, state, consequence)
                 if move is not None:
                     return move
         return None
@@ -161,7 +159,7 @@ class Chart:
         return self.states[finals[0]].outcome if finals else None
 
     def _fire(
-        self, active: tuple[StatePath, ...], state: RunState, event: Event, *, raised: bool
+        self, active: tuple[StatePath, ...], state: RunState, event: Event, kept: Event | None = None
     ) -> Move | None:
         """One move; its course is looked up where the same guards have answered the same way before."""
         if event.name not in self._triggers or (event.at and event.at not in self.states):
@@ -185,8 +183,8 @@ class Chart:
         if not end.moved:
             return None
         return Move(
-            event=_bare(event) if raised else replace(event, time=0.0, ran=0.0),
-            raised=raised,
+            event=kept or _bare(event),
+            raised=kept is None,
             left=end.left,
             entered=end.entered,
             active=end.active,

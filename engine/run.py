@@ -69,7 +69,8 @@ class Run:
             InvalidInput: its data does not fit.
             JournalError: the run is not ours any more.
         """
-        await self._mailbox.ask(replace(event, data=self.state.pattern.checked(event.name, event.data)))
+        data = self.state.pattern.checked(event.name, event.data)
+        await self._mailbox.ask(event if data is event.data else replace(event, data=data))
 
     @property
     def is_idle(self) -> bool:
@@ -124,10 +125,9 @@ class Run:
             await self._without(player, started)
 
     async def _without(self, player: Player, started: Collection[StatePath]) -> None:
-        event = player.last_word(started, self.state, self.info.budget)
-        if event and event.name == 'recover':
-            player.leave()
-        if event:
+        if event := player.last_word(started, self.state, self.info.budget):
+            if event.name == 'recover':
+                player.leave()
             await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])
         if not player.strict:
             self._work.let_go()
@@ -162,7 +162,7 @@ class Run:
             return [self._control(event)]
         now = self._now()
         timed = replace(event, time=now, ran=self.ledger.ran_at(now))
-        moves = self.chart.fire(self.ledger.active, self.state, timed)
+        moves = self.chart.fire(self.ledger.active, self.state, timed, kept=event)
         if not moves and (asked or event.name not in ENDINGS | {EXHAUSTED}):
             raise EventRefused(self.info.id, event.name, self._expected())
         if not moves and event.name in ('failed', 'expired', EXHAUSTED):

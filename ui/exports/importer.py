@@ -38,14 +38,13 @@ class Importer:
         self._door = door
         self.on_done: Callable[[], Awaitable[None]] | None = None
         """Awaited when something was taken in."""
-        self._place = ui.element('div').classes('ghost')
         self._opener = button('Import', icon='upload_file', kind='small')
         attach(self._opener, aria_haspopup='dialog')
         self._opener.on('click', self.open)
 
     async def open(self) -> None:
         """Show the dialog, until it is closed."""
-        with self._place, framed('Import runs') as dialog:
+        with framed('Import runs') as dialog:
             Text(
                 'p', 'Bundles that another Hemicycle exported. No run starts by itself, and none is replaced.'
             )

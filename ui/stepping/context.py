@@ -44,10 +44,8 @@ class PlaceMenu:
         """Open it for what the diagram was asked at; `folded` states are drawn as one."""
         kind, name = str(asked.get('kind', '')), str(asked.get('name', ''))
         title, entries = self._entries(kind, name, folded)
-        if (
-            self._anchor is not None
-        ):  # not sooner: what an entry began has its place there, and outlasts the menu
-            self._anchor.delete()
+        if self._anchor is not None:
+            self._anchor.delete()  # not sooner: what an entry began is drawn from there, and outlasts it
         x, y = (max(0, round(float(asked.get(axis) or 0))) for axis in ('x', 'y'))
         self._anchor = ui.element('div').classes('menu-anchor').style(f'left: {x}px; top: {y}px')
         with self._anchor, menu(title) as opened:

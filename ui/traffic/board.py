@@ -131,7 +131,3 @@ class HeatBoard:
             Text('b', what)
             ui.element('i').classes(f'heat-swatch {kind}')
             return Text('span', '')
-
-    def _control(self, icon: str, label: str, method: str) -> None:
-        made = button('', icon=icon, kind='quiet small', label=label)
-        made.on('click', lambda: self._drawing and self._drawing.run_method(method))

@@ -1,11 +1,14 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench format lock clean
+.PHONY: help run test lint check bench format lock clean
 
 # Images often forbid bytecode; without it every process that a test starts compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Two at a time, a file by one of them, in the order of the folders: what is slow begins first, and ends with the rest.
-TWO = -n 2 --dist loadfile --no-loadscope-reorder
+# A file by one worker, in the order of the folders: what is slow begins first, and ends with the rest.
+AT_ONCE = --dist loadfile --no-loadscope-reorder
+
+# What agents and patterns are covered by is measured where their own units are tested: see tests/conftest.py.
+COVERED = --cov=engine/agents --cov=engine/patterns --cov-report=term:skip-covered
 
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' .venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe \
 	--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
@@ -20,15 +23,17 @@ run: ## Set up what is missing and open Hemicycle
 
 test: ## Set up what is missing and run every test, browser included
 	@.ci/setup test
-	.venv/bin/pytest $(TWO)
+	.venv/bin/pytest -n 2 $(AT_ONCE) $(COVERED)
 
-check: ## Format, lint, types, imports, unit and contract tests
+lint: ## Format, lint, types, imports
 	@.ci/setup dev
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check
 	.venv/bin/mypy
 	.venv/bin/lint-imports
-	.venv/bin/pytest $(TWO) -m 'not commands' tests/contract tests/test_architecture.py tests/unit
+
+check: lint ## All of lint, and the fast tests: units, contracts and the architecture; coverage is for `make test`
+	.venv/bin/pytest -n 2 $(AT_ONCE) -m 'not commands' tests/contract tests/test_architecture.py tests/unit
 
 bench: ## Measure speed and print the numbers
 	@.ci/setup bench

@@ -1,4 +1,4 @@
-"""Finds patterns, models and tools: one file, one entry; a faulty file is reported, the others load."""
+"""Catalog: finds patterns, models and tools; reports faulty files and loads the others."""
 
 from __future__ import annotations
 
@@ -11,67 +11,72 @@ import pkgutil
 import sys
 import traceback
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from engine.acp import ExternalAgents
+from engine.configuration import Configuration, load_configuration
+from engine.configuration.editing import Kind, read_section, remove_section, write_section
 from engine.errors import EngineError, PatternError, UnknownPattern
-from engine.mcp.servers import Servers
-from engine.model import Model
-from engine.pattern import Pattern
-from engine.plain import said
-from engine.tool import Tool
-from engine.wire.endpoints import Configured, configured
-from engine.wire.offer import Offer
+from engine.models.protocol import Model
+from engine.models.registry import ModelRegistry
+from engine.records.fault import Fault
+from engine.records.jsonable import describe_error
+from engine.statechart.pattern import Pattern
+from engine.tools.mcp.servers import McpServers
+from engine.tools.protocol import Tool
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """A file that could not be loaded."""
-
-    path: str
-    line: int
-    problem: str
+PLUGIN_PACKAGES = tuple(f'{__package__}.{name}' for name in ('patterns', 'models.scripted', 'tools.builtin'))
+"""The packages with the entries that come with the engine, in any of their files."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Catalog:
-    """What there is to run, by name."""
+    """The available patterns, models and tools, by name."""
 
     patterns: dict[str, type[Pattern]] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
-    configured: Configured = field(default_factory=Configured)
-    offer: Offer = field(init=False)
-    """All models by name, those behind endpoints among them."""
-    mcp: Servers = field(init=False)
-    """MCP servers; their tools are in `tools` as soon as they have been looked at."""
+    configuration: Configuration = field(default_factory=Configuration)
+    registry: ModelRegistry = field(init=False)
+    """All models by name, including those behind endpoints."""
+    file: Path | None = None
+    """The file that configures endpoints, if there may be one."""
+    agents: ExternalAgents = field(init=False)
+    """External agents."""
+    mcp: McpServers = field(init=False)
+    """MCP servers; their tools appear in `tools` once they have been listed."""
 
     def __post_init__(self) -> None:
-        self.offer = Offer(self.models, self.configured)
-        self.mcp = Servers(self.configured.servers, self.tools, self.configured.missing_servers)
+        self.agents = _agents(self.configuration)
+        self.registry = ModelRegistry(self.models, self.configuration, agents=self.agents)
+        self.mcp = McpServers(self.configuration.servers, self.tools, self.configuration.missing_servers)
 
     @classmethod
     def load(cls, folders: Sequence[Path] = (), endpoints: Path | None = None) -> Catalog:
-        """What there is to run.
+        """Load everything available.
 
         Args:
-            folders: where the user's own patterns and tools are, in `.py` files.
-            endpoints: the file that configures them; without it there are none.
+            folders: the folders of the user's own patterns and tools, in `.py` files.
+            endpoints: the file that configures endpoints; none without it.
         """
-        catalog = cls()
+        catalog = cls(file=endpoints)
         if endpoints is not None:
             try:
-                catalog = cls(configured=configured(endpoints, os.environ))
+                catalog = cls(configuration=load_configuration(endpoints, os.environ), file=endpoints)
             except EngineError as error:
-                catalog.faults.append(Fault(path=str(endpoints), line=0, problem=said(error)))
-        for name in ('patterns', 'models', 'tools'):
-            package = importlib.import_module(f'engine.{name}')
-            for found in pkgutil.iter_modules(package.__path__):
-                catalog._load(Path(package.__path__[0], f'{found.name}.py'), f'engine.{name}.{found.name}')
+                catalog.faults.append(Fault(path=str(endpoints), line=0, problem=describe_error(error)))
+        for name in PLUGIN_PACKAGES:
+            package = importlib.import_module(name)
+            root = Path(package.__path__[0])
+            for found in pkgutil.walk_packages(package.__path__, f'{name}.'):
+                if not found.ispkg:
+                    inside = found.name.removeprefix(f'{name}.').replace('.', '/')
+                    catalog._load(root / f'{inside}.py', found.name)
         for folder in folders:
             if not folder.is_dir():
                 catalog.faults.append(Fault(path=str(folder), line=0, problem='there is no such folder'))
@@ -79,18 +84,64 @@ class Catalog:
                 catalog._load(path, '')
         return catalog
 
+    def section(self, kind: Kind, name: str) -> dict[str, Any]:
+        """What the configuration file says of an endpoint or an MCP server. Raises `EngineError`."""
+        return read_section(self._configured, kind, name)
+
+    def connect(self, kind: Kind, name: str, values: Mapping[str, Any]) -> None:
+        """Write an endpoint or an MCP server to the configuration file, and use it from now on.
+
+        Raises:
+            EngineError: the file cannot be written, or would not be valid; nothing has changed.
+        """
+        write_section(self._configured, kind, name, values)
+        self._reconfigure()
+
+    def disconnect(self, kind: Kind, name: str) -> None:
+        """Remove it from the configuration file, and stop using it. Raises `EngineError`."""
+        remove_section(self._configured, kind, name)
+        self._reconfigure()
+
+    @property
+    def _configured(self) -> Path:
+        if self.file is None:
+            raise EngineError('no configuration file is in use')
+        return self.file
+
+    def _reconfigure(self) -> None:
+        self.configuration = load_configuration(self._configured, os.environ)
+        self.agents = _agents(self.configuration)
+        self.registry.agents = self.agents
+        self.registry.configure(self.configuration)
+        self.mcp.configure(self.configuration.servers, self.configuration.missing_servers)
+        self.faults = [fault for fault in self.faults if fault.path != str(self.file)]
+
     async def close(self) -> None:
-        """Close all connections; they are opened again when they are needed."""
-        await asyncio.gather(self.offer.close(), self.mcp.close())
+        """Close all connections; they reopen on demand."""
+        await asyncio.gather(self.registry.close(), self.mcp.close())
+
+    def redact(self, value: Any) -> Any:
+        """A JSON value without the secrets of endpoints, MCP servers and agents, safe for the journal."""
+        filters = [endpoint.secret_filter for endpoint in self.registry.endpoints]
+        filters += [*self.mcp.secret_filters, *self.agents.secret_filters]
+        for found in filters:
+            if found:
+                value = found.value(value)
+        return value
 
     def pattern(self, name: str) -> type[Pattern]:
-        """The pattern of that name. Raises `UnknownPattern`."""
+        """The pattern of that name or alias. Raises `UnknownPattern`."""
         if name not in self.patterns:
-            raise UnknownPattern(name, tuple(sorted(self.patterns)))
+            for made in self.patterns.values():
+                if name in made.aliases:
+                    return made
+            broken = [fault for fault in self.faults if fault.path.endswith('.py')]
+            faults = tuple(f'{fault.path}, line {fault.line}: {fault.problem}' for fault in broken)
+            raise UnknownPattern(name, tuple(sorted(self.patterns)), faults)
         return self.patterns[name]
 
     def add(self, pattern: type[Pattern]) -> None:
-        """Take one pattern in. Raises `PatternError` where its name is taken."""
+        """Add a pattern. Raises `PatternError` if its name is in use."""
         known = self.patterns.get(pattern.name)
         if known is not None and known is not pattern:
             raise PatternError(pattern.name, f'{known.__module__} has a pattern of this name already')
@@ -112,12 +163,16 @@ class Catalog:
             raise
         except (
             BaseException
-        ) as error:  # Whatever a user's file does, `sys.exit()` for one, the others must load.
+        ) as error:  # Whatever a user's file does, even `sys.exit()`, the others must load.
             self.faults.append(_fault(path, error))
 
     def _add(self, kind: str, entries: dict[str, Any], name: str, entry: Any) -> None:
         if entries.setdefault(name, entry) is not entry:
             raise EngineError(f'there is a {kind} {name!r} already')
+
+
+def _agents(configuration: Configuration) -> ExternalAgents:
+    return ExternalAgents(configuration.agents, configuration.missing_agents, configuration.agents_off)
 
 
 def _execute(path: Path) -> ModuleType:
@@ -141,7 +196,7 @@ def _entries(module: ModuleType) -> Iterator[Tool | type]:
             yield value
         elif inspect.isclass(value) and value.__module__ == module.__name__:
             is_model = hasattr(value, 'stream') and hasattr(value, 'simulated') and hasattr(value, 'name')
-            if is_model or (issubclass(value, Pattern) and value.states):
+            if is_model or (issubclass(value, Pattern) and value.states and not value.abstract):
                 yield value
 
 
@@ -153,4 +208,4 @@ def _fault(path: Path, error: BaseException) -> Fault:
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path)
     ]
-    return Fault(path=str(path), line=lines[-1] if lines else 0, problem=said(error))
+    return Fault(path=str(path), line=lines[-1] if lines else 0, problem=describe_error(error))

@@ -1,4 +1,4 @@
-"""Time, real or simulated: the only source of it in the engine."""
+"""Time, real or simulated: the engine's only source of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import heapq
 import itertools
 import time
 from typing import Protocol
+
+BOOT: int | None = getattr(time, 'CLOCK_BOOTTIME', None)
+"""The clock that keeps running while the machine sleeps, on systems that have one."""
 
 
 class Clock(Protocol):
@@ -20,19 +23,31 @@ class Clock(Protocol):
 
 
 class RealClock:
-    """The machine's clock."""
+    """The machine's time at creation, advanced by a monotonic clock from then on.
+
+    Setting the machine's clock meanwhile neither takes time from runs nor gives them any. Time that the
+    machine spends asleep counts.
+    """
+
+    def __init__(self) -> None:
+        self._start = time.time() - _monotonic()
 
     def now(self) -> float:
         """Seconds since 1970."""
-        return time.time()
+        return self._start + _monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Wait in real time."""
         await asyncio.sleep(seconds)
 
 
+def _monotonic() -> float:
+    """Seconds since an arbitrary moment; setting the machine's clock does not change them."""
+    return time.clock_gettime(BOOT) if BOOT is not None else time.monotonic()
+
+
 class SimulatedClock:
-    """A clock that moves only when `advance` is called: a ten-minute delay is tested in no time."""
+    """A clock that moves only when `advance` is called: a ten-minute delay takes no time to test."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self._now = now
@@ -53,7 +68,7 @@ class SimulatedClock:
         await future
 
     async def advance(self, seconds: float) -> None:
-        """Move on by `seconds`, waking sleepers in the order of their times and letting each of them act."""
+        """Advance by `seconds`, waking sleepers in order of their deadlines and letting each of them act."""
         end = self._now + seconds
         while self._sleepers and self._sleepers[0][0] <= end:
             due, _, future = heapq.heappop(self._sleepers)
@@ -66,6 +81,6 @@ class SimulatedClock:
 
 
 async def settle(turns: int = 50) -> None:
-    """Let everything that can go on without time passing go on."""
+    """Let everything proceed that does not wait for time to pass."""
     for _ in range(turns):
         await asyncio.sleep(0)

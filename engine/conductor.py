@@ -1,55 +1,66 @@
-"""The facade: start, watch, steer, recover, fork and read runs. Everybody uses this door."""
+"""Conductor: start, watch, control, recover, fork and read runs. The engine's single entry point."""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, BinaryIO, Self
 
-from engine.activity import Services
 from engine.catalog import Catalog
-from engine.chart import Chart
 from engine.clock import Clock, RealClock
-from engine.commands.sandbox import PRIVATE, Sandbox, is_on
-from engine.errors import EngineError, EventRefused, InvalidInput
-from engine.feed import Feed, Item
-from engine.files.workspaces import Workspaces, default_root
-from engine.forks.checking import Checking
-from engine.forks.playback import Player
-from engine.host import Host
-from engine.journal import Journal
-from engine.options import Options
-from engine.passing import MemoryJournal
-from engine.plain import said
-from engine.prepare import Charts, begun, launched, opened, restored, unpriced_models, workflow_of
-from engine.recordings import Recordings
-from engine.records import Budget, Event, Outcome, RunId, RunInfo
-from engine.run import Run
-from engine.shape import START
-from engine.state import RunState
-from engine.view import Ledger
-from engine.watch import watch
+from engine.errors import InvalidInput
+from engine.history.bundle.importer import Imported, import_bundle
+from engine.history.bundle.redaction import Redaction
+from engine.history.bundle.store import BundleStore
+from engine.history.bundle.writer import export_bundle
+from engine.history.forks.fork_setup import ForkSetup
+from engine.history.forks.forks import Forks
+from engine.history.forks.regression_runner import RegressionTests
+from engine.history.merging import RunMerging
+from engine.history.retention.maintenance import RunMaintenance
+from engine.history.run_reader import RunReader
+from engine.journal.memory_journal import MemoryJournal
+from engine.journal.protocol import Journal
+from engine.journal.retention_policy import Retention
+from engine.models import endpoints_file
+from engine.records import Breakpoint, Budget, RunId, RunInfo, Status, View
+from engine.records.run_info import Approvals
+from engine.runtime.activity import Services
+from engine.runtime.feed import Feed, Item
+from engine.runtime.live_runs import LiveRuns
+from engine.runtime.loop_share import LoopShare
+from engine.runtime.run_control import RunControl
+from engine.runtime.run_factory import initial_state, new_run_info, unknown_names, with_breakpoints
+from engine.runtime.run_recordings import Recordings
+from engine.statechart.memory import Memory
+from engine.statechart.pattern import Pattern
+from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
+from engine.workspace.workspaces import Workspaces, default_root
 
 
-class Conductor(Checking):
+class Conductor:
     """Runs workflows.
 
-    Use it as an async context manager: leaving it lets go of the runs, which go on when recovered.
+    Use it as an async context manager: on exit it releases the runs, which continue once recovered.
+
+    Each method belongs to a component with one concern: `LiveRuns`, `RunControl`, `RunReader`,
+    `RunMaintenance`, `Forks`, `RegressionTests`, `RunMerging`.
 
     Args:
-        journal: where runs are kept; in memory by default.
-        catalog: patterns, models and tools; what the engine brings by default.
+        journal: where runs are stored; in memory by default.
+        catalog: patterns, models and tools; by default those that come with the engine, and the endpoints
+            of the file that the command line reads, too (`HEMICYCLE_ENDPOINTS`).
         clock: the source of time.
-        owner: this process, among those that share the journal.
-        is_alive: whether an owner is still there, so that its runs are left to it.
-        workspaces: the folder for the files of agents; by default in that of the user's data, or a temporary
-            one where the journal is in memory too.
-        sandbox: what runs agents' commands; by default as the environment says.
-        private_addresses: whether agents may fetch pages of this machine; by default as the environment says.
+        owner: the name of this process among those sharing the journal.
+        is_alive: whether an owner is still alive, so that its runs are left to it.
+        workspaces: the folder for agents' files; by default in the user's data folder, or a temporary one if
+            the journal is in memory too.
+        sandbox: runs agents' commands; by default as the environment says.
+        private_addresses: whether agents may fetch pages from this machine; by default as the environment
+            says.
+        live_runs: makes what runs them: by default this process; in a fleet, others.
     """
 
     def __init__(  # noqa: PLR0913  (all have defaults)
@@ -63,29 +74,74 @@ class Conductor(Checking):
         workspaces: Path | None = None,
         sandbox: Sandbox | None = None,
         private_addresses: bool | None = None,
+        live_runs: Callable[..., LiveRuns] = LiveRuns,
     ) -> None:
-        kept = journal or MemoryJournal()
-        root = workspaces or (None if isinstance(kept, MemoryJournal) else default_root())
-        super().__init__(kept, catalog or Catalog.load(), clock or RealClock(), Workspaces(root))
-        self.owner = owner or uuid.uuid4().hex
-        self.feed = Feed()
-        self._is_alive = is_alive
+        self.journal = journal or MemoryJournal()
+        self.catalog = catalog or Catalog.load(endpoints=endpoints_file())
+        self.clock = clock or RealClock()
+        root = workspaces or (None if isinstance(self.journal, MemoryJournal) else default_root())
+        self.workspaces = Workspaces(root)
         self.recordings = Recordings(self.workspaces)
         self.sandbox = sandbox or Sandbox.of_environment()
-        self.services = services = Services(
+        self.feed = Feed()
+        self.services = Services(
             clock=self.clock,
-            models=self.catalog.offer,
+            share=LoopShare(self.clock),
+            models=self.catalog.registry,
             tools=self.catalog.tools,
             mcp=self.catalog.mcp,
             workspaces=self.workspaces,
             recordings=self.recordings,
             sandbox=self.sandbox,
-            private_addresses=is_on(PRIVATE) if private_addresses is None else private_addresses,
+            redact=self.catalog.redact,
+            private_addresses=env_flag(PRIVATE_ADDRESSES) if private_addresses is None else private_addresses,
         )
-        self._host = Host(journal=self.journal, feed=self.feed, services=services, ended=self._forget)
-        self._charts = Charts(services)
-        self._waking: set[RunId] = set()
-        """Runs that are being started or recovered just now."""
+        self._live = live = live_runs(
+            journal=self.journal,
+            catalog=self.catalog,
+            services=self.services,
+            feed=self.feed,
+            recordings=self.recordings,
+            setup=ForkSetup(self.journal, self.workspaces, self.recordings),
+            owner=owner,
+            is_alive=is_alive,
+        )
+        self.owner, self.stranded = live.owner, live.stranded
+        self.recover, self.watch, self.result = live.recover, live.watch, live.result
+
+        control = RunControl(live)
+        self.send, self.extend, self.cancel = control.send, control.extend, control.cancel
+        self.pause, self.resume, self.step = control.pause, control.resume, control.step
+        self.set_breakpoints, self.probe = control.set_breakpoints, control.probe
+        self.runs_here, self.at_rest = control.runs_here, control.at_rest
+
+        reader = RunReader(self.journal, self.catalog)
+        self.runs, self.info, self.shape, self.notes = reader.runs, reader.info, reader.shape, reader.notes
+        self.view, self.fold, self.snapshot = reader.view, reader.fold, reader.snapshot
+        self.transitions, self.turn_end = reader.transitions, reader.turn_end
+        self.audit, self.compare, self.traffic = reader.audit, reader.compare, reader.traffic
+        self.grounds, self.draw, self.accepts = reader.grounds, reader.draw, reader.accepts
+
+        keeping = RunMaintenance(live, control)
+        self.annotate = keeping.annotate
+        self.write_note, self.delete_note = keeping.write_note, keeping.delete_note
+        self.delete, self.restore, self.purge = keeping.delete, keeping.restore, keeping.purge
+        self.disk_usage, self.preview_cleanup = keeping.disk_usage, keeping.preview_cleanup
+        self.clean_up, self.every = keeping.clean_up, keeping.every
+
+        forks = Forks(live, reader)
+        self.fork, self.fork_all, self.forecast = forks.fork, forks.fork_all, forks.forecast
+        self.rerun, self.retry, self.retry_at = forks.rerun, forks.retry, forks.retry_at
+        self.lineage, self.family, self.mark_winner = forks.lineage, forks.family, forks.mark_winner
+
+        tests = RegressionTests(live, reader, forks)
+        self.save_test, self.check = tests.save_test, tests.check
+
+        self.merging = RunMerging(reader, self.workspaces, self.sandbox, forks)
+
+        self._bundles = BundleStore(
+            reader=reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -93,19 +149,28 @@ class Conductor(Checking):
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def close(self) -> None:
-        """Let go of all runs, without ending them, and close the journal; what watches them ends."""
+    async def close(self, grace: asyncio.Future[Any] | None = None) -> None:
+        """Release all runs without ending them, and close the journal; all watchers end.
+
+        Args:
+            grace: until it is done, calls of real models that are under way may end and are journaled; by
+                default they are cut off, and repeated by the process that continues the runs.
+        """
         self.feed.close()
         try:
-            await asyncio.gather(*(run.release() for run in self._live.values()), return_exceptions=True)
+            await self._live.release(grace)
         finally:
-            self._live.clear()
             await asyncio.gather(self.journal.close(), self.catalog.close())
             await self.workspaces.close()
 
+    @property
+    def retention(self) -> Retention:
+        """How long runs are kept, as configured."""
+        return self.catalog.configuration.retention
+
     async def start(  # noqa: PLR0913  (all but the pattern have defaults)
         self,
-        pattern: str,
+        pattern: type[Pattern] | str,
         parameters: Mapping[str, Any] | None = None,
         *,
         title: str = '',
@@ -113,150 +178,162 @@ class Conductor(Checking):
         models: Mapping[str, str] | None = None,
         seed: int = 0,
         budget: Budget | None = None,
-        **options: Unpack[Options],
-    ) -> RunId:
+        approvals: Approvals | None = None,
+        record: bool = False,
+        replay: RunId | None = None,
+        paused: bool = False,
+        private: bool = False,
+        breakpoints: Sequence[Breakpoint | Mapping[str, Any]] = (),
+        instructions: Mapping[str, str] | None = None,
+        tools: Mapping[str, Sequence[str]] | None = None,
+        effort: Mapping[str, str] | None = None,
+        run: RunId | None = None,
+        **values: Any,
+    ) -> RunHandle:
         """Start a run; it is journaled when this returns.
 
         Args:
-            pattern: its name.
-            parameters: values for the pattern's `Parameters`; those of the run that is replayed, by default.
-            title: shown in lists; made from the parameters when empty.
+            pattern: its class, or the name of one in the catalog.
+            parameters: values for the pattern's `Parameters`; those of the replayed run by default.
+            title: shown in lists; derived from the parameters if empty.
             tags: to find it by.
-            models: model name per role; the key '' is the default.
-            seed: what a simulated model's chance begins with.
-            budget: the most that it may use.
-            options: how it runs; see `engine.options`.
+            models: model name by role; the key '' is the default.
+            seed: seeds the randomness of simulated models.
+            budget: the most it may use.
+            approvals: which tools wait for a person: those that are `marked`, `all`, or `none`.
+            record: whether to record the endpoints' answers, so that another run can replay them.
+            replay: the run whose recording answers in place of all models.
+            paused: whether to enter the first state without starting any work.
+            private: whether only its author sees it, and administrators.
+            breakpoints: where to stop.
+            instructions: standing instructions by role, replacing the pattern's.
+            tools: tools by role, replacing the pattern's.
+            effort: reasoning effort by role, a level or a number of tokens; the key '' is the default.
+            run: its id, if the caller chooses it.
+            values: further parameters, by name.
 
         Raises:
-            UnknownPattern, InvalidInput, JournalError
+            UnknownPattern
+            JournalError: among them `JournalConflict` if there is a run of that id.
+            InvalidInput: names the field, including one the pattern does not have.
         """
-        made = self.catalog.pattern(pattern)
-        like = await self._like(pattern, options.get('replay'))
-        workflow = made(made.parse(parameters or (like.parameters if like else {})))
-        chart, state = self._charts.of(workflow), begun(workflow)
-        info = launched(
+        if isinstance(pattern, type):
+            self.catalog.add(pattern)
+        made = pattern if isinstance(pattern, type) else self.catalog.pattern(pattern)
+        await self.services.share.turn()
+        like = await self._like(made.name, replay)
+        given = {**(parameters or {}), **values}
+        workflow = made(made.parse_recorded(like.parameters) if like and not given else made.parse(given))
+        if not like and (problems := workflow.start_problems()):
+            raise InvalidInput(dict(problems))
+        by_role = {
+            'models': models or {},
+            'effort': effort or {},
+            'instructions': instructions or {},
+            'tools': tools or {},
+        }
+        if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=tools or {}):
+            raise InvalidInput(wrong)
+        workflow.instructed = dict(instructions or {})
+        chart, state = self._live.charts.of(workflow), initial_state(workflow)
+        options = {
+            'approvals': approvals,
+            'record': record,
+            'replay': replay,
+            'paused': paused,
+            'breakpoints': breakpoints,
+            'instructions': instructions,
+            'tools': tools,
+            'effort': effort,
+        }
+        info = new_run_info(
             workflow,
-            self._host.services,
+            self.services,
             title=title,
             tags=tags,
             models=models or {},
             seed=seed,
             owner=self.owner,
-            options=opened(options, workflow, chart.shape),
+            options=with_breakpoints(
+                {name: value for name, value in options.items() if value}, workflow, chart.shape
+            ),
             like=like,
             budget=budget,
+            private=private,
+            run=run,
         )
-        with self._waking_up(info.id):
-            await self.recordings.begin(info)
-            await self.journal.create(info, chart.shape)
-            await self._begin(info, chart, state)
-        return info.id
+        await self._live.create(info, chart, state)
+        return RunHandle(info.id, self)
 
-    async def recover(self, *, paused: bool = False) -> list[RunId]:
-        """Go on with every unfinished run whose owner is gone; `paused` holds them before anything starts.
+    def handle(self, run: RunId) -> RunHandle:
+        """A handle of an existing run."""
+        return RunHandle(run, self)
 
-        Returns:
-            The runs that go on. Those that cannot are in `stranded`, with the reason.
-        """
-        found = []
-        for info in await self.journal.unfinished():
-            elsewhere = info.owner != self.owner and self._is_alive(info.owner)
-            if elsewhere or info.id in self._live or info.id in self._waking:
-                continue
-            try:
-                await self._resume(info.id, {'paused': True} if paused else {})
-            except Exception as error:  # One run's history must not hold up the others.
-                self.stranded[info.id] = said(error)
-            else:
-                self.stranded.pop(info.id, None)
-                found.append(info.id)
-        return found
+    def export_bundle(
+        self, runs: Sequence[RunId], *, redaction: Redaction | None = None, compressed: bool = True
+    ) -> AsyncIterator[bytes]:
+        """Export runs as a bundle; see `history.bundle.writer.export_bundle`."""
+        return export_bundle(self._bundles, runs, redaction=redaction, compressed=compressed)
 
-    def watch(self, run: RunId, *, after: int = 0) -> AsyncIterator[Item]:
-        """The steps after `after`, those to come, and text; ends with the run. Raises `UnknownRun`."""
-        return watch(self.journal, self.feed, run, after, is_live=lambda: run in self._live)
-
-    async def result(self, run: RunId) -> Outcome:
-        """Wait for the run to end. Raises `UnknownRun`."""
-        seen = (await self.journal.info(run)).seq
-        async for _ in self.watch(run, after=seen):
-            pass
-        if self.feed.closed:
-            raise EventRefused(run, 'result', 'this process is closing')
-        view, shape = await self.view(run), await self.journal.shape(run)
-        answer = view.memory.get(shape.answer) if shape.answer else None
-        return Outcome(run=run, status=view.status, answer=answer, error=view.error, memory=view.memory)
+    async def import_bundle(
+        self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
+    ) -> list[Imported]:
+        """Store the runs of a bundle; see `history.bundle.importer.import_bundle`."""
+        return await import_bundle(self._bundles, file, progress=progress)
 
     async def _like(self, pattern: str, run: RunId | None) -> RunInfo | None:
-        """The run that is to be replayed. Raises `UnknownRun`, `InvalidInput`."""
+        """The run to replay. Raises `UnknownRun`, `InvalidInput`."""
         found = await self.journal.info(run) if run else None
         if found and found.pattern != pattern:
             raise InvalidInput({'replay': f'run {run} is a {found.pattern}, and no {pattern}'})
         return found
 
-    async def _resume(self, run: RunId, data: Mapping[str, Any]) -> None:
-        with self._waking_up(run):
-            stored = await self.journal.info(run)
-            if stored.seq == stored.parent_at:  # A fork that has not begun.
-                data = {**stored.options.get('begins', {}), **data}
-            workflow = workflow_of(self.catalog, stored)
-            chart = self._charts.of(workflow)
-            # Claimed first: from now on no other process adds to what is read next.
-            info = await self.journal.claim(run, self.owner)
-            fold = await self.fold(run)
-            await self.workspaces.restore(run, fold.ledger.files)
-            await self.recordings.cut(run, fold.ledger)
-            if fold.ledger.seq == 0:
-                await self._begin(info, chart, begun(workflow))
-                return
-            player = await self._player(info, fold.ledger, chart.shape)
-            live = self._enliven(info, chart, restored(fold, workflow, chart), fold.ledger, player)
-            await live.send(Event(name='recover', data={**data, **await self._prices(info)}))
 
-    async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
-        ledger = Ledger(chart.shape)
-        ledger.active = (START,)
-        player = await self._player(info, ledger, chart.shape)
-        run = self._enliven(info, chart, state, ledger, player)
-        if player and (first := player.begin()):
-            # As it was recorded, but for the memory: what that begins with is the pattern's.
-            event = player.event(first)
-            held = {'paused': True} if player.held else {}
-            await run.send(replace(event, data={**event.data, 'memory': state.dump()['memory'], **held}))
-            return
-        budget = {'budget': asdict(info.budget)} if info.budget else {}
-        halts = {name: info.options[name] for name in ('paused', 'breakpoints') if name in info.options}
-        data = {'memory': state.dump()['memory'], **budget, **halts, **await self._prices(info)}
-        await run.send(Event(name='start', data=data))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended, with its memory typed as its pattern declares it."""
 
-    async def _prices(self, info: RunInfo) -> dict[str, Any]:
-        """Which models have no price that is known, where a budget of money has to count them."""
-        if info.budget is None or info.budget.cost is None:
-            return {}
-        names = await asyncio.to_thread(unpriced_models, self.services, info)
-        return {'unpriced': names} if names else {}
+    status: Status
+    answer: Any
+    """The value of the pattern's answer field; None if it names none."""
+    error: str
+    memory: Memory
 
-    def _enliven(
-        self, info: RunInfo, chart: Chart, state: RunState, ledger: Ledger, player: Player | None
-    ) -> Run:
-        if self.feed.closed:
-            raise EngineError('this process is closing: it starts no run any more')
-        self._live[info.id] = Run(info, chart, state, ledger, self._host, player)
-        return self._live[info.id]
 
-    @contextmanager
-    def _waking_up(self, run: RunId) -> Iterator[None]:
-        outermost = run not in self._waking
-        self._waking.add(run)
-        try:
-            yield
-        finally:
-            if outermost:
-                self._waking.discard(run)
+@dataclass(frozen=True, slots=True)
+class RunHandle:
+    """One run, which continues whether or not anyone watches it."""
 
-    def _forget(self, run: Run) -> None:
-        if self._live.get(run.info.id) is run:  # Otherwise it has been recovered since.
-            del self._live[run.info.id]
-            self.workspaces.forget(run.info.id)
-            self.recordings.forget(run.info.id)
-        self.feed.wake(run.info.id)
+    id: RunId
+    conductor: Conductor
+
+    async def info(self) -> RunInfo:
+        """Its summary. Raises `UnknownRun`."""
+        return await self.conductor.info(self.id)
+
+    async def view(self, at: int | None = None) -> View:
+        """The run at step `at`, or now. Raises `UnknownRun`, `UnknownStep`."""
+        return await self.conductor.view(self.id, at)
+
+    def watch(self, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Steps after `after`, future ones, and streamed text; ends with the run. Raises `UnknownRun`."""
+        return self.conductor.watch(self.id, after=after)
+
+    async def result(self) -> RunResult:
+        """Wait until the run has ended. Raises `UnknownRun`, `UnknownPattern`."""
+        outcome = await self.conductor.result(self.id)
+        pattern = self.conductor.catalog.pattern((await self.info()).pattern)
+        return RunResult(
+            status=outcome.status,
+            answer=outcome.answer,
+            error=outcome.error,
+            memory=pattern.Memory.model_validate(outcome.memory),
+        )
+
+    async def send(self, name: str, *, at: str = '', data: Mapping[str, Any] | None = None) -> None:
+        """Send an event. Raises `EventRefused`, `InvalidInput`."""
+        await self.conductor.send(self.id, name, at=at, data=data)
+
+    async def cancel(self, reason: str = '') -> None:
+        """Cancel the run for good. Raises `EventRefused` if it has ended."""
+        await self.conductor.cancel(self.id, reason)

@@ -1,23 +1,29 @@
 """Every error the engine raises, as one tree.
 
 EngineError
-├── PatternError            a pattern is written wrongly: found when its class is made or its file is loaded
-├── InvalidInput            a value from outside was refused at the door; names the field
+├── PatternError            a pattern is defined incorrectly: found when its class or file is loaded
+├── InvalidInput            a value from outside was rejected; names the field
 ├── UnknownPattern          no pattern of that name
 ├── UnknownRun              no run of that id
 ├── UnknownStep             the run has no such step
 ├── UnknownNote             the run has no such note
+├── NotAllowed              the role of the account does not permit that
+│   └── SignedOut           the session or the token does not hold any more, or there is none
 ├── EventRefused            the run's active states do not take that event
-├── Diverged                re-firing the journal gave another transition than the recorded one
-├── JournalError            the journal did not take or give something
-│   ├── JournalConflict     another writer already holds that (run, seq)
-│   ├── StaleOwner          the run has been claimed by somebody else since
-│   ├── JournalUnavailable  full disk, locked file: worth trying again
+│   ├── RunElsewhere        this process does not run it, or no longer
+│   └── StepPassed          the run has moved since the step that the sender saw
+├── Diverged                replaying the journal gave a different transition than the recorded one
+├── JournalError            the journal failed to store or return something
+│   ├── JournalConflict     another writer already stored that (run, seq)
+│   ├── StaleOwner          the run has since been claimed by another owner
+│   ├── EntryChanged         somebody else has written that entry since it was read
+│   ├── JournalUnavailable  full disk, locked file: worth retrying
 │   └── JournalDamaged      the database is corrupt, or from a newer version
-├── BundleError             a file of exported runs cannot be taken in; names the line and the field
-├── WorkspaceError          an agent's files could not be kept, found or restored
+├── BundleError             a file of exported runs was rejected; names the line and the field
+├── WorkspaceError          an agent's files could not be stored, found or restored
+│   └── WorkspaceOverLimit  nested too deeply, too many or too large: the agent can fix that
 ├── ModelError              a model call failed; says whether another attempt may help
-└── ToolError               a tool could not do what it was asked
+└── ToolError               a tool could not do what was asked
 """
 
 from __future__ import annotations
@@ -25,15 +31,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from engine.records import Usage
+    from engine.records.usage import Usage
 
 
 class EngineError(Exception):
-    """Base of all; `str(error)` is a sentence fit for a screen."""
+    """Base class of all; `str(error)` is a sentence fit for a screen."""
 
 
 class PatternError(EngineError):
-    """A pattern is written wrongly.
+    """A pattern is defined incorrectly.
 
     Attributes:
         pattern: the pattern's name.
@@ -46,20 +52,29 @@ class PatternError(EngineError):
 
 
 class InvalidInput(EngineError):
-    """A value from outside was refused. `problems` maps a field's name to what is wrong with it."""
+    """A value from outside was rejected. `problems` maps field names to what is wrong."""
 
     def __init__(self, problems: dict[str, str]) -> None:
         self.problems = problems
         super().__init__('; '.join(f'{field}: {problem}' for field, problem in problems.items()))
 
 
+class NotAllowed(EngineError):
+    """The role of the account does not permit that."""
+
+
+class SignedOut(NotAllowed):
+    """The session or the token does not hold any more, or there is none."""
+
+
 class UnknownPattern(EngineError):
     """No pattern of that name."""
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, known: tuple[str, ...] = (), faults: tuple[str, ...] = ()) -> None:
         self.name, self.known = name, known
         listed = f'; there are: {", ".join(known)}' if known else ''
-        super().__init__(f'there is no pattern {name!r}{listed}')
+        broken = f'; not loaded: {"; ".join(faults)}' if faults else ''
+        super().__init__(f'there is no pattern {name!r}{listed}{broken}')
 
 
 class UnknownRun(EngineError):
@@ -87,15 +102,27 @@ class UnknownNote(EngineError):
 
 
 class EventRefused(EngineError):
-    """The run does not take that event now."""
+    """The run does not take that event at present."""
 
     def __init__(self, run: str, event: str, reason: str) -> None:
         self.run, self.event = run, event
         super().__init__(f'run {run} does not take {event!r} now: {reason}')
 
 
+class RunElsewhere(EventRefused):
+    """This process does not run it, or no longer: nothing was done, and another may take the event."""
+
+
+class StepPassed(EventRefused):
+    """The run has moved since the step that the sender saw."""
+
+    def __init__(self, run: str, event: str, seen: int, last: int) -> None:
+        self.seen, self.last = seen, last
+        super().__init__(run, event, f'it is at step {last}, and the sender saw step {seen}')
+
+
 class Diverged(EngineError):
-    """An audit found a step that the chart decides otherwise today."""
+    """An audit found a step that the chart would decide differently today."""
 
     def __init__(self, run: str, step: int, difference: str) -> None:
         self.run, self.step, self.difference = run, step, difference
@@ -103,11 +130,11 @@ class Diverged(EngineError):
 
 
 class JournalError(EngineError):
-    """The journal did not take or give something."""
+    """The journal failed to store or return something."""
 
 
 class JournalConflict(JournalError):
-    """Another writer already holds that sequence number of that run."""
+    """Another writer already stored that sequence number of that run."""
 
     def __init__(self, run: str, seq: int) -> None:
         self.run, self.seq = run, seq
@@ -122,12 +149,20 @@ class StaleOwner(JournalError):
         super().__init__(f'run {run} has been claimed by another process since epoch {epoch}')
 
 
+class EntryChanged(JournalError):
+    """Somebody else has written that entry since it was read; nothing was written."""
+
+    def __init__(self, kind: str, key: str) -> None:
+        self.kind, self.key = kind, key
+        super().__init__(f'{kind} {key!r} has been changed by somebody else: read it again')
+
+
 class JournalUnavailable(JournalError):
-    """The journal cannot be written just now (disk full, database locked); nothing is lost, try again."""
+    """The journal cannot be written at present (disk full, database locked); nothing is lost, try again."""
 
 
 class JournalDamaged(JournalError):
-    """The database cannot be used as it is: corrupt, or written by a newer version."""
+    """The database is unusable: corrupt, or written by a newer version."""
 
 
 Kind = Literal[
@@ -150,15 +185,19 @@ Kind = Literal[
 PASSING = frozenset[str](
     {'rate limit', 'overloaded', 'server', 'timeout', 'connection', 'truncated', 'bad response'}
 )
-"""Kinds that another attempt may get past; the others say no each time."""
+"""Kinds that may pass with another attempt; the others are permanent."""
 
 
 class WorkspaceError(EngineError):
-    """An agent's files could not be kept, found or restored."""
+    """An agent's files could not be stored, found or restored."""
+
+
+class WorkspaceOverLimit(WorkspaceError):
+    """The files are nested too deeply, too many or too large. The agent that made them can fix that."""
 
 
 class BundleError(EngineError):
-    """A file of exported runs cannot be taken in; nothing of it was.
+    """A file of exported runs was rejected; nothing of it was imported.
 
     Attributes:
         line: the number of the line at fault, from 1; 0 is the file as a whole.
@@ -179,12 +218,14 @@ class ModelError(EngineError):
         kind: short machine-readable reason, one of `Kind`.
         retryable: whether another attempt may help.
         retry_after: seconds the provider asked to wait, if it did.
-        status: of the HTTP response, or the one that an error in a stream names; 0 where there was none.
-        code: the provider's own word for it, or ''.
-        request_id: what the provider's support asks for, or ''.
-        usage: what the attempt has used, where the provider said so before it failed.
-        spent: what all attempts up to this failure have used, by model; {} where none was made.
-        shown: whether a part of the answer had been shown.
+        status: of the HTTP response, or given by an error in a stream; 0 if there was none.
+        code: the provider's own error code, or ''.
+        request_id: the id to quote to the provider's support, or ''.
+        usage: what the attempt used, if the provider reported it before failing.
+        spent: what all attempts up to this failure used, by model; {} if there were none.
+        shown: whether part of the answer had been shown.
+        attempts: how many attempts the endpoint allows per call, if configured.
+        patience: the longest wait in seconds its endpoint may ask for, if configured.
     """
 
     def __init__(  # noqa: PLR0913  (all but the problem have defaults)
@@ -200,6 +241,8 @@ class ModelError(EngineError):
         usage: Usage | None = None,
     ) -> None:
         self.problem, self.shown = problem, False
+        self.attempts: int | None = None
+        self.patience: float | None = None
         self.spent: dict[str, Usage] = {}
         self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
         self.status, self.code, self.request_id, self.usage = status, code, request_id, usage
@@ -207,4 +250,4 @@ class ModelError(EngineError):
 
 
 class ToolError(EngineError):
-    """A tool could not do what it was asked; the sentence goes back to the model."""
+    """A tool could not do what was asked; the sentence goes back to the model."""

@@ -1,7 +1,18 @@
-"""The memory: runs and every step of theirs, in one SQLite file. `open_journal` is the way in."""
+"""Storage: runs and all their steps in SQLite or PostgreSQL. `open_journal` is the entry point."""
 
-from storage.database import Settings
 from storage.journal import SqlJournal, open_journal
-from storage.locks import Claims, Served
+from storage.settings import Settings
+from storage.sqlite.backup import BackupInfo, inspect_database, read_backup, write_backup
+from storage.sqlite.locks import Claims, Served
 
-__all__ = ['Claims', 'Served', 'Settings', 'SqlJournal', 'open_journal']
+__all__ = [
+    'BackupInfo',
+    'Claims',
+    'Served',
+    'Settings',
+    'SqlJournal',
+    'inspect_database',
+    'open_journal',
+    'read_backup',
+    'write_backup',
+]

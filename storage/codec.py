@@ -1,56 +1,62 @@
-"""Transitions and snapshots to bytes and back: JSON by position, compressed when that pays.
+"""Encodes transitions and snapshots as bytes: positional JSON, compressed when that pays.
 
-A body is one byte that names its form, then the JSON. A model's reply stands twice in a transition (in the
-event, and in the change of memory it caused): zstd at level 1 takes out the second copy and about half of the
-first, for less time than any cleverer layout of ours took. JSON is orjson's, unless it refuses (an integer
-wider than 64 bits, a lone surrogate): then it is the standard library's, which takes both.
+A body is one byte that names its form, then the JSON. A model's reply appears twice in a transition (in the
+event, and in the memory change it caused): zstd at level 1 removes the second copy and about half of the
+first, faster than any cleverer layout we tried. JSON is written by orjson, or by the standard library if
+orjson refuses (integers wider than 64 bits, lone surrogates).
 """
 
 from __future__ import annotations
 
 import json
-import sys
+import threading
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
+import zstandard
 
 from engine.errors import JournalDamaged, JournalError
-from engine.records import Change, Edge, Event, Guard, RunId, Snapshot, StatePath, Transition
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from engine.records import Change, Edge, Event, GuardResult, RunId, Snapshot, StatePath, Transition
 
 PLAIN, PACKED = 0, 1
-"""Bit 0 of the form."""
+"""Bit 0 of the form byte."""
 ORJSON, STDLIB = 0, 2
-"""Bit 1 of the form."""
+"""Bit 1 of the form byte."""
 WORTHWHILE = 512
-"""Bytes of JSON from which compressing saves more than it costs."""
+"""Minimum bytes of JSON for which compression saves more than it costs."""
 
+
+DAMAGED = (ValueError, IndexError, zstandard.ZstdError, MemoryError)
+"""What decoding damaged bytes raises; a frame that claims an impossible size asks for its memory at once."""
+
+
+class _Thread(threading.local):
+    """What each thread has of its own: a new context for each body costs more than most bodies do."""
+
+    def __init__(self) -> None:
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_thread = _Thread()
 
 Text = tuple[int, bytes]
-"""JSON, and the writer's bit of the form."""
+"""The JSON, and the form's bit for its writer."""
 
 
 class Codec:
-    """Encodes for one thread and decodes for any; holds a compressor so that it is made once."""
+    """Encodes for one thread and decodes for any; reuses one compressor."""
 
     def __init__(self) -> None:
-        options = {
-            int(zstd.CompressionParameter.compression_level): 1,
-            int(zstd.CompressionParameter.checksum_flag): 1,  # a flipped bit on the disk is found, not shown
-        }
-        self._compressor = zstd.ZstdCompressor(options=options)
+        # The checksum detects flipped bits on disk instead of showing them.
+        self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
 
     def transition(self, step: Transition) -> bytes:
         """The body of a transition."""
         return self.pack(self.text(step))
 
     def text(self, step: Transition) -> Text:
-        """A transition, not yet packed: all but its run, seq, time and the event's name and address."""
+        """A transition before compression: all but its run, seq, time and the event's name and address."""
         event = step.event
         value = [
             event.data,
@@ -63,7 +69,7 @@ class Codec:
             [(edge.source, edge.dest) for edge in step.edges],
             [(guard.name, guard.value, guard.wanted, guard.source, guard.dest) for guard in step.guards],
             [(change.op, change.path, change.value) for change in step.changes],
-            *([event.played] if event.played else ()),
+            *([event.played, event.who] if event.who else [event.played] if event.played else ()),
         ]
         return _encode(value, f'step {step.seq} of run {step.run}')
 
@@ -73,11 +79,11 @@ class Codec:
         return self.pack(_encode(snapshot.state, what))
 
     def pack(self, encoded: Text) -> bytes:
-        """A body: the form, and the JSON, compressed when that pays."""
+        """A body: the form byte and the JSON, compressed when that pays."""
         form, text = encoded
         if len(text) < WORTHWHILE:
             return bytes((form | PLAIN,)) + text
-        return bytes((form | PACKED,)) + self._compressor.compress(text, zstd.ZstdCompressor.FLUSH_FRAME)
+        return bytes((form | PACKED,)) + self._compressor.compress(text)
 
 
 def _encode(value: Any, what: str) -> Text:
@@ -91,14 +97,14 @@ def _encode(value: Any, what: str) -> Text:
 
 
 def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Transition:
-    """The transition of a row: its seq, time, event's name, address and body.
+    """Decode a transition from its row: seq, time, event's name, address and body.
 
     Raises:
         JournalDamaged: the bytes are not what `Codec` wrote.
     """
     seq, time, name, at, body = row
     try:
-        data, attempt, since, raised, left, entered, active, edges, guards, changes, *played = _decode(body)
+        data, attempt, since, raised, left, entered, active, edges, guards, changes, *more = _decode(body)
         return Transition(
             run=run,
             seq=seq,
@@ -109,7 +115,8 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
                 data=data,
                 attempt=attempt,
                 since=since,
-                played=played[0] if played else 0,
+                played=more[0] if more else 0,
+                who=more[1] if len(more) > 1 else '',
             ),
             raised=raised,
             left=tuple(left),
@@ -118,33 +125,32 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
             edges=tuple([Edge(source=source, dest=dest) for source, dest in edges]),
             guards=tuple(
                 [
-                    Guard(name=name, value=value, wanted=wanted, source=source, dest=dest)
+                    GuardResult(name=name, value=value, wanted=wanted, source=source, dest=dest)
                     for name, value, wanted, source, dest in guards
                 ]
             ),
             changes=tuple([Change(op=op, path=path, value=value) for op, path, value in changes]),
         )
-    except (ValueError, TypeError, IndexError, zstd.ZstdError) as error:
+    except (*DAMAGED, TypeError) as error:
         raise JournalDamaged(f'step {seq} of run {run} cannot be read: its bytes are damaged') from error
 
 
 def read_snapshot(run: RunId, seq: int, body: bytes) -> Snapshot:
-    """The snapshot of a row. Raises `JournalDamaged`."""
+    """Decode a snapshot from its row. Raises `JournalDamaged`."""
     try:
         return Snapshot(run=run, seq=seq, state=_decode(body))
-    except (ValueError, IndexError, zstd.ZstdError) as error:
+    except DAMAGED as error:
         raise JournalDamaged(f'the snapshot at step {seq} of run {run} is damaged') from error
 
 
 def _decode(body: bytes) -> Any:
-    form, text = body[0], body[1:]
-    if form & PACKED:
-        text = zstd.decompress(text)
-    return json.loads(text) if form & STDLIB else orjson.loads(text)
+    form, text = body[0], memoryview(body)[1:]
+    read = _thread.decompressor.decompress(text) if form & PACKED else text.tobytes()
+    return json.loads(read) if form & STDLIB else orjson.loads(read)
 
 
 def plain(value: object) -> object:
-    """For the mappings that JSON writers do not know, as `MappingProxyType`."""
+    """Convert mappings that JSON writers do not know, such as `MappingProxyType`."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f'{type(value).__name__} is not a JSON type')

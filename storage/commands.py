@@ -1,85 +1,91 @@
-"""What the writer does besides appending: create, fork, claim, annotate, delete.
+"""What changes the database, but for appends: create, fork, claim, annotate, delete, reserve.
 
-Each function gives a piece of work for `Writer.do`: it looks first, raises what it has to, only then writes.
+Each function returns work for `Database.write` that validates first, raises if it must, and only then writes.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, literal, select, text, update
 
 from engine.errors import JournalConflict, UnknownNote, UnknownRun
+from engine.journal.protocol import KEPT_FOR, Reservation
 from engine.records import Annotation, Note, RunId, RunInfo, Shape
-from storage.rows import launch_row, run_row
-from storage.search import forget, index
-from storage.statements import INSERT_LAUNCH, INSERT_RUN, INSERT_TAG
-from storage.writer import Work
+from storage.dialects import forget_words
+from storage.protocol import Work
+from storage.rows import LAUNCH, NOTE, RESERVATION, RUN, STEP, STORED, TAG, launch_row, run_row
+from storage.search import index
 
-SAID = ('title', 'note', 'starred', 'pinned', 'deleted')
-"""What of an annotation has a column of its own name."""
+SAID = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
+"""The fields of an annotation with a column of the same name."""
 
 
 def create(info: RunInfo, shape: Shape) -> Work[None]:
-    """Keep a new run."""
+    """Store a new run."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(connection: Connection) -> None:
         check_new(connection, info.id)
-        insert(connection, info, shape)
+        insert_run(connection, info, shape)
 
     return work
 
 
 def fork(info: RunInfo, shape: Shape) -> Work[None]:
-    """Keep a new run whose history begins as a copy of its parent's."""
+    """Store a new run whose history begins as a copy of its parent's."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(connection: Connection) -> None:
         parent = number_of(connection, info.parent or RunId(''))
         check_new(connection, info.id)
-        seq, size = connection.execute(
-            'SELECT coalesce(max(seq), 0), coalesce(sum(length(body)), 0) + ('
-            '   SELECT coalesce(sum(length(body)), 0) FROM snapshot WHERE run = :run AND seq <= :at'
-            ' ) FROM "transition" WHERE run = :run AND seq <= :at',
-            {'run': parent, 'at': info.parent_at},
-        ).fetchone()
-        number = insert(connection, replace(info, seq=seq, bytes=size), shape)
-        connection.execute(
-            'INSERT INTO "transition" (run, seq, time, name, at, body)'
-            ' SELECT ?, seq, time, name, at, body FROM "transition" WHERE run = ? AND seq <= ? ORDER BY seq',
-            (number, parent, info.parent_at),
-        )
-        connection.execute(
-            'INSERT INTO snapshot (run, seq, body)'
-            ' SELECT ?, seq, body FROM snapshot WHERE run = ? AND seq <= ?',
-            (number, parent, info.parent_at),
-        )
+        steps, size = _extent(connection, STEP, parent, info.parent_at)
+        _, pictures = _extent(connection, STORED, parent, info.parent_at)
+        number = insert_run(connection, replace(info, seq=steps, bytes=size + pictures), shape)
+        for table in (STEP, STORED):
+            columns = [literal(number) if column.name == 'run' else column for column in table.c]
+            copied = select(*columns).where(*_begun(table, parent, info.parent_at)).order_by(table.c.seq)
+            connection.execute(insert(table).from_select(list(table.c), copied))
 
     return work
 
 
-def claim(run: RunId, owner: str) -> Work[int]:
-    """Make `owner` the only writer; gives the new epoch."""
+def _extent(connection: Connection, table: Table, run: int, at: int) -> tuple[int, int]:
+    """The last number of a run's rows up to a step, and their bytes."""
+    last, size = (
+        func.coalesce(func.max(table.c.seq), 0),
+        func.coalesce(func.sum(func.length(table.c.body)), 0),
+    )
+    row = connection.execute(select(last, size).where(*_begun(table, run, at))).one()
+    return int(row[0]), int(row[1])
 
-    def work(connection: sqlite3.Connection) -> int:
-        number = number_of(connection, run)
-        connection.execute('UPDATE run SET owner = ?, epoch = epoch + 1 WHERE number = ?', (owner, number))
-        (epoch,) = connection.execute('SELECT epoch FROM run WHERE number = ?', (number,)).fetchone()
+
+def _begun(table: Table, run: int, at: int) -> tuple[ColumnElement[bool], ...]:
+    return table.c.run == run, table.c.seq <= at
+
+
+def claim(run: RunId, owner: str) -> Work[int]:
+    """Make `owner` the only writer; returns the new epoch."""
+
+    def work(connection: Connection) -> int:
+        claimed = update(RUN).where(RUN.c.id == run).values(owner=owner, epoch=RUN.c.epoch + 1)
+        epoch = connection.execute(claimed.returning(RUN.c.epoch)).scalar()
+        if epoch is None:
+            raise UnknownRun(run)
         return int(epoch)
 
     return work
 
 
 def annotate(run: RunId, said: Annotation) -> Work[None]:
-    """Change what a person says of a run, or where it is."""
+    """Change a person's annotations of a run, or move it to or out of the trash."""
     columns = {name: value for name, value in said.items() if name in SAID}
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(connection: Connection) -> None:
         number = number_of(connection, run)
         if columns:
-            names = ', '.join(f'{name} = ?' for name in columns)
-            connection.execute(f'UPDATE run SET {names} WHERE number = ?', (*columns.values(), number))
+            connection.execute(update(RUN).where(RUN.c.number == number).values(columns))
         if 'tags' in said:
-            connection.execute('DELETE FROM tag WHERE run = ?', (number,))
+            connection.execute(delete(TAG).where(TAG.c.run == number))
             _tag(connection, number, said['tags'])
         index(connection, number)
 
@@ -87,23 +93,26 @@ def annotate(run: RunId, said: Annotation) -> Work[None]:
 
 
 def write_note(note: Note) -> Work[Note]:
-    """Keep a note on a step, or change one."""
+    """Store or change a note on a step."""
 
-    def work(connection: sqlite3.Connection) -> Note:
+    def work(connection: Connection) -> Note:
         number = number_of(connection, note.run)
         kept = note
         if note.id:
             seq, created = _note(connection, number, note.run, note.id)
-            connection.execute(
-                'UPDATE note SET text = ?, edited = ? WHERE id = ?', (note.text, note.edited, note.id)
-            )
+            changed = update(NOTE).where(NOTE.c.id == note.id).values(text=note.text, edited=note.edited)
+            connection.execute(changed)
             kept = replace(note, seq=seq, created=created)
         else:
-            values = (number, note.seq, note.text, note.created, note.edited)
-            made = connection.execute(
-                'INSERT INTO note (run, seq, text, created, edited) VALUES (?, ?, ?, ?, ?)', values
-            )
-            kept = replace(note, id=made.lastrowid or 0)
+            row = {
+                'run': number,
+                'seq': note.seq,
+                'text': note.text,
+                'created': note.created,
+                'edited': note.edited,
+            }
+            id = connection.execute(insert(NOTE).values(row).returning(NOTE.c.id)).scalar_one()
+            kept = replace(note, id=int(id))
         index(connection, number)
         return kept
 
@@ -111,60 +120,96 @@ def write_note(note: Note) -> Work[Note]:
 
 
 def delete_note(run: RunId, note: int) -> Work[None]:
-    """Forget a note on a step."""
+    """Delete a note on a step."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(connection: Connection) -> None:
         number = number_of(connection, run)
         _note(connection, number, run, note)
-        connection.execute('DELETE FROM note WHERE id = ?', (note,))
+        connection.execute(delete(NOTE).where(NOTE.c.id == note))
         index(connection, number)
 
     return work
 
 
-def delete(run: RunId) -> Work[None]:
-    """Forget a run; what hangs on it goes with it, by its foreign keys."""
+def delete_run(run: RunId) -> Work[None]:
+    """Delete a run; foreign keys cascade to everything that belongs to it."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(connection: Connection) -> None:
         number = number_of(connection, run)
-        connection.execute('DELETE FROM run WHERE number = ?', (number,))
-        forget(connection, number)
+        forget_words(connection, number)
+        connection.execute(delete(RUN).where(RUN.c.number == number))
 
     return work
 
 
-def number_of(connection: sqlite3.Connection, run: RunId) -> int:
-    """The key of a run. Raises `UnknownRun`."""
-    found = connection.execute('SELECT number FROM run WHERE id = ?', (run,)).fetchone()
-    if found is None:
+def reserve(asked: Reservation) -> Work[Reservation]:
+    """Store a reservation unless its key is in use, and forget old ones; returns the stored one."""
+
+    def work(connection: Connection) -> Reservation:
+        connection.execute(delete(RESERVATION).where(RESERVATION.c.created < asked.created - KEPT_FOR))
+        connection.execute(RESERVE, asdict(asked))
+        row = connection.execute(select(RESERVATION).where(RESERVATION.c.key == asked.key)).one()
+        return Reservation(**row._mapping)
+
+    return work
+
+
+RESERVE = text(
+    'INSERT INTO reservation (key, digest, run, created, reply)'
+    ' VALUES (:key, :digest, :run, :created, :reply) ON CONFLICT (key) DO NOTHING'
+)
+
+
+def settle(key: str, reply: str | None) -> Work[None]:
+    """Store the reply to a reserved request, or free its key."""
+
+    def work(connection: Connection) -> None:
+        this = RESERVATION.c.key == key
+        if reply is None:
+            connection.execute(delete(RESERVATION).where(this))
+        else:
+            connection.execute(update(RESERVATION).where(this).values(reply=reply))
+
+    return work
+
+
+def number_of(connection: Connection, run: RunId) -> int:
+    """The numeric key of a run; nobody else changes the run until the end of the transaction.
+
+    Raises:
+        UnknownRun
+    """
+    mine = select(RUN.c.number).where(RUN.c.id == run).with_for_update(key_share=True)
+    number = connection.execute(mine).scalar()
+    if number is None:
         raise UnknownRun(run)
-    return int(found[0])
+    return int(number)
 
 
-def _note(connection: sqlite3.Connection, number: int, run: RunId, note: int) -> tuple[int, float]:
-    found = connection.execute('SELECT seq, created FROM note WHERE id = ? AND run = ?', (note, number))
-    row = found.fetchone()
+def _note(connection: Connection, number: int, run: RunId, note: int) -> tuple[int, float]:
+    found = select(NOTE.c.seq, NOTE.c.created).where(NOTE.c.id == note, NOTE.c.run == number)
+    row = connection.execute(found).one_or_none()
     if row is None:
         raise UnknownNote(run, note)
-    return int(row[0]), float(row[1])
+    return int(row.seq), float(row.created)
 
 
-def check_new(connection: sqlite3.Connection, run: RunId) -> None:
-    """Raises `JournalConflict` where there is such a run."""
-    if connection.execute('SELECT 1 FROM run WHERE id = ?', (run,)).fetchone():
+def check_new(connection: Connection, run: RunId) -> None:
+    """Raise `JournalConflict` if the run exists."""
+    if connection.execute(select(RUN.c.number).where(RUN.c.id == run)).scalar() is not None:
         raise JournalConflict(run, 0)
 
 
-def insert(connection: sqlite3.Connection, info: RunInfo, shape: Shape) -> int:
-    """Write all of a new run but its history; gives its key."""
-    number = connection.execute(INSERT_RUN, run_row(info)).lastrowid
-    assert number is not None  # for the type checker: an INSERT has one
-    connection.execute(INSERT_LAUNCH, launch_row(number, info, shape))
+def insert_run(connection: Connection, info: RunInfo, shape: Shape) -> int:
+    """Write everything of a new run except its history; returns its key."""
+    number = connection.execute(insert(RUN).returning(RUN.c.number), run_row(info)).scalar_one()
+    connection.execute(insert(LAUNCH), launch_row(number, info, shape))
     _tag(connection, number, info.tags)
     index(connection, number)
-    return number
+    return int(number)
 
 
-def _tag(connection: sqlite3.Connection, number: int, tags: Sequence[str]) -> None:
+def _tag(connection: Connection, number: int, tags: Sequence[str]) -> None:
     rows = [{'run': number, 'position': position, 'label': label} for position, label in enumerate(tags)]
-    connection.executemany(INSERT_TAG, rows)
+    if rows:
+        connection.execute(insert(TAG), rows)

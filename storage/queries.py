@@ -1,18 +1,37 @@
-"""What readers ask: summaries, pages of lists, steps, snapshots. Each takes a connection of a reader."""
+"""Read queries: summaries, lists, steps, snapshots, path statistics. Each takes a reader's connection."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, text, tuple_
 
-from engine.errors import UnknownRun
-from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Status, Trail, Transition
+from engine.errors import JournalDamaged, UnknownRun
+from engine.records import (
+    RULES,
+    SUMMED,
+    EdgeTraffic,
+    Note,
+    PathStats,
+    RunId,
+    RunInfo,
+    RunOrder,
+    RunPage,
+    RunQuery,
+    Shape,
+    Snapshot,
+    StatePath,
+    StateTraffic,
+    Status,
+    Traffic,
+    Transition,
+    Usage,
+)
 from storage.codec import read_snapshot, read_transition
-from storage.rows import LAUNCH, RUN, SHAPE, TAG, infos, read_info
+from storage.path_stats import EDGE, STATE, TRAIL, path_filters, read_path_stats
+from storage.rows import LAUNCH, NOTE, RUN, SHAPE, STEP, STORED, TAG, infos, list_info, read_info, read_shape
 from storage.search import matching
-from storage.statements import NOTE, STEP, STORED
-from storage.trails import passing, read_trail
 
 
 def info(connection: Connection, run: RunId) -> RunInfo:
@@ -30,13 +49,13 @@ def shape(connection: Connection, run: RunId) -> Shape:
     ).scalar_one_or_none()
     if found is None:
         raise UnknownRun(run)
-    return SHAPE.validate_json(found)
+    return read_shape(run, found)
 
 
 def transitions(
     connection: Connection, run: RunId, after: int, until: int | None, limit: int | None
 ) -> list[Transition]:
-    """The steps of a range, in order. Raises `UnknownRun`."""
+    """The steps in a range, in order. Raises `UnknownRun`."""
     query = (
         select(STEP.c.seq, STEP.c.time, STEP.c.name, STEP.c.at, STEP.c.body)
         .where(STEP.c.run == number_of(connection, run), STEP.c.seq > after)
@@ -59,19 +78,30 @@ def snapshot(connection: Connection, run: RunId, at: int) -> Snapshot | None:
     return None if row is None else read_snapshot(run, row.seq, row.body)
 
 
-def trail(connection: Connection, run: RunId) -> Trail | None:
-    """What is kept of what the run went through. Raises `UnknownRun`."""
-    return read_trail(connection, number_of(connection, run))
+def trail(connection: Connection, run: RunId) -> PathStats | None:
+    """The stored path statistics of a run. Raises `UnknownRun`."""
+    return read_path_stats(connection, number_of(connection, run))
 
 
 def runs(connection: Connection, query: RunQuery) -> RunPage:
-    """One page of the list, newest first, and the number of all that match."""
+    """One page of the list, newest first, and the total number of matches."""
     wanted = and_(True, *filters(query))
     total = connection.execute(select(func.count()).select_from(RUN).where(wanted)).scalar_one()
     rows = connection.execute(
-        infos().where(wanted).order_by(*_order(query)).limit(query.limit).offset(query.offset)
+        infos()
+        .where(wanted, *_beyond(query))
+        .order_by(*_order(query))
+        .limit(query.limit)
+        .offset(query.offset)
     )
-    return RunPage(runs=tuple(map(read_info, rows)), total=total)
+    usage = _used(connection, wanted) if query.totals else None
+    return RunPage(runs=tuple(map(list_info, rows)), total=total, usage=usage)
+
+
+def _used(connection: Connection, wanted: ColumnElement[bool]) -> Usage:
+    sums = [func.coalesce(func.sum(RUN.c[name]), 0).label(name) for name in SUMMED]
+    row = connection.execute(select(*sums).where(wanted)).one()
+    return Usage(**row._mapping)
 
 
 def family(connection: Connection, run: RunId) -> list[RunInfo]:
@@ -79,7 +109,7 @@ def family(connection: Connection, run: RunId) -> list[RunInfo]:
     info(connection, run)
     ids = [id for (id,) in connection.execute(FAMILY, {'run': run})]
     rows = connection.execute(infos().where(RUN.c.id.in_(ids)).order_by(RUN.c.created, RUN.c.id))
-    return [read_info(row) for row in rows]
+    return [list_info(row) for row in rows]
 
 
 FAMILY = text("""
@@ -97,11 +127,11 @@ SELECT id FROM down
 
 
 def unfinished(connection: Connection) -> list[RunInfo]:
-    """Every run of the list that has not ended, oldest first."""
+    """Every run outside the trash that has not ended, oldest first."""
     going = [status.value for status in Status if not status.ended]
     wanted = and_(RUN.c.deleted == 0, RUN.c.status.in_(going))
     rows = connection.execute(infos().where(wanted).order_by(RUN.c.created, RUN.c.id))
-    return [read_info(row) for row in rows]
+    return [list_info(row) for row in rows]
 
 
 def notes(connection: Connection, run: RunId) -> list[Note]:
@@ -115,7 +145,7 @@ def notes(connection: Connection, run: RunId) -> list[Note]:
 
 
 def number_of(connection: Connection, run: RunId) -> int:
-    """The key of a run. Raises `UnknownRun`."""
+    """The numeric key of a run. Raises `UnknownRun`."""
     number = connection.execute(select(RUN.c.number).where(RUN.c.id == run)).scalar_one_or_none()
     if number is None:
         raise UnknownRun(run)
@@ -123,21 +153,45 @@ def number_of(connection: Connection, run: RunId) -> int:
 
 
 def _order(query: RunQuery) -> list[ColumnElement[Any]]:
-    pins = [RUN.c.pinned.desc()] if query.pins_first else []
-    deleted = [RUN.c.deleted.desc()] if query.place == 'trash' else []
-    return [*pins, *deleted, RUN.c.created.desc(), RUN.c.id.desc()]
+    by: list[ColumnElement[Any]] = [RUN.c.created, RUN.c.id]
+    if query.sort != 'created':
+        by.insert(0, ORDERS[query.sort])
+    else:
+        by[:0] = [RUN.c.deleted] if query.place == 'trash' else []
+        by[:0] = [RUN.c.pinned] if query.pins_first else []
+    return [column.asc() if query.ascending else column.desc() for column in by]
+
+
+ORDERS: dict[RunOrder, ColumnElement[Any]] = {
+    'title': func.lower(RUN.c.title),
+    'bytes': RUN.c.bytes,
+    'steps': RUN.c.seq,
+    'tokens': RUN.c.input + RUN.c.output,
+    'duration': RUN.c.updated - RUN.c.created,
+}
+
+
+def _beyond(query: RunQuery) -> list[ColumnElement[bool]]:
+    if query.beyond is None:
+        return []
+    deleted, created, id = query.beyond
+    if query.place == 'trash':
+        return [tuple_(RUN.c.deleted, RUN.c.created, RUN.c.id) < tuple_(deleted, created, id)]
+    return [tuple_(RUN.c.created, RUN.c.id) < tuple_(created, id)]
 
 
 PLACES = {'list': RUN.c.deleted == 0, 'trash': RUN.c.deleted > 0, 'purging': RUN.c.deleted < 0}
 
 
 def filters(query: RunQuery) -> list[ColumnElement[bool]]:
-    """What rows of `run` must fulfil."""
-    found: list[ColumnElement[bool]] = [PLACES[query.place], *passing(query)]
+    """The conditions on rows of `run` for a query."""
+    found = [PLACES[query.place], *path_filters(query), *matching(query.text)]
     if query.starred:
         found.append(RUN.c.starred)
     if query.pinned:
         found.append(RUN.c.pinned)
+    if query.seen_by is not None:
+        found.append(~RUN.c.private | (RUN.c.author == query.seen_by))
     if query.pattern:
         found.append(RUN.c.pattern == query.pattern)
     if query.status:
@@ -148,7 +202,107 @@ def filters(query: RunQuery) -> list[ColumnElement[bool]]:
         found.append(RUN.c.created >= query.since)
     if query.until is not None:
         found.append(RUN.c.created < query.until)
-    if words := matching(query.text):
-        hits: Select[Any] = select(literal_column('rowid')).select_from(text('search'))
-        found.append(RUN.c.number.in_(hits.where(text('search MATCH :words').bindparams(words=words))))
     return found
+
+
+def outdated_runs(connection: Connection, query: RunQuery) -> list[RunId]:
+    """All matching runs whose path statistics are missing or out of date, newest first."""
+    up_to_date = and_(TRAIL.c.run == RUN.c.number, TRAIL.c.rules == RULES)
+    wanted = and_(func.coalesce(TRAIL.c.seq, 0) < RUN.c.seq, *filters(replace(query, edges=(), state='')))
+    found = connection.execute(
+        select(RUN.c.id)
+        .select_from(RUN.outerjoin(TRAIL, up_to_date))
+        .where(wanted)
+        .order_by(RUN.c.created.desc(), RUN.c.id.desc())
+    )
+    return [RunId(run) for run in found.scalars()]
+
+
+def total_traffic(connection: Connection, query: RunQuery) -> Traffic:
+    """The traffic of all matching runs together."""
+    wanted = and_(True, *filters(query))
+    statuses = connection.execute(
+        select(RUN.c.status, func.count()).where(wanted).group_by(RUN.c.status)
+    ).all()
+    forks, inherited = connection.execute(
+        select(func.count(), func.coalesce(func.sum(RUN.c.parent_at), 0)).where(
+            wanted, RUN.c.parent.is_not(None)
+        )
+    ).one()
+    matching = select(RUN.c.number).where(wanted)
+    return Traffic(
+        runs=sum(count for _, count in statuses),
+        statuses={status: count for status, count in statuses},
+        forks=forks,
+        inherited=inherited,
+        shapes=_shapes(connection, matching),
+        edges=_edges(connection, matching),
+        states=_states(connection, matching),
+    )
+
+
+def _shapes(connection: Connection, matching: Select[tuple[int]]) -> tuple[tuple[Shape, int], ...]:
+    """Charts with the number of runs that have each. Equal charts may differ as text between versions."""
+    texts = connection.execute(
+        select(LAUNCH.c.shape, func.count(), func.max(LAUNCH.c.run))
+        .where(LAUNCH.c.run.in_(matching))
+        .group_by(LAUNCH.c.shape)
+        .order_by(func.max(LAUNCH.c.run).desc())
+    )
+    found: dict[Shape, int] = {}
+    unread = False
+    for stored, count, _ in texts:
+        try:
+            shape = SHAPE.validate_json(stored)
+        except ValueError:
+            unread = True  # `path_statistics` names the run
+            continue
+        found[shape] = found.get(shape, 0) + count
+    if unread and not found:
+        raise JournalDamaged('the charts of these runs in the database are damaged')
+    return tuple(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _edges(connection: Connection, matching: Select[tuple[int]]) -> tuple[EdgeTraffic, ...]:
+    rows = connection.execute(
+        select(EDGE.c.source, EDGE.c.dest, func.sum(EDGE.c.times), func.count())
+        .where(EDGE.c.run.in_(matching))
+        .group_by(EDGE.c.source, EDGE.c.dest)
+        .order_by(EDGE.c.source, EDGE.c.dest)
+    )
+    return tuple(
+        EdgeTraffic(source=StatePath(source), dest=dest, times=times, runs=runs)
+        for source, dest, times, runs in rows
+    )
+
+
+def _states(connection: Connection, matching: Select[tuple[int]]) -> tuple[StateTraffic, ...]:
+    in_order = (
+        select(
+            STATE,
+            func.row_number().over(partition_by=STATE.c.path, order_by=STATE.c.seconds).label('place'),
+            func.count().over(partition_by=STATE.c.path).label('many'),
+        )
+        .where(STATE.c.run.in_(matching))
+        .subquery()
+    )
+    c = in_order.c
+    rows = connection.execute(
+        select(
+            c.path,
+            func.count().label('runs'),
+            func.sum(c.visits).label('visits'),
+            func.count().filter(c.visits > 1).label('repeated'),
+            func.max(c.visits).label('most'),
+            func.sum(c.seconds).label('seconds'),
+            func.max(c.seconds).filter(c.place == (c.many + 1) // 2).label('median'),
+            func.max(c.seconds).filter(c.place == (c.many * 9 + 9) // 10).label('p90'),
+            func.sum(c.failed).label('failed'),
+            func.sum(c.expired).label('expired'),
+            func.sum(c.fell).label('fell'),
+            func.count().filter((c.failed > 0) | (c.expired > 0) | (c.fell > 0)).label('troubled'),
+        )
+        .group_by(c.path)
+        .order_by(c.path)
+    ).mappings()
+    return tuple(StateTraffic(**row) for row in rows)

@@ -1,39 +1,84 @@
-"""Run summaries and shapes to rows and back."""
+"""Converts run summaries and shapes to rows and back."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Row, Select, func, select
+from sqlalchemy import Row, Select, select
 from sqlmodel import SQLModel
 
+from engine.errors import JournalDamaged
 from engine.records import Budget, RunId, RunInfo, Shape, Status, Usage
+from engine.records.shape import StoredShape
 from storage.codec import plain
-from storage.tables import Launch, Run, Tag
+from storage.dialects import Labels
+from storage.tables import (
+    EntryRow,
+    LaunchRow,
+    NoteRow,
+    ReservationRow,
+    RunRow,
+    SnapshotRow,
+    TagRow,
+    TransitionRow,
+)
 
-RUN, LAUNCH, TAG = (SQLModel.metadata.tables[str(model.__tablename__)] for model in (Run, Launch, Tag))
-SHAPE = TypeAdapter(Shape)
+RUN, LAUNCH, TAG, STEP, STORED, NOTE, RESERVATION, ENTRY = (
+    SQLModel.metadata.tables[str(model.__tablename__)]
+    for model in (RunRow, LaunchRow, TagRow, TransitionRow, SnapshotRow, NoteRow, ReservationRow, EntryRow)
+)
+SHAPE: TypeAdapter[Shape] = TypeAdapter(StoredShape)
+SHAPE_WRITER = TypeAdapter(Shape)
 BUDGET = TypeAdapter(Budget)
 USAGE = tuple(field.name for field in fields(Usage))
-"""Columns of `run`, by the names of the record."""
+"""Columns of `run`, named like the record's fields."""
+used_by = attrgetter(*USAGE)
+"""Their values, in this order."""
 
 
 def infos() -> Select[Any]:
-    """Select summaries, each in one row: what `read_info` reads."""
-    tags = (
-        select(func.json_group_array(func.json_array(TAG.c.position, TAG.c.label)))
-        .where(TAG.c.run == RUN.c.number)
-        .scalar_subquery()
-    )
+    """The query for summaries, one row each, as read by `read_info`."""
     launch = (LAUNCH.c.parameters, LAUNCH.c.models, LAUNCH.c.seed, LAUNCH.c.options)
-    return select(RUN, *launch, tags.label('tags')).join(LAUNCH, LAUNCH.c.run == RUN.c.number)
+    return select(RUN, *launch, Labels().label('tags')).join(LAUNCH, LAUNCH.c.run == RUN.c.number)
 
 
 def read_info(row: Row[Any]) -> RunInfo:
-    """The summary in a row of `infos`."""
+    """Read the summary in a row of `infos`. Raises `JournalDamaged`."""
+    try:
+        return _info(row)
+    except (ValueError, TypeError, RecursionError) as error:
+        reason = ' '.join(str(error).split())[:200]
+        raise JournalDamaged(f'the row of run {row.id} in the database is damaged: {reason}') from error
+
+
+def read_shape(run: RunId, stored: str) -> Shape:
+    """Read a run's chart. Raises `JournalDamaged`."""
+    try:
+        return SHAPE.validate_json(stored)
+    except ValueError as error:
+        raise JournalDamaged(f'the chart of run {run} in the database is damaged') from error
+
+
+def list_info(row: Row[Any]) -> RunInfo:
+    """Read one of many summaries: a damaged one is listed as failed and does not block the others."""
+    try:
+        return read_info(row)
+    except JournalDamaged as error:
+        return RunInfo(
+            id=RunId(str(row.id)),
+            pattern=str(row.pattern),
+            title=str(row.title),
+            owner=str(row.owner),
+            status=Status.FAILED,
+            error=str(error),
+        )
+
+
+def _info(row: Row[Any]) -> RunInfo:
     return RunInfo(
         id=RunId(row.id),
         pattern=row.pattern,
@@ -51,7 +96,7 @@ def read_info(row: Row[Any]) -> RunInfo:
         error=row.error,
         waiting=row.waiting,
         simulated=row.simulated,
-        tags=tuple(label for _, label in sorted(json.loads(row.tags))),
+        tags=row.tags,
         note=row.note,
         parent=None if row.parent is None else RunId(row.parent),
         parent_at=row.parent_at,
@@ -60,12 +105,14 @@ def read_info(row: Row[Any]) -> RunInfo:
         bytes=row.bytes,
         starred=row.starred,
         pinned=row.pinned,
+        author=row.author,
+        private=row.private,
         deleted=row.deleted,
     )
 
 
 def run_row(info: RunInfo) -> dict[str, Any]:
-    """The row of `run` for a new run; the database gives it its number."""
+    """The row of `run` for a new run; the database assigns its number."""
     return {
         'id': info.id,
         'pattern': info.pattern,
@@ -87,17 +134,19 @@ def run_row(info: RunInfo) -> dict[str, Any]:
         'bytes': info.bytes,
         'starred': info.starred,
         'pinned': info.pinned,
+        'author': info.author,
+        'private': info.private,
         'deleted': info.deleted,
     }
 
 
 def usage_row(usage: Usage) -> dict[str, Any]:
-    """The columns of a usage."""
-    return {name: getattr(usage, name) for name in USAGE}
+    """The usage columns."""
+    return dict(zip(USAGE, used_by(usage), strict=True))
 
 
 def budget_text(budget: Budget | None) -> str:
-    """A budget as JSON; '' for none."""
+    """A budget as JSON; '' for None."""
     return '' if budget is None else BUDGET.dump_json(budget).decode()
 
 
@@ -108,6 +157,6 @@ def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
         'parameters': json.dumps(info.parameters, default=plain),
         'models': json.dumps(info.models, default=plain),
         'seed': str(info.seed),
-        'shape': SHAPE.dump_json(shape).decode(),
+        'shape': SHAPE_WRITER.dump_json(shape).decode(),
         'options': json.dumps(info.options, default=plain),
     }

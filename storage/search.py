@@ -1,60 +1,61 @@
-"""The full-text index over what people wrote of runs, kept in the transaction of the change.
+"""The full-text index of what people wrote about runs, updated in the transaction of each change.
 
-The writer keeps it rather than triggers, because a run's text comes from three tables.
+Whoever writes maintains it, not triggers, because a run's text comes from three tables.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from sqlalchemy import ColumnElement, Connection, select
+
+from storage.dialects import HasWords, index_words
+from storage.rows import LAUNCH, NOTE, RUN, TAG
+
 WORD = re.compile(r'[^\W_]+')
-"""Letters and digits, as FTS5's own tokenizer splits."""
+"""Letters and digits, split like FTS5's own tokenizer."""
 
 
-def matching(text: str) -> str:
-    """What a person typed as an FTS5 expression: every word is the beginning of some word of the run.
+def matching(text: str) -> list[ColumnElement[bool]]:
+    """The condition that typed text sets: every word must start some word of the run.
 
-    No character of the text can act as an operator. Text without a letter or digit gives '': no restriction.
+    No character of the text can act as an operator. Text without a letter or digit restricts nothing.
     """
-    return ' AND '.join(f'"{word}"*' for word in WORD.findall(text))
+    words = WORD.findall(text)
+    return [HasWords(words)] if words else []
 
 
-def index(connection: sqlite3.Connection, number: int) -> None:
-    """Write the index's row of one run anew, from its present tables."""
-    connection.execute('DELETE FROM search WHERE rowid = ?', (number,))
-    title, note, pattern, parameters, tags, notes = connection.execute(
-        'SELECT title, note, pattern, parameters,'
-        ' (SELECT group_concat(label, char(10)) FROM tag WHERE run = number),'
-        ' (SELECT group_concat(text, char(10)) FROM note WHERE run = number)'
-        ' FROM run JOIN launch ON run = number WHERE number = ?',
-        (number,),
-    ).fetchone()
-    connection.execute(
-        'INSERT INTO search (rowid, title, note, parameters, tags, pattern) VALUES (?, ?, ?, ?, ?, ?)',
-        (
-            number,
-            title,
-            f'{note}\n{notes or ""}',
-            '\n'.join(_texts(json.loads(parameters))),
-            tags or '',
-            pattern,
-        ),
-    )
+def index(connection: Connection, number: int) -> None:
+    """Rebuild one run's index row from its present tables."""
+    columns = (RUN.c.title, RUN.c.note, RUN.c.pattern, LAUNCH.c.parameters)
+    of_run = select(*columns).join(LAUNCH, LAUNCH.c.run == RUN.c.number).where(RUN.c.number == number)
+    row = connection.execute(of_run).one()
+    tags = connection.execute(select(TAG.c.label).where(TAG.c.run == number)).scalars()
+    notes = connection.execute(select(NOTE.c.text).where(NOTE.c.run == number)).scalars()
+    texts = {
+        'title': row.title,
+        'note': '\n'.join((row.note, *notes)),
+        'parameters': '\n'.join(_texts(_parsed(row.parameters))),
+        'tags': '\n'.join(tags),
+        'pattern': row.pattern,
+    }
+    index_words(connection, number, texts, WORD.findall)
 
 
-def index_all(connection: sqlite3.Connection) -> None:
+def index_all(connection: Connection) -> None:
     """Index every run."""
-    for (number,) in connection.execute('SELECT number FROM run').fetchall():
+    for number in connection.execute(select(RUN.c.number)).scalars().all():
         index(connection, number)
 
 
-def forget(connection: sqlite3.Connection, number: int) -> None:
-    """Take a run out of the index."""
-    connection.execute('DELETE FROM search WHERE rowid = ?', (number,))
+def _parsed(parameters: str) -> Any:
+    try:
+        return json.loads(parameters)
+    except ValueError:  # damaged: a run that cannot be read can still be noted on and deleted
+        return parameters
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -65,5 +66,5 @@ def _texts(value: Any) -> Iterator[str]:
         for item in value:
             yield from _texts(item)
     elif value is not None and not isinstance(value, bool):
-        # Half of a surrogate pair has no bytes; it would refuse the whole run.
+        # A lone surrogate cannot be encoded; it would make the whole run fail.
         yield str(value).encode('utf-8', 'replace').decode()

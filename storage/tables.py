@@ -1,19 +1,26 @@
-"""The tables, as SQLModel classes: runs, launches, tags, notes, transitions, snapshots, trails.
+"""Tables as SQLModel classes: runs, tags, notes, steps, snapshots, path statistics, requests, entries.
 
-Everything of a run hangs on `run.number`, a small integer, not on its id: keys stay a few bytes wide.
-What changes with every step (`run`) is kept apart from what never changes and may be long (`launch`), so that
-an append rewrites one short row. The full-text index `search` is virtual; `migrations` makes it.
+Everything of a run refers to `run.number`, a small integer, not to its id: keys stay a few bytes wide. What
+changes with every step (`run`) is separate from what never changes and may be long (`launch`), so that an
+append rewrites one short row. The full-text index `search` is each dialect's own; its migrations create it.
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
+from storage.dialects import Whole
 
-class Run(SQLModel, table=True):
+Number = Annotated[int, Field(sa_type=Whole)]
+
+
+class RunRow(SQLModel, table=True):
     """The summary of a run: one short row, rewritten by each append."""
 
+    __tablename__ = 'run'
     __table_args__ = (
         Index('run_newest', 'deleted', 'created', 'id'),
         Index('run_of_pattern', 'deleted', 'pattern', 'created', 'id'),
@@ -22,7 +29,7 @@ class Run(SQLModel, table=True):
         Index('run_of_parent', 'parent'),
     )
 
-    number: int | None = Field(default=None, primary_key=True)
+    number: int | None = Field(default=None, primary_key=True, sa_type=Whole)
     id: str = Field(unique=True)
     pattern: str
     title: str
@@ -30,35 +37,39 @@ class Run(SQLModel, table=True):
     status: str
     created: float
     updated: float
-    seq: int
-    input: int
-    output: int
-    calls: int
-    cached: int = 0
-    written: int = 0
-    reasoning: int = 0
+    seq: Number
+    input: Number
+    output: Number
+    calls: Number
+    cached: Number = 0
+    written: Number = 0
+    reasoning: Number = 0
     source: str = 'provider'
     dollars: float = 0.0
-    unpriced: int = 0
+    unpriced: Number = 0
     error: str
     waiting: str
     budget: str = ''
-    """As JSON; '' is none. It changes when a person extends it."""
+    """As JSON; '' means none. Changes when a person extends it."""
     simulated: bool
     parent: str | None
-    parent_at: int
+    parent_at: Number
     owner: str
-    epoch: int
-    bytes: int
+    epoch: Number
+    bytes: Number
     starred: bool = False
     pinned: bool = False
     deleted: float = 0.0
+    author: str = ''
+    private: bool = False
 
 
-class Launch(SQLModel, table=True):
+class LaunchRow(SQLModel, table=True):
     """What a run was launched with, as JSON texts; written once."""
 
-    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    __tablename__ = 'launch'
+
+    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
     parameters: str
     models: str
     seed: str
@@ -67,90 +78,122 @@ class Launch(SQLModel, table=True):
     options: str = '{}'
 
 
-class Tag(SQLModel, table=True):
-    """The tags of a run, in their order."""
+class TagRow(SQLModel, table=True):
+    """A run's tags, in order."""
 
+    __tablename__ = 'tag'
     __table_args__ = (Index('tag_label', 'label', 'run'), {'sqlite_with_rowid': False})
 
-    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
-    position: int = Field(primary_key=True)
+    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    position: int = Field(sa_type=Whole, primary_key=True)
     label: str
 
 
-class Remark(SQLModel, table=True):
+class NoteRow(SQLModel, table=True):
     """A note on a step."""
 
     __tablename__ = 'note'
     __table_args__ = (Index('note_of_step', 'run', 'seq'),)
 
-    id: int | None = Field(default=None, primary_key=True)
-    run: int = Field(foreign_key='run.number', ondelete='CASCADE')
-    seq: int
+    id: int | None = Field(default=None, primary_key=True, sa_type=Whole)
+    run: int = Field(sa_type=Whole, foreign_key='run.number', ondelete='CASCADE')
+    seq: Number
     text: str
     created: float
     edited: float = 0.0
 
 
-class Step(SQLModel, table=True):
-    """A transition. `body` is what `codec` makes of all that has no column.
+class ReservationRow(SQLModel, table=True):
+    """A request that creates something, by its idempotency key."""
 
-    It keeps its rowid: bodies of about 1 KB fill the leaves of a rowid table to the brim, and would spill
-    into pages of their own in a table without; and runs that move at the same time all append at one end.
+    __tablename__ = 'reservation'
+    __table_args__ = (Index('reservation_age', 'created'),)
+
+    key: str = Field(primary_key=True)
+    digest: str
+    run: str
+    created: float
+    reply: str = ''
+
+
+class EntryRow(SQLModel, table=True):
+    """A small document that programs around the engine keep, as JSON."""
+
+    __tablename__ = 'entry'
+    __table_args__ = (
+        Index('entry_in_state', 'kind', 'state', 'rank', 'key'),
+        Index('entry_about', 'kind', 'about', 'rank', 'key'),
+    )
+
+    kind: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    version: Number
+    state: str
+    rank: float
+    about: str
+    body: str
+
+
+class TransitionRow(SQLModel, table=True):
+    """A transition. `body` is the encoding by `codec` of everything without a column.
+
+    It keeps its rowid: bodies of about 1 KB fill the leaves of a rowid table well, and would spill into
+    overflow pages in a table without; and all runs active at the same time append at one end.
     """
 
     __tablename__ = 'transition'
 
-    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
-    seq: int = Field(primary_key=True)
+    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: int = Field(sa_type=Whole, primary_key=True)
     time: float
     name: str
     at: str
     body: bytes
 
 
-class Stored(SQLModel, table=True):
-    """A snapshot: all that a fold knows at a step."""
+class SnapshotRow(SQLModel, table=True):
+    """A snapshot: the complete fold state at a step."""
 
     __tablename__ = 'snapshot'
 
-    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
-    seq: int = Field(primary_key=True)
+    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: int = Field(sa_type=Whole, primary_key=True)
     body: bytes
 
 
-class Passed(SQLModel, table=True):
-    """Up to which step a run's trail is kept, the rules it was made by, and what it needs to go on (JSON)."""
+class PathRow(SQLModel, table=True):
+    """How far a run's path statistics reach, their rules' version, and the state to continue from (JSON)."""
 
     __tablename__ = 'trail'
 
-    run: int = Field(primary_key=True, foreign_key='run.number', ondelete='CASCADE')
-    seq: int
-    rules: int
+    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: Number
+    rules: Number
     rest: str
 
 
-class Taken(SQLModel, table=True):
-    """How often a run took an edge. Made of its steps when it is asked for, and never by an append."""
+class PathEdgeRow(SQLModel, table=True):
+    """How often a run took an edge. Computed from its steps on demand, never by an append."""
 
     __tablename__ = 'trail_edge'
     __table_args__ = ({'sqlite_with_rowid': False},)
 
-    run: int = Field(primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
+    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
     source: str = Field(primary_key=True)
     dest: str = Field(primary_key=True)
-    times: int
+    times: Number
 
 
-class Stayed(SQLModel, table=True):
-    """What a run did in a state. Made as `trail_edge` is."""
+class PathStateRow(SQLModel, table=True):
+    """What a run did in a state. Computed like `trail_edge`."""
 
     __tablename__ = 'trail_state'
     __table_args__ = ({'sqlite_with_rowid': False},)
 
-    run: int = Field(primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
+    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
     path: str = Field(primary_key=True)
-    visits: int
+    visits: Number
     seconds: float
-    failed: int
-    expired: int
-    fell: int
+    failed: Number
+    expired: Number
+    fell: Number

@@ -1,1 +1,17 @@
-"""Agents that patterns are made of: one file, one agent."""
+"""Agents: their chart, nested in a workflow's, and the model and tool calls behind its states."""
+
+from engine.agents.criteria import Check, Criteria, Evidence
+from engine.agents.directory import AgentInfo, agents_of
+from engine.agents.spec import RoleAssignment
+from engine.agents.tool_trial import Scratch, ToolTrial
+
+__all__ = [
+    'AgentInfo',
+    'Check',
+    'Criteria',
+    'Evidence',
+    'RoleAssignment',
+    'Scratch',
+    'ToolTrial',
+    'agents_of',
+]

@@ -1,1 +1,27 @@
 """Models: one file, one provider. The scripted one is the default and needs no key."""
+
+from engine.models.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
+from engine.models.http.endpoint_settings import endpoints_file
+from engine.models.protocol import candidate_models
+from engine.models.registry import (
+    LOCAL_ENDPOINTS,
+    PROVIDERS,
+    EndpointHealth,
+    EndpointInfo,
+    ModelRegistry,
+)
+from engine.models.usage_estimate import CHARACTERS_A_TOKEN
+
+__all__ = [
+    'CHARACTERS_A_TOKEN',
+    'EFFORT_LEVELS',
+    'EFFORT_SYNTAX',
+    'LOCAL_ENDPOINTS',
+    'PROVIDERS',
+    'EndpointHealth',
+    'EndpointInfo',
+    'ModelRegistry',
+    'candidate_models',
+    'endpoints_file',
+    'is_effort',
+]

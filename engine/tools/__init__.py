@@ -1,1 +1,20 @@
-"""Tools that agents may call: one file, one tool."""
+"""Tools that agents may call: one tool per file."""
+
+from engine.tools.artifacts import ToolOutput, bullet
+from engine.tools.mcp.config import ServerHealth
+from engine.tools.mcp.remote_tool import RemoteTool
+from engine.tools.protocol import Tool
+from engine.tools.question import Question, answer_model
+from engine.tools.registry import ToolRegistry, missing_requirement
+
+__all__ = [
+    'Question',
+    'RemoteTool',
+    'ServerHealth',
+    'Tool',
+    'ToolOutput',
+    'ToolRegistry',
+    'answer_model',
+    'bullet',
+    'missing_requirement',
+]

@@ -1,0 +1,5 @@
+"""External agents: coding agents of others as workers, over the Agent Client Protocol."""
+
+from engine.acp.agents import AGENT_PREFIX, AgentHealth, AgentInfo, ExternalAgents
+
+__all__ = ['AGENT_PREFIX', 'AgentHealth', 'AgentInfo', 'ExternalAgents']

@@ -1,0 +1,194 @@
+"""ExternalAgents: the agents that are known here, which are installed, and a test of each."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.acp.config import ExternalAgent, known_agent
+from engine.acp.known_agents import KNOWN_AGENTS
+from engine.acp.process import find_program, hidden_values, passed_variables
+from engine.errors import ModelError
+from engine.models.protocol import ModelEvent, ModelRequest
+from engine.models.secret_filter import SecretFilter, secret_filter
+from engine.workspace.object_store import ObjectStore
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+from engine.workspace.workspaces import sandbox_uid
+
+AGENT_PREFIX = 'agent:'
+"""What the name of an agent begins with where a role takes a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInfo:
+    """An external agent as shown to people; contains no secrets."""
+
+    name: str
+    title: str
+    command: str
+    """The program and its arguments."""
+    problem: str = ''
+    """Why it cannot be used, or ''."""
+    install: str = ''
+    """How to install it, if it is not."""
+    sandboxed: bool = True
+    keys: tuple[str, ...] = ()
+    """The names of the variables it sees."""
+    network: bool = True
+    simulated: bool = False
+    approvals: str = 'marked'
+
+    @property
+    def model(self) -> str:
+        """Its name where a role takes a model."""
+        return f'{AGENT_PREFIX}{self.name}'
+
+    @property
+    def reach(self) -> str:
+        """What it may reach, as sentences: said before a run starts."""
+        if self.simulated:
+            return 'Simulated: the scripted model behind the protocol. No key, no network, free.'
+        sees = f'It sees the variables {", ".join(self.keys)}.' if self.keys else 'It sees no keys.'
+        net = 'It has the network.' if self.network or not self.sandboxed else 'It has no network.'
+        files = (
+            'It runs in the sandbox, and changes files of its own folder only.'
+            if self.sandboxed
+            else 'It runs without a sandbox: it can read and change whatever you can.'
+        )
+        return f'{files} {sees} {net} It costs what its provider charges.'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentHealth:
+    """The result of a test."""
+
+    agent: str
+    problem: str = ''
+    said: str = ''
+    """Who it says it is, and what it can."""
+
+
+class AgentModel:
+    """An external agent where a role takes a model: it works in an agent's states, and answers no other."""
+
+    def __init__(self, agent: ExternalAgent) -> None:
+        self.agent, self.simulated = agent, agent.simulated
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be used, or ''."""
+        try:
+            find_program(self.agent)
+        except ModelError as error:
+            return str(error)
+        return ''
+
+    @property
+    def reach(self) -> str:
+        """What it may reach, as sentences."""
+        return _info(self.agent).reach
+
+    def effort_problem(self, effort: str) -> str:
+        """An agent chooses its own effort."""
+        return 'an external agent decides how much it thinks: set that in its own settings'
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Refuse: it is asked through its own protocol. Raises `ModelError`."""
+        raise ModelError(
+            f'{AGENT_PREFIX}{self.agent.name} is an agent and no model: it works on files in a folder, and '
+            'answers no single question; give this role a model',
+            kind='bad request',
+        )
+        yield
+
+
+class ExternalAgents(Mapping[str, AgentModel]):
+    """The external agents by the name under which a role takes them: `agent:claude`.
+
+    Args:
+        configured: the agents of the configuration.
+        missing: why a configured agent is unusable; for example, a variable is not set.
+        off: names of known agents that the configuration turns off.
+    """
+
+    def __init__(
+        self,
+        configured: Mapping[str, ExternalAgent] | None = None,
+        missing: Mapping[str, str] | None = None,
+        off: frozenset[str] = frozenset(),
+    ) -> None:
+        self._missing = dict(missing or {})
+        known = {name: known_agent(name) for name in KNOWN_AGENTS if name not in off | set(self._missing)}
+        self._agents = {**known, **(configured or {})}
+
+    def __getitem__(self, name: str) -> AgentModel:
+        if not name.startswith(AGENT_PREFIX):
+            raise KeyError(name)
+        return AgentModel(self._agents[name.removeprefix(AGENT_PREFIX)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([f'{AGENT_PREFIX}{name}' for name in self._agents])
+
+    def __len__(self) -> int:
+        return len(self._agents)
+
+    @property
+    def secret_filters(self) -> list[SecretFilter]:
+        """Filters that remove what secrets the agents are given."""
+        found = [tuple(hidden_values(agent, os.environ)) for agent in self._agents.values()]
+        return [secret_filter(values, ()) for values in found if values]
+
+    def infos(self) -> list[AgentInfo]:
+        """All agents, usable or not; starts none of them."""
+        found = [_info(agent) for agent in self._agents.values()]
+        found += [
+            AgentInfo(name=name, title=name, command='', problem=problem)
+            for name, problem in self._missing.items()
+        ]
+        return found
+
+    async def test(self, name: str, sandbox: Sandbox) -> AgentHealth:
+        """Start an agent in an empty folder, begin a session, and stop it. Asks it nothing: it is free."""
+        from engine.acp.session import AgentSession
+
+        if name not in self._agents:
+            return AgentHealth(agent=name, problem=self._missing.get(name, 'there is no such agent'))
+        with tempfile.TemporaryDirectory(prefix='hemicycle-') as folder:
+            place = Path(folder)
+            os.chmod(folder, 0o755)
+            owner = sandbox_uid(f'test/{name}')
+            workspace = Workspace(place / 'work', ObjectStore(place / 'objects'), owner=owner)
+            session = AgentSession(
+                self._agents[name],
+                workspace,
+                sandbox,
+                home=place / 'home',
+                cookie=f'test/{name}/{os.getpid()}',
+            )
+            try:
+                await session.start()
+                return AgentHealth(agent=name, said=session.introduction)
+            except ModelError as error:
+                return AgentHealth(agent=name, problem=str(error))
+            finally:
+                await session.close()
+
+
+def _info(agent: ExternalAgent) -> AgentInfo:
+    problem = AgentModel(agent).problem
+    return AgentInfo(
+        name=agent.name,
+        title=agent.title or agent.name,
+        command=' '.join([Path(agent.command).name, *agent.args]),
+        problem=problem.partition('; install it')[0],
+        install=agent.install if problem else '',
+        sandboxed=agent.sandboxed,
+        keys=tuple(passed_variables(agent)),
+        network=agent.network,
+        simulated=agent.simulated,
+        approvals=agent.approvals,
+    )

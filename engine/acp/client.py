@@ -1,0 +1,328 @@
+"""Our side of the protocol: files and commands in the workspace, permissions, and the updates."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from acp import RequestError, schema
+
+from engine.acp.turn import Call, Turn, text_of
+from engine.errors import EngineError, ModelError, ToolError
+from engine.records.run_info import Approvals
+from engine.workspace.confined_dir import SANDBOX_PATH
+from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.process import CommandResult
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+MOST_TERMINALS = 16
+TERMINAL_SECONDS = 1_800.0
+MOST_OUTPUT = 200_000
+"""Characters kept of the end of a terminal's output, unless the agent asks for less."""
+
+
+@dataclass(slots=True)
+class Terminal:
+    """A command that runs for the agent, in our sandbox."""
+
+    command: str
+    task: asyncio.Task[CommandResult] | None = None
+    output: str = ''
+    most: int = MOST_OUTPUT
+    cut: bool = False
+
+    def add(self, text: str) -> None:
+        """Keep output, of which the end matters."""
+        self.output += text
+        if len(self.output) > self.most:
+            self.output, self.cut = self.output[-self.most :], True
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentClient:
+    """Serves one agent's requests. Everything it may touch lies in its workspace."""
+
+    workspace: Workspace
+    sandbox: Sandbox
+    root: str
+    """The workspace's path as the agent knows it."""
+    approvals: Approvals
+    turn: Turn = field(default_factory=Turn)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set with each update, for those waiting for one."""
+    problem: ModelError | None = None
+    """Why its updates are no longer taken."""
+    loading: bool = False
+    """Whether what comes is a repetition of an earlier session."""
+    cost: float | None = None
+    """Dollars of the session so far, if it says so."""
+    context: int = 0
+    """Tokens of its context, if it says so."""
+    heard: float = 0.0
+    """When it last said something, by the event loop's time."""
+    terminals: dict[str, Terminal] = field(default_factory=dict)
+    _number: int = 0
+
+    # Updates
+
+    async def session_update(self, session_id: str, update: Any, **meta: Any) -> None:
+        """Take an update."""
+        self.hear()
+        if self.loading or self.problem:
+            return
+        try:
+            self._take(update)
+        except ModelError as error:
+            self.problem = error
+        self.changed.set()
+
+    def hear(self) -> None:
+        """Note that the agent is alive."""
+        self.heard = asyncio.get_running_loop().time()
+
+    def _take(self, update: Any) -> None:
+        match update:
+            case schema.AgentMessageChunk():
+                self.turn.say('text', text_of(update.content))
+            case schema.AgentThoughtChunk():
+                self.turn.say('reasoning', text_of(update.content))
+            case schema.ToolCallStart() | schema.ToolCallProgress():
+                self.turn.call(update)
+            case schema.AgentPlanUpdate():
+                self.turn.plan = [
+                    {'content': entry.content[:1_000], 'status': entry.status, 'priority': entry.priority}
+                    for entry in update.entries[:100]
+                ]
+            case schema.UsageUpdate():
+                self.context = update.used
+                if update.cost and update.cost.currency.upper() == 'USD':
+                    self.cost = update.cost.amount
+
+    # Permissions
+
+    async def request_permission(
+        self, session_id: str, tool_call: Any, options: Sequence[schema.PermissionOption], **meta: Any
+    ) -> schema.RequestPermissionResponse:
+        """Answer as a person does; the agent waits as long."""
+        self.hear()
+        call = self.turn.call(tool_call)
+        allowed = await self._asked(call)
+        return _answer(options, allowed)
+
+    async def _asked(self, call: Call) -> bool:
+        if self.approvals == 'none':
+            return True
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.turn.ask(call, answer)
+        self.changed.set()
+        try:
+            return await answer
+        finally:
+            self.hear()
+
+    async def _allow(self, kind: Literal['edit', 'execute'], title: str, arguments: dict[str, Any]) -> None:
+        """Where all is approved, have a file or a command wait for a person. Raises `RequestError`."""
+        if self.approvals != 'all':
+            return
+        if any(call.kind == kind and call.permission and call.permission.done() and call.permission.result()
+               and not call.ended for call in self.turn.calls.values()):  # fmt: skip
+            return  # It is what a call does that was allowed.
+        self._number += 1
+        call = self.turn.call(
+            schema.ToolCallStart(
+                session_update='tool_call', tool_call_id=f'hemicycle-{self._number}', title=title, kind=kind,
+                raw_input=arguments,
+            )
+        )  # fmt: skip
+        allowed = await self._asked(call)
+        call = self.turn.calls[call.id]
+        call.status = 'completed' if allowed else 'failed'
+        call.output = 'It was allowed.' if allowed else 'It was not allowed.'
+        self.changed.set()
+        if not allowed:
+            raise RequestError.invalid_request({'details': 'a person did not allow this'})
+
+    # Files
+
+    async def read_text_file(
+        self, session_id: str, path: str, line: int | None = None, limit: int | None = None, **meta: Any
+    ) -> schema.ReadTextFileResponse:
+        """Read a file of the workspace."""
+        self.hear()
+        with _Refusals():
+            data = await self.workspace.read(self._inner(path))
+        text = data.decode('utf-8', 'replace')
+        if line or limit:
+            lines = text.splitlines(keepends=True)
+            first = max(0, (line or 1) - 1)
+            text = ''.join(lines[first : first + limit if limit else None])
+        return schema.ReadTextFileResponse(content=text)
+
+    async def write_text_file(
+        self, session_id: str, path: str, content: str, **meta: Any
+    ) -> schema.WriteTextFileResponse:
+        """Write a file of the workspace."""
+        self.hear()
+        inner = self._inner(path)
+        await self._allow('edit', f'Write {inner}', {'path': inner, 'content': content})
+        with _Refusals():
+            await self.workspace.write(inner, content.encode('utf-8', 'replace'))
+        return schema.WriteTextFileResponse()
+
+    def _inner(self, path: str) -> str:
+        """A path of the agent's as one inside the workspace. Raises `RequestError`."""
+        for root in (self.root, SANDBOX_PATH):
+            if path == root or path.startswith(f'{root}/'):
+                return path[len(root) :].lstrip('/')
+        if path.startswith('/'):
+            raise RequestError.invalid_params(
+                {'details': f'{path}: it is outside of your folder {self.root}'}
+            )
+        return path
+
+    # Terminals
+
+    async def create_terminal(  # noqa: PLR0913  (as the protocol has them)
+        self,
+        session_id: str,
+        command: str,
+        args: list[str] | None = None,
+        env: list[schema.EnvVariable] | None = None,
+        cwd: str | None = None,
+        output_byte_limit: int | None = None,
+        **meta: Any,
+    ) -> schema.CreateTerminalResponse:
+        """Start a command in the sandbox, in the workspace."""
+        self.hear()
+        inner = self._inner(cwd) if cwd else ''
+        if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MOST_TERMINALS:
+            raise RequestError.invalid_request({'details': f'{MOST_TERMINALS} terminals run already'})
+        # Some agents send a whole line for a shell as the command.
+        line = shlex.join([command, *args]) if args else command
+        await self._allow('execute', line, {'command': line, **({'cwd': inner} if inner else {})})
+        self._number += 1
+        name = f'terminal-{self._number}'
+        most = min(MOST_OUTPUT, output_byte_limit or MOST_OUTPUT)
+        terminal = Terminal(line, most=most)
+        script = f'cd {shlex.quote(inner)} && {line}' if inner else line
+        variables = {found.name: found.value for found in env or ()}
+        terminal.task = asyncio.ensure_future(
+            self.sandbox.run(
+                ['sh', '-c', script],
+                self.workspace,
+                limits=Limits(seconds=TERMINAL_SECONDS),
+                variables=variables,
+                on_output=self._listener(terminal),
+            )
+        )
+        self.terminals[name] = terminal
+        return schema.CreateTerminalResponse(terminal_id=name)
+
+    def _listener(self, terminal: Terminal) -> Callable[[str], None]:
+        def listen(text: str) -> None:
+            self.hear()  # An agent that waits for a command is not silent as long as that speaks.
+            terminal.add(text)
+
+        return listen
+
+    async def terminal_output(
+        self, session_id: str, terminal_id: str, **meta: Any
+    ) -> schema.TerminalOutputResponse:
+        """What a command has written so far."""
+        self.hear()
+        found = self._terminal(terminal_id)
+        ended = await self._ended(found) if found.task and found.task.done() else None
+        status = schema.TerminalExitStatus(exit_code=ended) if ended is not None else None
+        return schema.TerminalOutputResponse(output=found.output, truncated=found.cut, exit_status=status)
+
+    async def wait_for_terminal_exit(
+        self, session_id: str, terminal_id: str, **meta: Any
+    ) -> schema.WaitForTerminalExitResponse:
+        """Wait until a command has ended."""
+        code = await self._ended(self._terminal(terminal_id))
+        self.hear()
+        return schema.WaitForTerminalExitResponse(exit_code=code)
+
+    async def kill_terminal(
+        self, session_id: str, terminal_id: str, **meta: Any
+    ) -> schema.KillTerminalResponse:
+        """Kill a command; its output stays."""
+        self.hear()
+        found = self._terminal(terminal_id)
+        if found.task:
+            found.task.cancel()
+            await asyncio.wait({found.task})
+        return schema.KillTerminalResponse()
+
+    async def release_terminal(
+        self, session_id: str, terminal_id: str, **meta: Any
+    ) -> schema.ReleaseTerminalResponse:
+        """Kill a command if it still runs; what it has written stays for the result."""
+        await self.kill_terminal(session_id, terminal_id)
+        return schema.ReleaseTerminalResponse()
+
+    def _terminal(self, name: str) -> Terminal:
+        if name not in self.terminals:
+            raise RequestError.invalid_params({'details': f'there is no terminal {name!r}'})
+        return self.terminals[name]
+
+    async def _ended(self, terminal: Terminal) -> int:
+        """The exit status of a command, once it has ended."""
+        assert terminal.task is not None
+        await asyncio.wait({terminal.task})
+        if terminal.task.cancelled():
+            return 137
+        if error := terminal.task.exception():
+            terminal.add(f'{error}\n')
+            return 127
+        return terminal.task.result().code
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """What each terminal has written."""
+        return {name: terminal.output for name, terminal in self.terminals.items()}
+
+    async def close(self) -> None:
+        """End all commands, and answer nobody any more."""
+        tasks = [found.task for found in self.terminals.values() if found.task and not found.task.done()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for call in self.turn.calls.values():
+            if call.permission and not call.permission.done():
+                call.permission.cancel()
+
+
+def agent_root(workspace: Workspace, *, sandboxed: bool) -> str:
+    """The path of its workspace as an agent knows it."""
+    return SANDBOX_PATH if sandboxed else os.path.realpath(Path(workspace.folder))
+
+
+class _Refusals:
+    """Turns what the workspace refuses into an answer to the agent."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, ToolError) and 'no such file' in str(error):
+            raise RequestError.resource_not_found(str(error)) from None
+        if isinstance(error, EngineError):
+            raise RequestError.invalid_params({'details': str(error)}) from None
+
+
+def _answer(options: Sequence[schema.PermissionOption], allowed: bool) -> schema.RequestPermissionResponse:
+    """The option for an answer, for this one time if there is one: we remember what lasts longer."""
+    wanted = ('allow_once', 'allow_always') if allowed else ('reject_once', 'reject_always')
+    for kind in wanted:
+        if found := next((option for option in options if option.kind == kind), None):
+            outcome = schema.AllowedOutcome(outcome='selected', option_id=found.option_id)
+            return schema.RequestPermissionResponse(outcome=outcome)
+    return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome='cancelled'))

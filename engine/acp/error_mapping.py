@@ -1,0 +1,104 @@
+"""Maps what an agent answers in place of a turn to `ModelError`: the kind, and when to try again."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from acp import RequestError
+
+from engine.errors import Kind, ModelError
+
+AUTH = -32_000
+WORDS: tuple[tuple[str, Kind], ...] = (
+    (r'usage limit|limit reached|out of credits|insufficient_quota|quota|billing', 'quota'),
+    (r'rate.?limit|too many requests|\b429\b', 'rate limit'),
+    (r'overloaded|\b529\b|\b503\b', 'overloaded'),
+    (r'log ?in|sign ?in|authenticat|api key|unauthori[sz]ed|\b401\b|\b403\b', 'auth'),
+    (r'context (?:window|length)|too long|maximum context', 'context too long'),
+    (r'timed? ?out|timeout', 'timeout'),
+    (r'connect|network|econnrefused|enotfound|fetch failed', 'connection'),
+)
+PASSING = ('rate limit', 'overloaded', 'timeout', 'connection')
+EPOCH = re.compile(r'\|(\d{10})\b')
+"""How Claude says when a limit ends: seconds since 1970."""
+AFTER = re.compile(
+    r'(?:retry|try again|resets?|available)\D{0,20}?in '
+    r'(?:(\d+) ?d(?:ays?)?)?,? ?(?:(\d+) ?h(?:ours?)?)?,? ?(?:(\d+) ?m(?:in(?:ute)?s?)?)?'
+    r',? ?(?:(\d+) ?s(?:ec(?:ond)?s?)?)?',
+    re.I,
+)
+CLOCK = re.compile(r'resets?(?: at)? (\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([\w/+-]+)\))?', re.I)
+"""How Claude says it to people: `resets 3pm (Europe/Berlin)`, the next time that the clock says so."""
+DAY = 86_400.0
+
+
+def turn_error(error: BaseException) -> ModelError:
+    """The error of a turn that an agent has refused or broken off."""
+    if isinstance(error, ModelError):
+        return error
+    if not isinstance(error, RequestError):
+        return ModelError(f'the agent broke off: {error}', kind='connection', retryable=True)
+    said = _said(error)
+    kind: Kind = 'auth' if error.code == AUTH else 'server'
+    if kind == 'server':
+        kind = next((found for pattern, found in WORDS if re.search(pattern, said, re.I)), 'server')
+    wait = _wait(said)
+    hint = '; sign in with the agent itself, or give it a key' if kind == 'auth' else ''
+    until = f' (until {_clock(time.time() + wait)})' if wait else ''
+    return ModelError(
+        f'{said}{until}{hint}',
+        kind=kind,
+        retryable=kind in PASSING or (kind == 'quota' and wait is not None),
+        retry_after=wait,
+        code=str(error.code),
+    )
+
+
+def _said(error: RequestError) -> str:
+    """The message, with the details that the agent has added."""
+    data: Any = error.data
+    detail = ''
+    if isinstance(data, dict):
+        found = data.get('details') or data.get('message') or data.get('error')
+        detail = found if isinstance(found, str) else json.dumps(found or data)
+    elif isinstance(data, str):
+        detail = data
+    text = str(error)
+    return text if not detail or detail in text else f'{text}: {detail[:1_000]}'
+
+
+def _wait(said: str) -> float | None:
+    """Seconds until a limit ends, if it is said."""
+    if found := EPOCH.search(said):
+        return max(1.0, float(found[1]) - time.time())
+    if (found := AFTER.search(said)) and any(found.groups()):
+        days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+        return days * DAY + hours * 3600 + minutes * 60 + seconds
+    return _until_clock(found) if (found := CLOCK.search(said)) else None
+
+
+def _until_clock(said: re.Match[str]) -> float | None:
+    """Seconds until a clock says a time."""
+    hour, minute, half, zone = said.groups()
+    try:
+        now = datetime.now(ZoneInfo(zone)) if zone else datetime.now().astimezone()
+        end = now.replace(
+            hour=int(hour) % 12 + 12 * (half.lower() == 'pm'),
+            minute=int(minute or 0),
+            second=0,
+            microsecond=0,
+        )
+    except (ValueError, ZoneInfoNotFoundError):
+        return None
+    return (end - now).total_seconds() % DAY
+
+
+def _clock(when: float) -> str:
+    """A time of today, or of another day with its date."""
+    then = time.localtime(when)
+    return time.strftime('%H:%M' if when - time.time() < DAY / 2 else '%d %b %H:%M', then)

@@ -1,0 +1,335 @@
+"""The process of an external agent: started in the sandbox or outside, killed with all its children."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.acp.config import ExternalAgent
+from engine.errors import ModelError, ToolError, WorkspaceError
+from engine.workspace.sandbox import bubblewrap
+from engine.workspace.sandbox.limits import MEBIBYTE, Limits, watch_limits
+from engine.workspace.sandbox.process import kill_tree
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+COOKIE = 'HEMICYCLE_AGENT'
+"""The variable that marks an agent's process and its children, so that all of them are found again."""
+LIMITS = Limits(
+    seconds=86_400.0, memory=8192 * MEBIBYTE, processes=1024, disk=4096 * MEBIBYTE, files=200_000,
+    file_size=1024 * MEBIBYTE, scratch=1024 * MEBIBYTE,
+)  # fmt: skip
+MOST_LINE = 32 * MEBIBYTE
+"""Bytes of one message: a whole file may be in it."""
+MOST_GARBAGE = 50
+"""Lines that are no messages before the program is given up: some write a greeting to standard output."""
+MOST_ERRORS = 4_000
+"""Characters kept of the end of its standard error."""
+PASSED = ('PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'TMPDIR', 'XDG_CONFIG_HOME',
+          'XDG_DATA_HOME', 'XDG_RUNTIME_DIR')  # fmt: skip
+"""Variables that any program outside the sandbox gets."""
+WATCH_EVERY = 1.0
+SHORTLY = 3.0
+"""Seconds in which a killed process has gone."""
+
+
+@dataclass(kw_only=True)
+class AgentProcess:
+    """A running agent, as a transport of the protocol's messages, one JSON object a line."""
+
+    process: asyncio.subprocess.Process
+    cookie: str
+    unsandboxed: bool
+    problem: ModelError | None = None
+    """Why it was given up, if it was."""
+
+    def __post_init__(self) -> None:
+        self._garbage: list[str] = []
+        self._errors = ''
+        self._closed = False
+        self._tasks = [asyncio.ensure_future(self._read_errors())]
+
+    @classmethod
+    async def start(
+        cls, agent: ExternalAgent, workspace: Workspace, sandbox: Sandbox, *, home: Path, cookie: str
+    ) -> AgentProcess:
+        """Start an agent in its folder; what an earlier process of its cookie has left is killed first.
+
+        Args:
+            agent: what to start.
+            workspace: the only folder it can change in the sandbox, apart from its home.
+            sandbox: confines it, if it is to be confined.
+            home: its home in the sandbox; it is created, and kept.
+            cookie: marks it.
+
+        Raises:
+            ModelError: it cannot be started.
+        """
+        program = find_program(agent)
+        problem = await sandbox.problem() if agent.sandboxed else ''
+        if problem:
+            raise ModelError(
+                f'{agent.name} is to run in the sandbox, and there is none: {problem}', kind='bad request'
+            )
+        await asyncio.to_thread(kill_marked, cookie)
+        try:
+            await workspace.make()
+            if agent.sandboxed:
+                await asyncio.to_thread(_furnish, home, agent, workspace.owner)
+        except (WorkspaceError, ToolError, OSError) as error:
+            raise ModelError(
+                f'{agent.name}: its folder cannot be made: {error}', kind='bad request'
+            ) from None
+        command = [program, *agent.args]
+        with contextlib.ExitStack() as stack:
+            keep: tuple[int, ...] = ()
+            if agent.sandboxed:
+                mounts = program_folders(agent, program)
+                inside = _inside(agent, cookie, mounts)
+                line, keep = stack.enter_context(
+                    sandbox.confine(
+                        command, workspace, LIMITS, inside,
+                        mounts={place: place for place in mounts}, network=agent.network, home=home,
+                    )
+                )  # fmt: skip
+                environment = {'PATH': os.defpath, COOKIE: cookie}
+            else:
+                line = [*_dies_with_us(), *command]
+                environment = _outside(agent, cookie)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *line,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    cwd=workspace.folder,
+                    env=environment,
+                    pass_fds=keep,
+                    start_new_session=True,
+                    limit=MOST_LINE,
+                )
+            except (OSError, ValueError) as error:
+                raise ModelError(f'{agent.name} cannot be started: {error}', kind='bad request') from None
+        started = cls(process=process, cookie=cookie, unsandboxed=not agent.sandboxed)
+        started._tasks.append(asyncio.ensure_future(started._watch(workspace.folder)))
+        return started
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Send one message. Raises `ConnectionError` if the agent has gone."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message, separators=(',', ':')).encode() + b'\n')
+        await self.process.stdin.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message; None if there are no more."""
+        assert self.process.stdout is not None
+        while self.problem is None:
+            try:
+                line = await self.process.stdout.readuntil(b'\n')
+            except asyncio.IncompleteReadError:
+                return None
+            except asyncio.LimitOverrunError:
+                self._give_up(f'it sent a message of more than {MOST_LINE >> 20} MB')
+                return None
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                message = None
+            if isinstance(message, dict):
+                return message
+            self._refuse(line)
+        return None
+
+    async def close(self) -> None:
+        """Kill the agent and all its children."""
+        if self._closed:
+            return
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        kill_tree(self.process)
+        if self.unsandboxed:  # The sandbox's kernel namespace has taken all with it.
+            await asyncio.to_thread(kill_marked, self.cookie)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.process.wait(), SHORTLY)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process._transport.close()  # type: ignore[attr-defined]
+
+    async def ending(self) -> ModelError:
+        """Why it no longer answers: what it was given up for, or how its process has ended."""
+        if self.problem is None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait(), SHORTLY)
+            code = self.process.returncode
+            how = 'it closed its output' if code is None else f'it ended with {_named(code)}'
+            said = self._errors.strip()[-500:] or ''.join(self._garbage)[-500:]
+            self.problem = ModelError(
+                f'{how}{f": {said}" if said else " and said nothing"}', kind='connection', retryable=True
+            )
+        return self.problem
+
+    def _refuse(self, line: bytes) -> None:
+        text = line.decode('utf-8', 'replace').strip()
+        if text:
+            self._garbage.append(f'{text[:200]}\n')
+        if len(self._garbage) > MOST_GARBAGE:
+            self._give_up(
+                f'it writes what is no message of the protocol, such as {self._garbage[0].strip()!r}'
+            )
+
+    def _give_up(self, problem: str) -> None:
+        self.problem = self.problem or ModelError(problem, kind='bad response')
+        kill_tree(self.process)
+
+    async def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        while piece := await self.process.stderr.read(1 << 16):
+            self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MOST_ERRORS:]
+
+    async def _watch(self, folder: Path) -> None:
+        gone = self.process
+        ended = await watch_limits(
+            gone.pid, folder, LIMITS, lambda: gone.returncode is not None, poll=WATCH_EVERY
+        )
+        if ended != 'exit':
+            self._give_up(f'it was ended by its limit of {ended}')
+
+
+def find_program(agent: ExternalAgent) -> str:
+    """The path of an agent's program. Raises `ModelError`, which says how to install it."""
+    found = shutil.which(os.path.expanduser(agent.command))
+    if found is None:
+        how = f'; install it: {agent.install}' if agent.install else ''
+        raise ModelError(f'there is no program {agent.command!r} here{how}', kind='not found')
+    return os.path.abspath(found)
+
+
+def program_folders(agent: ExternalAgent, program: str) -> list[str]:
+    """The folders that a program needs besides the system's: itself, what it links to, its interpreter."""
+    found: dict[str, None] = {}
+    wanted = [program, *(os.path.expanduser(place) for place in agent.reads)]
+    if agent.simulated:
+        wanted.append(str(Path(__file__).parents[2]))
+    elif node := shutil.which('node'):
+        wanted.append(node)
+    for path in wanted:
+        for place in (path, os.path.realpath(path)):
+            folder = place if os.path.isdir(place) else _package(Path(place))
+            if not _is_given(folder):
+                found[folder] = None
+    return list(found)
+
+
+def _package(program: Path) -> str:
+    """The folder with a program and what it is made of: the outermost `node_modules`, or its own folder."""
+    outermost = next((around for around in reversed(program.parents) if around.name == 'node_modules'), None)
+    return str(outermost or program.parent)
+
+
+def _is_given(folder: str) -> bool:
+    """Whether the sandbox has a folder anyway, or must not be given it: a home is more than a program."""
+    home = os.path.realpath(Path.home())
+    if folder == '/' or os.path.commonpath([home, os.path.realpath(folder)]) == os.path.realpath(folder):
+        return True
+    own = ('/usr', '/bin', '/sbin', '/lib', '/lib64', *bubblewrap.interpreter_dirs())
+    return any(folder == place or folder.startswith(f'{place}/') for place in own)
+
+
+def passed_variables(agent: ExternalAgent) -> dict[str, str]:
+    """The variables of this process that an agent gets, and its own; with their values."""
+    passed = {name: value for name in agent.variables if (value := os.environ.get(name))}
+    return {**passed, **agent.env}
+
+
+def _inside(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, str]:
+    plain = bubblewrap.environment(home=bubblewrap.HOME_PATH)
+    places = [place for folder in mounts for place in (f'{folder}/.bin', f'{folder}/bin', folder)]
+    path = ':'.join([*places, plain['PATH']])
+    more = {'TMPDIR': bubblewrap.TEMP_DIR, 'PATH': path, COOKIE: cookie}
+    if agent.simulated:
+        more['PYTHONPATH'] = _source()
+    return {**plain, **more, **passed_variables(agent)}
+
+
+def _outside(agent: ExternalAgent, cookie: str) -> dict[str, str]:
+    passed = {name: value for name in PASSED if (value := os.environ.get(name))}
+    own = {'PYTHONPATH': _source()} if agent.simulated else {}
+    return {**passed, **own, **passed_variables(agent), COOKIE: cookie}
+
+
+def _source() -> str:
+    """Where Python finds this package under its own name."""
+    return str(Path(__file__).parents[len(__name__.split('.')) - 1])
+
+
+def _dies_with_us() -> list[str]:
+    """A prefix by which the kernel ends the program when this process is killed."""
+    found = shutil.which('setpriv')
+    return [found, '--pdeathsig', 'KILL', '--'] if found else []
+
+
+def _furnish(home: Path, agent: ExternalAgent, owner: int | None) -> None:
+    """Make the agent's home, and copy into it what signing in has left in the user's."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    made = [home]
+    for name in agent.files:
+        source, target = Path.home() / name, home / name
+        if source.is_file() and not target.exists():
+            for around in reversed(target.relative_to(home).parents[:-1]):
+                (home / around).mkdir(exist_ok=True, mode=0o700)
+                made.append(home / around)
+            shutil.copyfile(source, target)
+            target.chmod(0o600)
+            made.append(target)
+    if owner is not None:
+        for path in made:
+            os.chown(path, owner, owner)
+
+
+def kill_marked(cookie: str) -> None:
+    """Kill the processes with this cookie, also those that have left their parent."""
+    mark = f'{COOKIE}={cookie}'.encode()
+    for pid in list(_marked(mark)):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def marked(cookie: str) -> list[int]:
+    """The processes with this cookie that are alive."""
+    return list(_marked(f'{COOKIE}={cookie}'.encode()))
+
+
+def _marked(mark: bytes) -> Iterator[int]:
+    for path in Path('/proc').glob('[0-9]*/environ'):
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes().split(b'\0'):
+                yield int(path.parent.name)
+
+
+def _named(code: int) -> str:
+    if code >= 0:
+        return f'status {code}'
+    try:
+        return f'the signal {signal.Signals(-code).name}'
+    except ValueError:
+        return f'the signal {-code}'
+
+
+def hidden_values(agent: ExternalAgent, environment: Mapping[str, str]) -> list[str]:
+    """The secrets an agent is given: those of its own variables, and passed ones that are named like keys."""
+    names = ('KEY', 'TOKEN', 'SECRET', 'PASSWORD')
+    passed = [
+        value
+        for name in agent.variables
+        if any(part in name.upper() for part in names) and (value := environment.get(name, ''))
+    ]
+    return [*agent.secrets, *passed]

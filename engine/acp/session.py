@@ -1,0 +1,340 @@
+"""One session with an external agent: begun or taken up again, prompted, followed and killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from acp import PROTOCOL_VERSION, RequestError, schema, text_block
+from acp.client.connection import ClientSideConnection
+
+from engine.acp.client import AgentClient, agent_root
+from engine.acp.config import ExternalAgent
+from engine.acp.error_mapping import turn_error
+from engine.acp.process import AgentProcess
+from engine.acp.turn import Call, Piece
+from engine.errors import ModelError
+from engine.records import Usage
+from engine.records.run_info import Approvals
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+log = logging.getLogger('hemicycle')
+SETTLE = 0.3
+"""Seconds after which a call that runs is shown as running; until then it may still ask for permission."""
+CLOSE_SECONDS = 2.0
+Stream = Callable[[str, Literal['text', 'reasoning']], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What an agent has said and called since the last one."""
+
+    parts: Sequence[Piece | Call]
+    ended: bool
+    """Whether its turn is over."""
+    reason: str = ''
+    """Why it ended: a stop reason of the protocol."""
+    usage: Usage | None = None
+    """Of the whole turn, if it has ended and the agent says."""
+    dollars: float | None = None
+    """Spent since the last reply, if the agent says."""
+    plan: list[dict[str, str]] | None = None
+    """The plan, if it has changed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Prompt:
+    """A turn under way."""
+
+    answer: asyncio.Task[Any]
+    said: int
+    """Characters that it was told."""
+
+
+class AgentSession:
+    """One process of an agent, with one session.
+
+    Args:
+        agent: the agent.
+        workspace: its folder.
+        sandbox: confines it, and runs its terminals.
+        home: its home in the sandbox.
+        cookie: marks its processes.
+        approvals: what waits for a person.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        agent: ExternalAgent,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        *,
+        home: Path,
+        cookie: str,
+        approvals: Approvals = 'marked',
+    ) -> None:
+        self.agent, self.id = agent, ''
+        self._workspace, self._sandbox, self._home, self._cookie = workspace, sandbox, home, cookie
+        self.root = agent_root(workspace, sandboxed=agent.sandboxed)
+        self.client = AgentClient(workspace=workspace, sandbox=sandbox, root=self.root, approvals=approvals)
+        self._process: AgentProcess | None = None
+        self._connection: ClientSideConnection | None = None
+        self._prompt: _Prompt | None = None
+        self._calls: dict[str, Call] = {}
+        """Journaled calls by their ids in the journal."""
+        self._paid = 0.0
+        """Dollars of the session that have been counted."""
+        self._info: schema.InitializeResponse | None = None
+        self.told = 0
+        """How many messages of the conversation the agent has been told."""
+        self.closed = False
+
+    @property
+    def loads(self) -> bool:
+        """Whether the agent can take up a session again."""
+        can = self._info.agent_capabilities if self._info else None
+        return bool(can and can.load_session)
+
+    @property
+    def introduction(self) -> str:
+        """Who the agent says it is, and what it can, as a sentence."""
+        info = self._info
+        who = info.agent_info if info else None
+        name = ' '.join(
+            filter(None, [(who.title or who.name) if who else self.agent.name, who.version if who else ''])
+        )
+        again = 'takes up sessions again after a crash' if self.loads else 'begins anew after a crash'
+        return (
+            f'{name} began a session {"in the" if self.agent.sandboxed else "without a"} sandbox; it {again}'
+        )
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether a turn is under way, or its end has not been taken yet."""
+        return self._prompt is not None
+
+    async def start(self, *, again: str = '', hints: Mapping[str, Any] | None = None) -> bool:
+        """Start the agent, and begin a session or take one up again.
+
+        Args:
+            again: the id of an earlier session.
+            hints: who is asked, for the scripted agent.
+
+        Returns:
+            Whether it continues the earlier session.
+
+        Raises:
+            ModelError: it cannot be started, does not answer in time, or speaks another version.
+        """
+        self._process = await AgentProcess.start(
+            self.agent, self._workspace, self._sandbox, home=self._home, cookie=self._cookie
+        )
+        client: Any = self.client
+        self._connection = ClientSideConnection(client, self._process)
+        try:
+            async with asyncio.timeout(self.agent.start):
+                return await self._begin(again, hints or {})
+        except TimeoutError:
+            problem = f'it did not begin a session within {self.agent.start:g} s'
+            raise self._named(ModelError(problem, kind='timeout', retryable=True)) from None
+        except ConnectionError:
+            raise self._named(await self._process.ending()) from None
+        except Exception as error:
+            raise self._named(turn_error(error)) from error
+
+    async def _begin(self, again: str, hints: Mapping[str, Any]) -> bool:
+        assert self._connection is not None
+        files = schema.FileSystemCapabilities(read_text_file=True, write_text_file=True)
+        self._info = await self._connection.initialize(
+            protocol_version=PROTOCOL_VERSION,
+            client_capabilities=schema.ClientCapabilities(fs=files, terminal=True),
+            client_info=schema.Implementation(name='hemicycle', title='Hemicycle', version=_version()),
+        )
+        if self._info.protocol_version != PROTOCOL_VERSION:
+            raise ModelError(
+                f'it speaks version {self._info.protocol_version} of the protocol, and Hemicycle speaks '
+                f'{PROTOCOL_VERSION}: install a newer version of it',
+                kind='bad request',
+            )
+        meta: dict[str, Any] = {'hemicycle': dict(hints)} if self.agent.simulated else {}
+        if again and self.loads:
+            self.client.loading = True
+            try:
+                await self._connection.load_session(cwd=self.root, session_id=again, mcp_servers=[], **meta)
+                self.id = again
+                return True
+            except RequestError as error:
+                log.info('%s does not take up session %s again: %s', self.agent.name, again, error)
+            finally:
+                self.client.loading = False
+        session = await self._connection.new_session(cwd=self.root, mcp_servers=[], **meta)
+        self.id = session.session_id
+        return False
+
+    def prompt(self, text: str) -> None:
+        """Begin a turn."""
+        assert self._connection is not None and self._prompt is None
+        self.client.hear()
+        answer = asyncio.ensure_future(self._connection.prompt(session_id=self.id, prompt=[text_block(text)]))
+        answer.add_done_callback(lambda done: self.client.changed.set())
+        self._prompt = _Prompt(answer=answer, said=len(text))
+
+    async def reply(self, stream: Stream) -> Reply:
+        """Wait until the agent calls tools, or ends its turn; stream what it says meanwhile.
+
+        Raises:
+            ModelError: it has gone, says nothing for too long, or the turn failed.
+        """
+        turn, prompt = self.client.turn, self._prompt
+        assert prompt is not None
+        while True:
+            for text, kind in turn.fresh_text():
+                stream(text, kind)
+            done = prompt.answer.done()
+            first = turn.first_call
+            if first is not None and (done or self._is_settled(first)):
+                return self._reply(ended=False)
+            if done:
+                response = await self._response(prompt)
+                self._prompt = None
+                return self._reply(ended=True, response=response)
+            await self._wait(first)
+
+    async def results(self, ids: Sequence[str]) -> list[tuple[str, bool]]:
+        """Wait until these journaled calls have results: the text of each, and whether it succeeded.
+
+        Those that wait for permission are allowed: a person or a rule has decided so. A call that asks for
+        permission anew returns at once, and is asked about in the next reply.
+
+        Raises:
+            ModelError: as for `reply`.
+        """
+        calls = [self._calls.get(name) for name in ids]
+        for call in calls:
+            if call and call.waits and call.permission:
+                call.permission.set_result(True)
+        while waiting := [call for call in calls if call and not call.ended]:
+            if self._prompt is None or self._prompt.answer.done():
+                break
+            await self._wait(None, patient=any(call.waits for call in waiting))
+        if self._prompt and self._prompt.answer.done() and self._prompt.answer.exception() is not None:
+            await self._response(self._prompt)
+        return [self._result(call) for call in calls]
+
+    def deny(self) -> None:
+        """Refuse all journaled calls that still wait: a person has denied them."""
+        for call in self._calls.values():
+            if call.waits and call.permission:
+                call.permission.set_result(False)
+
+    def journal(self, call: Call, name: str) -> None:
+        """Note the id of a call in the journal."""
+        call.journaled = name
+        self._calls[name] = call
+
+    async def close(self) -> None:
+        """Kill the agent and all that it has started."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._prompt is not None:
+            self._prompt.answer.cancel()
+        await self.client.close()
+        if self._process is not None:
+            await self._process.close()
+        if self._connection is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._connection.close(), CLOSE_SECONDS)
+        if self._prompt is not None:
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await self._prompt.answer
+
+    def _is_settled(self, call: Call) -> bool:
+        """Whether it is clear what becomes of a call: it asks, has ended, or runs."""
+        if call.waits or call.ended:
+            return True
+        runs = call.status == 'in_progress' or call.input is not None
+        return runs and asyncio.get_running_loop().time() - call.since >= SETTLE
+
+    def _reply(self, *, ended: bool, response: Any = None) -> Reply:
+        turn, cost = self.client.turn, self.client.cost
+        plan, turn.plan = turn.plan, None
+        dollars = None if cost is None else max(0.0, cost - self._paid)
+        self._paid = cost if cost is not None else self._paid
+        return Reply(
+            parts=turn.take(),
+            ended=ended,
+            reason=str(response.stop_reason) if response else '',
+            usage=_usage(response.usage) if response and response.usage else None,
+            dollars=dollars,
+            plan=plan,
+        )
+
+    def _result(self, call: Call | None) -> tuple[str, bool]:
+        if call is None:
+            return 'This was cut off, and what became of it is not known.', False
+        text = call.result(self.client.outputs)
+        if call.ended:
+            return text, call.status == 'completed'
+        return text or 'It ended without a result.', False
+
+    async def _response(self, prompt: _Prompt) -> Any:
+        assert self._process is not None
+        try:
+            return await prompt.answer
+        except ConnectionError:
+            raise self._named(self.client.problem or await self._process.ending()) from None
+        except Exception as error:
+            raise self._named(turn_error(error)) from error
+
+    async def _wait(self, first: Call | None, *, patient: bool = False) -> None:
+        """Wait for news. Raises `ModelError` if there are none for too long, or too many."""
+        client = self.client
+        if client.problem is not None:
+            raise self._named(client.problem)
+        now = asyncio.get_running_loop().time()
+        left = self.agent.idle - (now - client.heard)
+        waits = any(call.waits for call in client.turn.calls.values())
+        if left <= 0 and not (patient or waits):
+            problem = f'it has said nothing for {self.agent.idle:g} s'
+            raise self._named(ModelError(problem, kind='timeout', retryable=True))
+        timeout = self.agent.idle if patient or waits else left
+        if first is not None:
+            timeout = min(timeout, max(0.01, first.since + SETTLE - now))
+        client.changed.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(client.changed.wait(), timeout)
+
+    def _named(self, error: ModelError) -> ModelError:
+        """The error with the agent's name in front, and how long a limit may be waited for."""
+        name, error.patience = f'{self.agent.name}: ', self.agent.patience
+        if not error.problem.startswith(name):
+            error.problem = f'{name}{error.problem}'
+            error.args = (error.problem,)
+        return error
+
+
+def _usage(reported: schema.Usage) -> Usage:
+    cached, written = reported.cached_read_tokens or 0, reported.cached_write_tokens or 0
+    return Usage(
+        input=reported.input_tokens + cached + written,
+        output=reported.output_tokens + (reported.thought_tokens or 0),
+        calls=1,
+        cached=cached,
+        written=written,
+        reasoning=reported.thought_tokens or 0,
+    )
+
+
+def _version() -> str:
+    try:
+        return version('hemicycle')
+    except PackageNotFoundError:
+        return '0'

@@ -1,0 +1,215 @@
+"""What an agent says and does in a session, gathered from its updates until it is journaled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from acp import schema
+
+from engine.errors import ModelError
+
+FINAL = ('completed', 'failed')
+MOST_SAID = 4_000_000
+"""Characters that an agent may say, and have its tools return, between two journaled steps."""
+MOST_CALLS = 2_000
+"""Tool calls of one turn."""
+NO_KIND = 'other'
+
+
+@dataclass(slots=True)
+class Piece:
+    """Text or thinking, as far as it has come."""
+
+    kind: Literal['text', 'reasoning']
+    text: str
+    shown: int = 0
+    """How many of its characters have been streamed."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call of the agent, as far as it is known."""
+
+    id: str
+    """The agent's own id."""
+    since: float
+    """When it began, by the event loop's time."""
+    title: str = ''
+    kind: str = NO_KIND
+    status: str = 'pending'
+    input: Any = None
+    output: Any = None
+    content: list[Any] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    permission: asyncio.Future[bool] | None = None
+    """Set while it waits for an answer."""
+    journaled: str = ''
+    """Its id in the journal, once it is there."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for permission."""
+        return self.permission is not None and not self.permission.done()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has a result."""
+        return self.status in FINAL
+
+    @property
+    def arguments(self) -> str:
+        """What it is to do, as JSON: the title, the files, and the arguments that the agent gives."""
+        input: dict[str, Any] = {'title': self.title} if self.title else {}
+        if self.places:
+            input['files'] = self.places
+        if isinstance(self.input, dict):
+            input |= {name: value for name, value in self.input.items() if name not in input}
+        elif self.input not in (None, ''):
+            input['input'] = self.input
+        return json.dumps(input, ensure_ascii=False)
+
+    def update(self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate) -> int:
+        """Take what an update says; returns about how many characters that is."""
+        self.title = reported.title or self.title
+        self.kind = reported.kind or self.kind
+        if not self.ended:
+            self.status = reported.status or self.status
+        if reported.raw_input not in (None, {}):
+            self.input = reported.raw_input
+        if reported.raw_output is not None:
+            self.output = reported.raw_output
+        if reported.content is not None:
+            self.content = list(reported.content)
+        if reported.locations is not None:
+            self.places = [place.path for place in reported.locations]
+        return len(repr(reported.content)) + len(repr(reported.raw_output))
+
+    def result(self, terminal: dict[str, str]) -> str:
+        """What it has returned, as text.
+
+        Args:
+            terminal: the output of the session's terminals, by id.
+        """
+        parts = [text for part in self.content if (text := _content(part, terminal))]
+        if not parts and self.output is not None:
+            parts = [_output(self.output)]
+        return '\n'.join(parts)
+
+
+@dataclass(slots=True)
+class Turn:
+    """What has come since the last journaled step, in order."""
+
+    parts: deque[Piece | Call] = field(default_factory=deque)
+    calls: dict[str, Call] = field(default_factory=dict)
+    """All calls of the session, by the agent's id."""
+    plan: list[dict[str, str]] | None = None
+    """The latest plan, if it has changed."""
+    size: int = 0
+
+    def say(self, kind: Literal['text', 'reasoning'], text: str) -> None:
+        """Add a piece of text or thinking. Raises `ModelError` if it never ends."""
+        last = self.parts[-1] if self.parts else None
+        if isinstance(last, Piece) and last.kind == kind:
+            last.text += text
+        elif text:
+            self.parts.append(Piece(kind, text))
+        self._grow(len(text))
+
+    def call(self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate) -> Call:
+        """Add a call, or what has become known of one. Raises `ModelError` if there are too many."""
+        found = self.calls.get(reported.tool_call_id)
+        begins_anew = isinstance(reported, schema.ToolCallStart) and found is not None and found.ended
+        if found is None or begins_anew:
+            if len(self.calls) >= MOST_CALLS:
+                raise ModelError(f'it has made more than {MOST_CALLS:,} tool calls', kind='bad response')
+            found = Call(reported.tool_call_id, asyncio.get_running_loop().time())
+            self.calls[found.id] = found
+            self.parts.append(found)
+        self._grow(found.update(reported))
+        return found
+
+    def ask(self, call: Call, answer: asyncio.Future[bool]) -> None:
+        """Have a call wait for permission: one already in the journal is shown again."""
+        if not call.journaled:
+            call.permission = answer
+            return
+        again = Call(call.id, call.since, call.title, call.kind, input=call.input, places=call.places)
+        again.permission = answer
+        self.calls[call.id] = again
+        self.parts.append(again)
+        call.status = call.status if call.ended else 'completed'
+        call.output = call.output or 'It asks for permission first.'
+
+    def take(self) -> list[Piece | Call]:
+        """Everything up to the last call of the first group of calls; all, if there is no call."""
+        taken: list[Piece | Call] = []
+        seen = False
+        while self.parts and not (seen and isinstance(self.parts[0], Piece)):
+            part = self.parts.popleft()
+            seen = seen or isinstance(part, Call)
+            taken.append(part)
+        self.size = sum(len(part.text) for part in self.parts if isinstance(part, Piece))
+        return taken
+
+    @property
+    def first_call(self) -> Call | None:
+        """The first call that is not journaled yet."""
+        return next((part for part in self.parts if isinstance(part, Call)), None)
+
+    def fresh_text(self) -> Iterator[tuple[str, Literal['text', 'reasoning']]]:
+        """The text before the first call that has not been streamed yet."""
+        for part in self.parts:
+            if isinstance(part, Call):
+                return
+            if part.shown < len(part.text):
+                yield part.text[part.shown :], part.kind
+                part.shown = len(part.text)
+
+    def _grow(self, size: int) -> None:
+        self.size += size
+        if self.size > MOST_SAID:
+            raise ModelError(
+                f'it has written more than {MOST_SAID:,} characters without finishing',
+                kind='bad response',
+            )
+
+
+def text_of(block: Any) -> str:
+    """The text of a block of content; what it is, for other kinds."""
+    match block:
+        case schema.TextContentBlock():
+            return str(block.text)
+        case schema.ResourceContentBlock():
+            return f'[{block.name}]({block.uri})'
+        case schema.EmbeddedResourceContentBlock():
+            return str(getattr(block.resource, 'text', '') or f'[{block.resource.uri}]')
+        case schema.ImageContentBlock():
+            return f'[an image, {block.mime_type}]'
+    return ''
+
+
+def _content(part: Any, terminal: dict[str, str]) -> str:
+    match part:
+        case schema.ContentToolCallContent():
+            return text_of(part.content)
+        case schema.FileEditToolCallContent():
+            was = len((part.old_text or '').splitlines())
+            now = len(part.new_text.splitlines())
+            return f'{part.path}: {f"{was} lines before, " if part.old_text else "new, "}{now} lines now'
+        case schema.TerminalToolCallContent():
+            return terminal.get(part.terminal_id, '')
+    return ''
+
+
+def _output(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and isinstance(value.get('output'), str):
+        return str(value['output'])
+    return json.dumps(value, ensure_ascii=False, indent=1)

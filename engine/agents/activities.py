@@ -1,0 +1,205 @@
+"""The activities behind an agent's states: one model call, and one batch of tool calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from engine.acp.agents import AGENT_PREFIX, AgentModel
+from engine.agents.image_loading import load_images
+from engine.agents.model_call import call_with_fallback
+from engine.agents.spec import AgentSpec
+from engine.agents.structured_answer import parse_structured
+from engine.agents.tool_execution import execute_tool_calls
+from engine.agents.tool_model_client import ToolModelClient
+from engine.errors import WorkspaceOverLimit
+from engine.models.effort import role_effort
+from engine.models.protocol import Hints, ModelRequest, candidate_models, schema_of
+from engine.records import RunInfo
+from engine.records.jsonable import to_jsonable
+from engine.records.message import Image, Message
+from engine.runtime.activity import Activity, Asked
+from engine.statechart.decision_cache import CallbackContext
+from engine.tools.artifacts import load_artifacts
+from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
+from engine.tools.question import OpenBatch, Question
+from engine.tools.registry import ToolRegistry
+
+NOT_KEPT = 'Your folder is not kept as it is now: %s. Remove that, or what you did is lost.'
+
+
+async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+    """Call the agent's model once, streaming its text.
+
+    Returns:
+        `message` (the reply), `text`, `role` if it was chosen for this visit, the contents of
+        `ModelReply.data`, `approval` (tools that need approval) and, if structured output was requested and
+        no tool was called, `output` (its JSON) or `unfit` (what is wrong with the answer).
+
+    Raises:
+        ModelError: the call failed.
+    """
+    agent = scope.state.agents[scope.path]
+    began = activity.services.clock.now()
+    names = candidate_models(activity.run.models, agent.role)
+    if played := _external(names[0], activity):
+        from engine.agents.external_agent import follow_agent  # with the protocol's library
+
+        return await follow_agent(spec, scope, activity, played)
+    tools = await _tools(spec, scope, activity)
+    request = ModelRequest(
+        model=names[0],
+        messages=tuple(agent.messages),
+        tools=tuple(tool.spec for tool in tools.values()),
+        schema=schema_of(spec.output) if spec.output else None,
+        images=await load_images(agent.messages, activity.workspace(spec.folder or scope.path)),
+        effort=role_effort(activity.run.options.get('effort', {}), agent.role),
+        hints=Hints(
+            pattern=activity.run.pattern,
+            role=agent.role,
+            state=scope.path,
+            task=scope.pattern.task,
+            visit=agent.visits,
+            turn=agent.turns,
+            attempt=activity.attempt,
+            seed=activity.run.seed,
+        ),
+    )
+    reply = await call_with_fallback(names, request, activity)
+    message = reply.message
+    result: dict[str, Any] = {
+        'message': to_jsonable_python(message),
+        'text': message.text,
+        **reply.data,
+        'approval': _awaiting(tools, message, activity.run),
+    }
+    if spec.until:
+        result['seconds'] = round(activity.services.clock.now() - began, 3)
+    if spec.roles:
+        result['role'] = agent.role
+    if spec.output and not message.calls:
+        found = parse_structured(spec.output, message.text)
+        prose = getattr(spec.output, 'from_prose', None)
+        if 'unfit' in found and prose and agent.repairs and message.text.strip():
+            found = {'output': prose(message.text.strip()).model_dump(mode='json')}
+        result |= found
+    return result
+
+
+async def call_tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any] | Asked:
+    """Run the tools that the last reply called; after a person's answer, those that have not ended.
+
+    Returns:
+        `results` in the order of the calls; `store`, the agent's notes afterwards; the `artifacts` made;
+        `usage`, `model` and `cost` if tools asked a model; and, if the agent has files, `snapshots`: the id
+        of its folder's snapshot, by the folder's name; the `images` of the results, if there are any. Where
+        a server asks a person something: the same, with the results so far in `finished`, and `question`.
+    """
+    played = _external(scope.state.agents[scope.path].model, activity)
+    if played is None:
+        return await _run_tools(spec, scope, activity)
+    from engine.agents.external_agent import take_results
+
+    return await take_results(spec, scope, activity, played)
+
+
+async def _run_tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any] | Asked:
+    agent = scope.state.agents[scope.path]
+    began = activity.services.clock.now()
+    every = next(message.calls for message in reversed(agent.messages) if message.calls)
+    batch = agent.batch or OpenBatch()
+    known = {result.id: result for result in batch.results}
+    calls = [call for call in every if call.id not in known]
+    store = dict(agent.store)
+    tools = await _tools(spec, scope, activity)
+    folder = spec.folder or scope.path
+    workspace = activity.workspace(folder)
+    services = activity.services
+    consumed = {name for call in calls if call.name in tools for name in tools[call.name].consumes}
+    shelf = await load_artifacts(agent.artifacts, consumed, workspace)
+    asking = ToolModelClient(activity=activity, scope=scope, role=agent.role, task=scope.pattern.task)
+    facts = to_jsonable(dict(scope.pattern.facts(scope.state.memory)))
+    images: list[Image] = []
+    contexts = [
+        ToolContext(
+            key=f'{activity.run.id}:{call.id}',
+            store=store,
+            workspace=workspace,
+            sandbox=services.sandbox,
+            private_addresses=services.private_addresses,
+            shelf=shelf,
+            images=images,
+            now=began,
+            model=ask,
+            facts=facts,
+            questions=[question for question in batch.questions if question.call == call.id],
+        )
+        for call, ask in zip(calls, asking.of(agent, calls), strict=True)
+    ]
+    question: Question | None = None
+    try:
+        results = await execute_tool_calls(tools, calls, contexts)
+    except AnswerNeeded as needed:
+        results, question = list(needed.results), needed.question
+    snapshots = {}
+    if workspace.folder.is_dir():
+        try:
+            snapshots = {folder: await workspace.snapshot()}
+        except WorkspaceOverLimit as error:
+            if results:
+                text = f'{results[-1].text}\n{NOT_KEPT % error}'
+                results[-1] = replace(results[-1], text=text, ok=False)
+    result: dict[str, Any] = {'store': store, **asking.data}
+    if question:
+        result |= {'finished': to_jsonable_python(results), 'question': question.model_dump(mode='json')}
+    else:
+        known |= {ended.id: ended for ended in results} if known else {}
+        whole = [known[call.id] for call in every] if known else results
+        result['results'] = to_jsonable_python(whole)
+        images = [*batch.images, *images]
+    if images:
+        result['images'] = to_jsonable_python(images)
+    if shelf.changed:
+        result['artifacts'] = await shelf.record(workspace)
+    if spec.until:
+        result['seconds'] = round(services.clock.now() - began, 3)
+    if snapshots:
+        result['snapshots'] = snapshots
+    return Asked(data=result) if question else result
+
+
+def _external(name: str, activity: Activity) -> AgentModel | None:
+    """The external agent of that name; None if it names a model."""
+    found: object = activity.services.models.get(name) if name.startswith(AGENT_PREFIX) else None
+    return found if isinstance(found, AgentModel) else None
+
+
+async def awaiting(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, message: Message
+) -> list[str]:
+    """The tools a reply calls that need approval."""
+    return _awaiting(await _tools(spec, scope, activity), message, activity.run)
+
+
+async def _tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> ToolRegistry:
+    """The agent's tools that are available; the run's memory may disable more of them."""
+    name = scope.state.agents[scope.path].role
+    role = spec.role_named(name)
+    own = [tool for tool in spec.tools if role is None or tool in role.tools]
+    own = activity.run.options.get('tools', {}).get(name, own)
+    known = ToolRegistry((await activity.services.toolset(own)).values())
+    found = await known.available(activity.services.sandbox)
+    return found.without(getattr(scope.state.memory, 'off', {}))
+
+
+def _awaiting(tools: ToolRegistry, message: Message, run: RunInfo) -> list[str]:
+    names = {call.name for call in message.calls if call.name in tools}
+    return sorted(name for name in names if _waits(tools[name], run))
+
+
+def _waits(tool: Tool, run: RunInfo) -> bool:
+    """Whether a call of the tool needs approval."""
+    approvals = run.options.get('approvals', 'marked')
+    return approvals == 'all' or (approvals == 'marked' and tool.approval)

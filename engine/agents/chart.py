@@ -1,0 +1,230 @@
+"""The agent's own chart, nested in a workflow's: thinking, using tools, approving, done, failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from engine.acp.agents import AGENT_PREFIX
+from engine.agents import activities, completion
+from engine.agents.actions import count_batch, record_reply, record_results, works_on
+from engine.agents.criteria import Criteria
+from engine.agents.role_assignment import begin_visit, cancelled_results
+from engine.agents.spec import AgentSpec, Role, RoleAssignment
+from engine.records import ANSWER, Event
+from engine.records.message import Message, ToolCall
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import FINAL_STATES, edge
+from engine.statechart.retry import Retry
+from engine.statechart.run_state import AgentState
+from engine.tools.question import OpenBatch
+
+
+def agent(  # noqa: PLR0913  (all but the name have defaults)
+    name: str,
+    role: Role | str | Sequence[Role] = '',
+    *,
+    cast: str | Callable[..., RoleAssignment] = '',
+    output: type[BaseModel] | None = None,
+    prompt: str | Callable[..., str] = '',
+    then: str | Callable[[CallbackContext, Event], None] = '',
+    enter: str = '',
+    tools: tuple[str, ...] | None = None,
+    turns: int = 12,
+    folder: str = '',
+    until: Criteria | None = None,
+    within: float | str | None = None,
+    retry: Retry | None = None,
+) -> dict[str, Any]:
+    """Build a state that contains an agent.
+
+    Args:
+        name: the state's name.
+        role: who it is; a plain name makes a role without instructions; of several, it plays one per visit.
+        cast: with several roles, the method (or a function of memory) that picks one, as a `RoleAssignment`,
+            when the state is entered. Each visit is then a conversation of its own.
+        output: the record its answer must match; if not, it is asked once again, then the agent fails.
+        prompt: the method that returns its task; `prompt_<name>` by default.
+        then: the action that handles its answer; `event.data` has `text` and, with `output`, `output`.
+        enter: an action for when the state is entered, before the agent gets its task.
+        tools: names of its tools, if not the role's; `mcp:<server>` means all tools of an MCP server, and
+            `mcp:<server>/<tool>` one of them.
+        turns: the most model replies per visit.
+        folder: the name of its folder, by default its own; agents that name the same one share it (and may
+            not work in it at the same time).
+        until: when its work is complete. One that stops earlier is reminded of what is missing and continues;
+            its turns are then those of the criteria. A memory with a `revision` of 1 is from an older run,
+            in which all criteria had to hold.
+        within: seconds for the whole visit, or the method that returns them; then the state gets `expired`.
+        retry: how model calls are retried.
+
+    It ends with `done` or `failed`, addressed to the state.
+    """
+    several = () if isinstance(role, (Role, str)) else tuple(role)
+    if bool(several) != bool(cast):
+        raise TypeError(f'agent {name!r}: several roles need a cast, and a cast needs several roles')
+    who = role if isinstance(role, Role) else _plain(role if isinstance(role, str) and role else name)
+    own = tuple(dict.fromkeys(tool for one in several or (who,) for tool in one.tools))
+    spec = AgentSpec(
+        role=who.name,
+        instructions=who.instructions,
+        tools=own if tools is None else tools,
+        output=output,
+        prompt=prompt or f'prompt_{name}',
+        turns=until.turns if until else turns,
+        folder=folder,
+        until=until,
+        roles=several,
+        cast=cast,
+    )
+    reply = [record_reply, partial(completion.take_words, spec)] if until else [record_reply]
+    answered = [*reply, then] if then else reply
+    asked = [record_reply, partial(completion.take_words_beside_calls, spec)] if until else record_reply
+    given_up = partial(completion.give_up, spec) if until else give_up
+    results = [partial(completion.note, spec)] if until else []
+    spent = partial(out_of_turns, spec)
+    complete = completion.criteria_guards(spec) if until else None
+    unfinished = [
+        edge('done', 'thinking', 'thinking', partial(completion.may_remind, spec), [calls_tools, spent],
+             after=[*reply, partial(completion.remind, spec)]),
+        edge('done', 'thinking', 'failed', unless=calls_tools, after=[*reply, given_up]),
+    ] if until else []  # fmt: skip
+    return {
+        'name': name,
+        'agent': spec,
+        'initial': 'thinking',
+        'on_enter': [enter, partial(begin_visit, spec)] if enter else partial(begin_visit, spec),
+        'within': within,
+        'children': [
+            {'name': 'thinking', 'invoke': partial(activities.call_model, spec), 'retry': retry or Retry()},
+            {'name': 'using_tools', 'invoke': partial(activities.call_tools, spec)},
+            {'name': 'approving', 'waits': 'approval'},
+            {'name': 'asking', 'waits': 'answer'},
+            *FINAL_STATES,
+        ],
+        'transitions': [
+            edge('done', 'thinking', 'done', complete, [calls_tools, is_unfit], after=answered),
+            edge('done', 'thinking', 'thinking', [is_unfit, may_repair], after=[record_reply, ask_again]),
+            edge('done', 'thinking', 'failed', is_unfit, after=[record_reply, give_up]),
+            *unfinished,
+            edge('done', 'thinking', 'failed', spent, after=[*reply, given_up]),
+            edge('done', 'thinking', 'approving', needs_approval, after=asked),
+            edge('done', 'thinking', 'using_tools', after=asked),
+            edge('done', 'using_tools', 'thinking', after=[record_results, *results]),
+            edge('asked', 'using_tools', 'asking', after=keep_question),
+            edge(ANSWER, 'asking', 'using_tools', after=keep_answer),
+            edge('approve', 'approving', 'using_tools', names_calls, after=keep_permission),
+            edge('deny', 'approving', 'thinking', after=keep_denial),
+            edge('failed', ['thinking', 'using_tools'], 'failed', after=give_up),
+        ],
+    }
+
+
+def _plain(name: str) -> Role:
+    return Role(name=name, title=name, instructions='')
+
+
+def calls_tools(scope: CallbackContext, event: Event) -> bool:
+    """The reply asks for tools."""
+    return any(part['kind'] == 'call' for part in event.data['message']['parts'])
+
+
+def needs_approval(scope: CallbackContext, event: Event) -> bool:
+    """One of the tools asked for must be allowed by a person first."""
+    return bool(set(event.data.get('approval', ())) - set(_agent(scope).allowed))
+
+
+def out_of_turns(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
+    """The agent has had all its turns."""
+    return not works_on(event) and _agent(scope).turns + 1 >= spec.turns
+
+
+def is_unfit(scope: CallbackContext, event: Event) -> bool:
+    """The answer does not fit the record that was asked for."""
+    return bool(event.data.get('unfit'))
+
+
+def may_repair(scope: CallbackContext, event: Event) -> bool:
+    """The agent has not been asked to correct its answer yet."""
+    return _agent(scope).repairs == 0
+
+
+def names_calls(scope: CallbackContext, event: Event) -> bool:
+    """The arguments a person changed belong to calls that wait, and can be changed."""
+    edited = event.data.get('arguments') or {}
+    if edited and _agent(scope).model.startswith(AGENT_PREFIX):
+        return False  # An external agent does exactly what it has asked for, or nothing.
+    known = {call.id for call in _agent(scope).messages[-1].calls}
+    return isinstance(edited, Mapping) and known.issuperset(edited)
+
+
+def keep_permission(scope: CallbackContext, event: Event) -> None:
+    """Apply the arguments a person changed, and remember tools allowed for the rest of the run."""
+    agent = _agent(scope)
+    reply = agent.messages[-1]
+    edited = event.data.get('arguments') or {}
+    if edited:
+        parts = [
+            replace(part, arguments=_json_text(edited[part.id]))
+            if isinstance(part, ToolCall) and part.id in edited
+            else part
+            for part in reply.parts
+        ]
+        agent.messages[-1] = replace(reply, parts=tuple(parts))
+    if event.data.get('always'):
+        agent.allowed = tuple(sorted({*agent.allowed, *(call.name for call in reply.calls)}))
+
+
+def keep_denial(scope: CallbackContext, event: Event) -> None:
+    """Tell the agent that a person denied its calls, and why."""
+    agent = _agent(scope)
+    reason = event.data.get('reason') or 'no reason was given'
+    agent.messages.append(cancelled_results(agent, f'A person did not allow this: {reason}'))
+    scope.state.tell(scope.path)
+
+
+def keep_question(scope: CallbackContext, event: Event) -> None:
+    """Store a tool server's question to a person, and the results of the calls that have ended."""
+    agent = _agent(scope)
+    count_batch(agent, event)
+    agent.batch = (agent.batch or OpenBatch()).with_question(event.data)
+
+
+def keep_answer(scope: CallbackContext, event: Event) -> None:
+    """Store a person's answer for the call that continues with it."""
+    agent = _agent(scope)
+    if agent.batch and agent.batch.question:
+        agent.batch = agent.batch.with_answer(event.data)
+
+
+def ask_again(scope: CallbackContext, event: Event) -> None:
+    """Ask again, saying what was wrong."""
+    agent = _agent(scope)
+    agent.repairs += 1
+    agent.messages.append(
+        Message.of(
+            'user', f'Your answer does not fit: {event.data["unfit"]}\nAnswer again, as JSON that fits.'
+        )
+    )
+    scope.state.tell(scope.path)
+
+
+def give_up(scope: CallbackContext, event: Event) -> None:
+    """Record why the agent failed."""
+    agent = scope.state.agents.get(scope.path)
+    problem = event.data.get('error') or event.data.get('unfit') or 'it used all its turns without an answer'
+    if agent is not None:
+        agent.problem = str(problem)
+
+
+def _json_text(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def _agent(scope: CallbackContext) -> AgentState:
+    return scope.state.agents[scope.path]

@@ -1,0 +1,165 @@
+"""Guards and actions that hold an agent to its completion criteria, one guard per criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.agents.criteria import Check, Evidence, strip_signal
+from engine.agents.spec import AgentSpec
+from engine.records import Event
+from engine.records.artifact import Artifact, Criterion
+from engine.records.message import Message
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.run_state import AgentState
+from engine.tools.artifacts import as_text
+
+MAX_LAST_WORDS = 500
+"""Characters of an agent's last reply that the reason for its failure quotes."""
+
+
+def criteria_guards(spec: AgentSpec) -> list[Callable[[CallbackContext, Event], bool]]:
+    """A guard for each criterion, named after it."""
+    assert spec.until is not None
+    return [_guard(spec, check) for check in spec.until.all]
+
+
+def may_remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
+    """The agent has not been reminded too often of what is missing."""
+    assert spec.until is not None
+    return scope.state.agents[scope.path].reminders < spec.until.reminders
+
+
+def take_words(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    """Keep what the agent said as the artifact that its final text becomes."""
+    agent = scope.state.agents[scope.path]
+    found = _words(spec, scope, event)
+    if found is not None:
+        store_artifacts(agent, found)
+    note(spec, scope, event)
+
+
+def take_words_beside_calls(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    """Store what the agent wrote alongside its tool calls, if its text is the work itself."""
+    if _keeps_words_beside_calls(spec, scope):
+        take_words(spec, scope, event)
+
+
+def note(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    """Record which criteria hold."""
+    assert spec.until is not None
+    agent = scope.state.agents[scope.path]
+    judged = _evaluate_criteria(spec, scope, event)
+    left = max(0, spec.turns - agent.turns)
+    turns = Criterion(name='turns_left', holds=left > 0, missing='' if left else 'it has had all its turns')
+    if (*judged, turns) != agent.criteria:
+        agent.criteria = (*judged, turns)
+
+
+def remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    """Tell the agent what is missing."""
+    agent = scope.state.agents[scope.path]
+    agent.reminders += 1
+    listed = ''.join(f'\n- {item}' for item in unmet(agent))
+    agent.messages.append(Message.of('user', f'This is not complete yet. What is missing:{listed}\nGo on.'))
+
+
+def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    """Record what an agent lacked when it stopped or ran out of turns."""
+    agent = scope.state.agents[scope.path]
+    stopped = f'it stopped {agent.reminders + 1} times' if agent.reminders else 'it stopped'
+    if event.data['message'] and any(part['kind'] == 'call' for part in event.data['message']['parts']):
+        stopped = f'it used all its {spec.turns} turns'
+    agent.problem = f'{stopped}, and there is still missing: {"; ".join(unmet(agent)) or "nothing"}'
+    said = strip_signal(spec.until.signal, str(event.data.get('text', ''))) if spec.until else ''
+    if said and getattr(scope.state.memory, 'revision', 2) > 2:
+        agent.problem += f'. It said last: {said[:MAX_LAST_WORDS]}'
+
+
+def unmet(agent: AgentState) -> list[str]:
+    """What is missing, as text."""
+    return [item.missing for item in agent.criteria if not item.holds and item.name != 'turns_left']
+
+
+def store_artifacts(agent: AgentState, found: Mapping[str, Artifact]) -> None:
+    """Store artifacts in an agent's state."""
+    if found and not agent.artifacts:  # States without artifacts were recorded without this field.
+        agent.artifacts = dict(found)
+        return
+    for name, item in found.items():
+        agent.artifacts[name] = item
+
+
+def _guard(spec: AgentSpec, check: Check) -> Callable[[CallbackContext, Event], bool]:
+    def passes(scope: CallbackContext, event: Event) -> bool:
+        judged = _evaluate_criteria(spec, scope, event)
+        return any(item.name == check.name and (item.holds or not item.missing) for item in judged)
+
+    passes.__name__ = check.name
+    passes.__doc__ = f'Complete: {check.name.replace("_", " ")}, or it is not needed.'
+    return passes
+
+
+def _evaluate_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) -> tuple[Criterion, ...]:
+    """Each criterion: whether it holds, and what is missing; nothing is if it is not needed."""
+    assert spec.until is not None
+    seen = _evidence(spec, scope, event)
+    held = {check.name: bool(check.holds(seen)) for check in spec.until.all}
+    signal = spec.until.signal_name
+    others = [holds for name, holds in held.items() if name != signal]
+    either = _rule(spec, scope) == 'either'
+    enough = either and ((bool(signal) and held[signal]) or (bool(others) and all(others)))
+    return tuple(
+        Criterion(
+            name=check.name,
+            holds=held[check.name],
+            missing='' if held[check.name] or enough else check.missing,
+        )
+        for check in spec.until.all
+    )
+
+
+def _rule(spec: AgentSpec, scope: CallbackContext) -> str:
+    """How the criteria combine; runs of the first revision required all of them."""
+    assert spec.until is not None
+    return spec.until.rule if getattr(scope.state.memory, 'revision', 2) > 1 else 'all'
+
+
+def _keeps_words_beside_calls(spec: AgentSpec, scope: CallbackContext) -> bool:
+    """Whether text alongside tool calls counts as content: when it is required, not just a summary."""
+    until = spec.until
+    wanted = until is not None and until.words in until.artifacts
+    return wanted and getattr(scope.state.memory, 'revision', 2) > 1
+
+
+def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence:
+    """The agent's evidence as it is, or as it will be with this reply."""
+    reply = event.data.get('message') or {'parts': ()}
+    text = ''.join(part['text'] for part in reply['parts'] if part['kind'] == 'text')
+    agent = scope.state.agents[scope.path]
+    artifacts = {name: found.value for name, found in agent.artifacts.items()}
+    if 'message' in event.data:  # those that prove an external agent's work
+        for name, found in (event.data.get('artifacts') or {}).items():
+            artifacts.pop(name, None)
+            if found is not None:
+                artifacts[name] = found['value']
+    words = _words(spec, scope, event) or {}
+    return Evidence(artifacts=artifacts | {name: found.value for name, found in words.items()}, text=text)
+
+
+def _words(spec: AgentSpec, scope: CallbackContext, event: Event) -> dict[str, Artifact] | None:
+    """The artifact that this reply becomes, if any."""
+    until, reply = spec.until, event.data.get('message')
+    if until is None or not until.words or not reply or event.data.get('unfit'):
+        return None
+    calls = any(part['kind'] == 'call' for part in reply['parts'])
+    if calls and not _keeps_words_beside_calls(spec, scope):
+        return None
+    value: Any = event.data.get('output')
+    known = scope.state.agents[scope.path].artifacts.get(until.words)
+    if value is None:
+        value = strip_signal(until.signal, str(event.data.get('text', '')))
+        # A closing remark is not a new version of a page written earlier.
+        if not value or (known and (known.by or len(value) < known.size / 2)):
+            return None
+    return {until.words: Artifact(value=value, size=len(as_text(value)))}

@@ -1,0 +1,40 @@
+"""The directory of a pattern's agents: their instructions, tools and output schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.records import StatePath
+from engine.statechart.pattern import Pattern
+from engine.statechart.shape_builder import walk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInfo:
+    """An agent of a pattern, described for a reader."""
+
+    path: StatePath
+    """The state that contains it."""
+    role: str
+    instructions: str
+    tools: tuple[str, ...]
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    """The JSON schema of its structured output; empty if it answers with text."""
+
+
+def agents_of(pattern: type[Pattern]) -> tuple[AgentInfo, ...]:
+    """The agents of a pattern with default parameters, in the order of its states: one per role."""
+    return tuple(
+        AgentInfo(
+            path=path,
+            role=role.name,
+            instructions=role.instructions,
+            tools=tuple(role.tools),
+            answer=state['agent'].output.model_json_schema() if state['agent'].output else {},
+        )
+        for path, _, state in walk(pattern.sample().chart_states())
+        if 'agent' in state
+        for role in state['agent'].cast_list
+    )

@@ -1,0 +1,385 @@
+"""The activities of an agent that an external one plays: its words and calls, and their results."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from engine.acp.agents import AGENT_PREFIX, AgentModel
+from engine.acp.session import AgentSession, Reply
+from engine.acp.turn import Call
+from engine.agents.spec import AgentSpec
+from engine.agents.structured_answer import parse_structured
+from engine.agents.tool_execution import execute_tool_calls
+from engine.errors import EngineError, ModelError, ToolError, WorkspaceOverLimit
+from engine.journal.usage_records import usage_to_dict
+from engine.models.protocol import schema_of
+from engine.models.usage_estimate import CHARACTERS_A_TOKEN, message_length
+from engine.records import Usage
+from engine.records.jsonable import to_jsonable
+from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from engine.records.run_info import Approvals
+from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.run_state import AgentState
+from engine.tools.artifacts import load_artifacts
+from engine.tools.protocol import MOST_TEXT, Tool, ToolContext
+from engine.workspace.workspace import Workspace
+from engine.workspace.workspaces import folder_name
+
+MOST_HISTORY = 60_000
+"""Characters of an earlier conversation passed to a new session; of a longer one, the end."""
+MOST_QUOTED = 2_000
+"""Characters of one tool result in it."""
+OWN_TOOLS = (
+    'Your folder is the working directory, {root}. Use your own tools; where tools are named below that you '
+    'do not have, do the same with yours.'
+)
+GO_ON = (
+    'You were interrupted. What you had begun may be half done: look at the files in your folder, and go on '
+    'with the task.'
+)
+STOPPED: Mapping[str, str] = {
+    'max_tokens': 'it reached its limit of tokens',
+    'max_turn_requests': 'it reached its limit of requests in a turn',
+    'cancelled': 'it says that it was cancelled',
+}
+
+
+async def follow_agent(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
+) -> dict[str, Any]:
+    """Follow an external agent until it calls tools or ends its turn; begin a turn if none is under way.
+
+    Returns:
+        As `call_model`, with `external` set; also `session` (the run, its id, and whether it can be taken up
+        again), `plan` if it has changed, `snapshots` at the end of a turn, and `artifacts` that prove the
+        agent's work.
+
+    Raises:
+        ModelError: the agent failed.
+    """
+    agent, began = scope.state.agents[scope.path], activity.services.clock.now()
+    await _refuse_replay(activity, played)
+    asked = 0
+    try:
+        session, again = await _session(spec, scope, activity, played)
+        if session.in_turn:
+            session.deny()  # Whatever still waits was denied: what is allowed is answered with its results.
+        else:
+            text = _opening(spec, agent, session) if again is False else _news(spec, agent, session, again)
+            asked = len(text)
+            session.prompt(text)
+        session.told = len(agent.messages)
+        reply = await session.reply(activity.stream)
+    except BaseException as error:
+        activity.stream('', 'reset')
+        ended = activity.services.sessions.end(activity.run.id, scope.path)
+        if isinstance(error, ModelError):
+            error.spent = _lost(played, asked) if asked else {}
+        if ended:
+            await asyncio.shield(ended)
+        raise
+    message = _message(reply, activity, session)
+    result: dict[str, Any] = {
+        'message': to_jsonable_python(message),
+        'text': message.text,
+        'external': True,
+        'session': {'run': activity.run.id, 'id': session.id, 'loads': session.loads},
+        **_usage(reply, message, asked, played),
+        'approval': sorted({part.kind for part in reply.parts if isinstance(part, Call) and part.waits}),
+    }
+    if reply.plan is not None:
+        result['plan'] = reply.plan
+    if spec.roles:
+        result['role'] = agent.role
+    if reply.ended:
+        result |= await _ending(spec, scope, activity, message, reply)
+    if spec.until:
+        result['seconds'] = round(activity.services.clock.now() - began, 3)
+    return result
+
+
+async def take_results(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
+) -> dict[str, Any]:
+    """Wait for the results of the tools that an external agent has called.
+
+    Returns:
+        As `call_tools`: `results`, `store` and `snapshots`.
+
+    Raises:
+        ModelError: the agent failed.
+    """
+    agent, began = scope.state.agents[scope.path], activity.services.clock.now()
+    calls = next(message.calls for message in reversed(agent.messages) if message.calls)
+    session = activity.services.sessions.get(activity.run.id, scope.path)
+    workspace = _workspace(spec, scope, activity)
+    if session is None:
+        # The process that asked is gone: nothing of what was allowed will be done without a new question.
+        results = [(f'This was not run: {LOST}', False) for _ in calls]
+    else:
+        try:
+            results = await session.results([call.id for call in calls])
+        except BaseException as error:
+            ended = activity.services.sessions.end(activity.run.id, scope.path)
+            if not isinstance(error, ModelError) or not error.retryable or _cut_off(agent) >= MOST_CUT_OFF:
+                raise
+            if ended:
+                await asyncio.shield(ended)
+            # The next turn takes the session up again, or begins a new one.
+            results = [(f'{CUT_OFF}{error}', False) for _ in calls]
+    kept = [
+        ToolResult(id=call.id, name=call.name, text=await _fitting(text, workspace), ok=ok)
+        for call, (text, ok) in zip(calls, results, strict=True)
+    ]
+    result: dict[str, Any] = {'store': dict(agent.store)}
+    try:
+        result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
+    except WorkspaceOverLimit as error:
+        kept[-1] = replace(kept[-1], text=f'{kept[-1].text}\nIts folder is not kept as it is now: {error}')
+    result['results'] = to_jsonable_python(kept)
+    if spec.until:
+        result['seconds'] = round(activity.services.clock.now() - began, 3)
+    return result
+
+
+def _cut_off(agent: AgentState) -> int:
+    """How many calls of the conversation were cut off because the agent died."""
+    parts = (part for message in agent.messages for part in message.parts)
+    return sum(isinstance(part, ToolResult) and part.text.startswith(CUT_OFF) for part in parts)
+
+
+CUT_OFF = 'This was cut off: '
+MOST_CUT_OFF = 3
+"""Times that an agent may die while its tools run before it has failed."""
+LOST = 'the agent was stopped before it had an answer.'
+
+
+async def _refuse_replay(activity: Activity, played: AgentModel) -> None:
+    """Raise `ModelError` if a recording is to answer: none holds what an agent did."""
+    recorded = await activity.recorded_call()
+    if recorded is not None and recorded.cassette.mode == 'replay':
+        raise ModelError(
+            f'a recording holds no turns of {AGENT_PREFIX}{played.agent.name}: fork the run, and let it play '
+            'what is in its journal',
+            kind='bad request',
+        )
+
+
+async def _session(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
+) -> tuple[AgentSession, bool | None]:
+    """The agent's session; and whether it continues an earlier one: None if it is the live one."""
+    live = activity.services.sessions.get(activity.run.id, scope.path)
+    if live is not None:
+        return live, None
+    agent, run = scope.state.agents[scope.path], activity.run
+    home = activity.services.workspaces.home(run.id) / 'homes' / folder_name(scope.path)
+    session = AgentSession(
+        played.agent,
+        _workspace(spec, scope, activity),
+        activity.services.sandbox,
+        home=home,
+        cookie=f'{run.id}/{scope.path}',
+        approvals=_approvals(run.options.get('approvals', 'marked'), played.agent.approvals),
+    )
+    # Registered first: leaving the state meanwhile ends it, too.
+    activity.services.sessions.add(run.id, scope.path, session)
+    again = str(agent.session.get('id', '')) if agent.session.get('run') == run.id else ''
+    hints = {
+        'pattern': run.pattern,
+        'role': agent.role,
+        'state': scope.path,
+        'task': scope.pattern.task,
+        'visit': agent.visits,
+        'attempt': activity.attempt,
+        'seed': run.seed,
+        'schema': schema_of(spec.output) if spec.output else None,
+    }
+    return session, await session.start(again=again, hints=hints)
+
+
+def _approvals(run: Approvals, agent: Approvals) -> Approvals:
+    """What waits for a person: what the run says, and if it says nothing special, the agent's own setting."""
+    return agent if run == 'marked' else run
+
+
+def _workspace(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> Workspace:
+    return activity.workspace(spec.folder or scope.path)
+
+
+def _opening(spec: AgentSpec, agent: AgentState, session: AgentSession) -> str:
+    """The first prompt of a new session: the task, and what has happened before, if anything has."""
+    said = [message for message in agent.messages if message.role != 'system']
+    system = [message.text for message in agent.messages if message.role == 'system']
+    lead = [*system, OWN_TOOLS.format(root=session.root)]
+    if not any(message.role == 'assistant' for message in said):
+        return '\n\n'.join([*lead, *(message.text for message in said), *_shape(spec)])
+    past = said if said[-1].role != 'user' else said[:-1]
+    last = GO_ON if said[-1].role != 'user' else said[-1].text
+    history = _history(past)
+    return '\n\n'.join(
+        [
+            *lead,
+            'This is a new session. What was said and done before, between the marks, is yours:',
+            f'<data>\n{history}\n</data>',
+            last,
+            *_shape(spec),
+        ]
+    )
+
+
+def _news(spec: AgentSpec, agent: AgentState, session: AgentSession, again: bool | None) -> str:
+    """The prompt that continues a session: what the agent has not seen yet."""
+    if again is None:
+        fresh = [message.text for message in agent.messages[session.told :] if message.role == 'user']
+    else:
+        fresh = []
+        for message in reversed(agent.messages):
+            if message.role != 'user':
+                break
+            fresh.insert(0, message.text)
+    return '\n\n'.join([*(fresh or [GO_ON]), *_shape(spec)])
+
+
+def _shape(spec: AgentSpec) -> list[str]:
+    """How to answer, if a record is asked for."""
+    if spec.output is None:
+        return []
+    schema = json.dumps(schema_of(spec.output), ensure_ascii=False)
+    return [f'End with an answer that is one JSON object, and nothing else, that fits this schema:\n{schema}']
+
+
+def _history(messages: Sequence[Message]) -> str:
+    lines = []
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Text):
+                lines.append(f'{"You" if message.role == "assistant" else "Told"}: {part.text}')
+            elif isinstance(part, ToolCall):
+                lines.append(f'You used {part.name}: {part.arguments[:MOST_QUOTED]}')
+            elif isinstance(part, ToolResult):
+                lines.append(f'Result ({"ok" if part.ok else "failed"}): {part.text[:MOST_QUOTED]}')
+    return '\n'.join(lines)[-MOST_HISTORY:]
+
+
+def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message:
+    parts: list[Part] = []
+    for part in reply.parts:
+        if isinstance(part, Call):
+            name = f'call-{activity.since}-{len(parts) + 1}'
+            session.journal(part, name)
+            parts.append(ToolCall(id=name, name=part.kind, arguments=part.arguments))
+        elif part.kind == 'text':
+            parts.append(Text(text=part.text))
+        else:
+            parts.append(Reasoning(text=part.text))
+    return Message(role='assistant', parts=tuple(parts))
+
+
+def _usage(reply: Reply, message: Message, asked: int, played: AgentModel) -> dict[str, Any]:
+    """What is journaled of the usage: as the agent reports at the end of a turn, else estimated."""
+    if reply.usage is not None:
+        used = reply.usage
+    else:
+        size = message_length(message)
+        used = Usage(
+            input=-(-asked // CHARACTERS_A_TOKEN),
+            output=-(-size // CHARACTERS_A_TOKEN),
+            calls=int(reply.ended),
+            source='estimated',
+        )
+    data: dict[str, Any] = {
+        'model': f'{AGENT_PREFIX}{played.agent.name}',
+        'source': 'simulated' if played.simulated else 'live',
+    }
+    if not played.simulated:
+        # Cost that is said only later belongs to a later reply; a turn without any is of unknown cost.
+        unknown = reply.ended and reply.dollars is None
+        used = replace(used, unpriced=1) if unknown else replace(used, dollars=reply.dollars or 0.0)
+        data['cost'] = used.cost
+        return {**data, 'usage': {**usage_to_dict(used), 'dollars': used.dollars}}
+    return {**data, 'usage': usage_to_dict(used)}
+
+
+def _lost(played: AgentModel, asked: int) -> dict[str, Usage]:
+    """What a turn has used at least that broke off."""
+    model, unpriced = f'{AGENT_PREFIX}{played.agent.name}', int(not played.simulated)
+    used = Usage(input=-(-asked // CHARACTERS_A_TOKEN), calls=1, source='estimated', unpriced=unpriced)
+    return {model: used}
+
+
+async def _ending(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, message: Message, reply: Reply
+) -> dict[str, Any]:
+    """What the end of a turn brings: files, proofs of the work, and a record if one is asked for."""
+    if reply.reason == 'refusal':
+        raise ModelError(f'the agent refused: {message.text.strip()[:500]}', kind='content filter')
+    workspace = _workspace(spec, scope, activity)
+    result: dict[str, Any] = {}
+    if reply.reason in STOPPED:
+        result['finish'] = STOPPED[reply.reason]
+    if workspace.folder.is_dir():
+        result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
+    if spec.output:
+        result |= _record(spec, scope.state.agents[scope.path], message)
+    if spec.until and spec.until.proofs:
+        result |= await _prove(spec, scope, activity, spec.until.proofs, workspace)
+    return result
+
+
+def _record(spec: AgentSpec, agent: AgentState, message: Message) -> dict[str, Any]:
+    assert spec.output is not None
+    found = parse_structured(spec.output, message.text)
+    prose = getattr(spec.output, 'from_prose', None)
+    if 'unfit' in found and prose and agent.repairs and message.text.strip():
+        return {'output': prose(message.text.strip()).model_dump(mode='json')}
+    return found
+
+
+async def _prove(
+    spec: AgentSpec,
+    scope: CallbackContext,
+    activity: Activity,
+    names: Sequence[str],
+    workspace: Workspace,
+) -> dict[str, Any]:
+    """Run the tools whose artifacts prove the work: the agent has its own, which prove nothing to us."""
+    agent, services = scope.state.agents[scope.path], activity.services
+    try:
+        tools: Mapping[str, Tool] = await services.toolset(names)
+    except (ToolError, EngineError):
+        return {}
+    calls = [ToolCall(id=f'proof-{activity.since}-{name}', name=name, arguments='{}') for name in names]
+    shelf = await load_artifacts(agent.artifacts, (), workspace)
+    facts = to_jsonable(dict(scope.pattern.facts(scope.state.memory)))
+    contexts = [
+        ToolContext(
+            key=f'{activity.run.id}:{call.id}',
+            store=dict(agent.store),
+            workspace=workspace,
+            sandbox=services.sandbox,
+            shelf=shelf,
+            now=services.clock.now(),
+            facts=facts,
+        )
+        for call in calls
+    ]
+    await execute_tool_calls(tools, calls, contexts)
+    return {'artifacts': await shelf.record(workspace)} if shelf.changed else {}
+
+
+async def _fitting(text: str, workspace: Workspace) -> str:
+    """A result as it is journaled: the middle of a long one is cut, and the whole is kept."""
+    if len(text) <= MOST_TEXT:
+        return text
+    digest = await workspace.store(text.encode(errors='replace'))
+    head = MOST_TEXT * 2 // 3
+    note = f'[cut: {len(text) - MOST_TEXT} more characters; the whole is kept as artifact {digest}]'
+    return f'{text[:head]}\n{note}\n{text[head - MOST_TEXT :]}'

@@ -1,0 +1,25 @@
+"""Loads the images of a conversation for a model call."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from engine.errors import WorkspaceError
+from engine.records.message import Image, Message
+from engine.workspace.workspace import Workspace
+
+MOST = 20
+"""Images per request, the newest: each is paid for again with every turn."""
+
+
+async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict[str, str]:
+    """The newest images in base64, by digest; those no longer stored are left out."""
+    shown = [part.digest for message in messages for part in message.parts if isinstance(part, Image)]
+    found: dict[str, str] = {}
+    for digest in list(dict.fromkeys(reversed(shown)))[:MOST]:
+        try:
+            found[digest] = base64.b64encode(await workspace.load(digest)).decode()
+        except WorkspaceError:
+            continue
+    return found

@@ -1,0 +1,165 @@
+"""Makes one attempt at a streamed model call, falling back on other models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+from engine.agents.message_accumulator import MessageAccumulator
+from engine.errors import ModelError
+from engine.journal.usage_records import by_model, usage_to_dict
+from engine.models.protocol import (
+    ArgumentPiece,
+    CallStarted,
+    Model,
+    ModelRequest,
+    ReasoningPiece,
+    TextPiece,
+    Thinking,
+    Waiting,
+)
+from engine.models.recording.recorded_call import ReplayedModel
+from engine.models.usage_estimate import estimate_usage, message_length
+from engine.records import SOURCES, Origin, Usage
+from engine.records.jsonable import describe_error
+from engine.records.message import Message
+from engine.runtime.activity import Activity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """A complete reply."""
+
+    message: Message
+    data: dict[str, Any]
+    """What is journaled: `model`, `source` (`live`, `simulated` or `replayed`), `usage`; for a real model
+    also `cost` (dollars, None if unknown); `finish` if it hit its length limit; if other models were tried
+    first, `failed` (which, and why) and `spent` (by model, how `usage` is made up)."""
+
+
+async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, activity: Activity) -> ModelReply:
+    """Call the first model, or the next if that fails for good or is known to be down.
+
+    Raises:
+        ModelError: every model failed, or one failed in a way that should be retried.
+    """
+    failed: list[dict[str, Any]] = []
+    spent: dict[str, Usage] = {}
+    recorded = await activity.recorded_call()
+    for name, after in zip(names, (*names[1:], None), strict=True):
+        model = (recorded and recorded.model(name)) or activity.services.model(name)
+        if after is not None and _is_down(model):
+            failed.append({'model': name, 'error': DOWN, 'kind': 'connection'})
+            continue
+        accumulator = MessageAccumulator()
+        try:
+            message = await _stream(
+                model, replace(request, model=name, carrier=recorded), accumulator, activity
+            )
+        except ModelError as error:
+            spent[name] = spent.get(name, Usage()) + _usage_of(model, request, accumulator, error)
+            if after is None or (activity.repeats(error) and not _is_down(model)):
+                error.spent = spent
+                raise
+            if error.kind in UNREACHABLE and (mark_down := getattr(model, 'mark_down', None)):
+                mark_down()
+            failed.append({'model': name, 'error': describe_error(error), 'kind': error.kind})
+            continue
+        used = _usage_of(model, request, accumulator)
+        spent[name] = spent.get(name, Usage()) + used
+        data = _reply_data(model, name, accumulator, used)
+        data['usage'] = usage_to_dict(reduce(add, spent.values()))
+        if failed:
+            data |= {'failed': failed, 'spent': by_model(spent)}
+        return ModelReply(message=message, data=data)
+    raise AssertionError('there is always a model')
+
+
+UNREACHABLE = frozenset({'connection', 'timeout'})
+"""Error kinds after which an endpoint is avoided for a while if there is another model."""
+DOWN = 'it could not be reached a short while ago, and is not asked again yet'
+
+
+def _is_down(model: Model) -> bool:
+    return bool(getattr(model, 'down', False))
+
+
+async def _stream(
+    model: Model, request: ModelRequest, accumulator: MessageAccumulator, activity: Activity
+) -> Message:
+    """Call one model and stream its text; if it fails, retract what was shown."""
+    shown, call = False, -1
+    stream = model.stream(request)
+    try:
+        async for event in stream:
+            await activity.services.share.turn()
+            accumulator.add(event)
+            if isinstance(event, Thinking):
+                await activity.services.clock.sleep(event.seconds)
+            if isinstance(event, Waiting):
+                activity.stream(_waits(event, request.model), 'waiting')
+            if isinstance(event, CallStarted):
+                call = event.index
+                activity.stream(f'{event.name}\n', 'call')
+            elif isinstance(event, ArgumentPiece) and event.index == call:
+                activity.stream(event.text, 'arguments')
+            elif isinstance(event, TextPiece | ReasoningPiece):
+                shown = True
+                activity.stream(event.text, 'text' if isinstance(event, TextPiece) else 'reasoning')
+        return accumulator.message(f'call-{activity.since}')
+    except BaseException as error:
+        activity.stream('', 'reset')
+        if isinstance(error, ModelError):
+            error.usage = error.usage or accumulator.usage
+            error.shown = shown
+        raise
+    finally:
+        if close := getattr(stream, 'aclose', None):
+            await close()
+
+
+def _waits(event: Waiting, model: str) -> str:
+    """What is shown while a call waits; '' once it is sent."""
+    time = f' for {max(1, round(event.seconds))} s' if event.seconds else ''
+    return f'Waiting{time} to call {model}: {event.reason}' if event.reason else ''
+
+
+def _usage_of(
+    model: Model, request: ModelRequest, accumulator: MessageAccumulator, error: ModelError | None = None
+) -> Usage:
+    """Usage and cost of one attempt: as the provider reports, or else estimated from the reply."""
+    reported = (error and error.usage) or accumulator.usage
+    written = message_length(accumulator.so_far())
+    if reported is None or reported.source == SOURCES[-1]:
+        if error is not None and not written:
+            return Usage(calls=1)  # Rejected, or broken off before anything arrived.
+        used = estimate_usage(request, written)
+    elif written and not reported.output:  # Servers that do not count report 0.
+        guess = estimate_usage(request, written)
+        used = replace(reported, calls=1, input=reported.input or guess.input, output=guess.output)
+        used = replace(used, source=guess.source)
+    else:
+        used = replace(reported, calls=1)
+    if _source(model) != 'live':
+        return used
+    cost = accumulator.completed.cost if accumulator.completed else None
+    if cost is None and (price := getattr(model, 'price', None)):
+        cost = price(used)
+    return replace(used, unpriced=1) if cost is None else replace(used, dollars=cost)
+
+
+def _source(model: Model) -> Origin:
+    return 'replayed' if isinstance(model, ReplayedModel) else 'simulated' if model.simulated else 'live'
+
+
+def _reply_data(model: Model, name: str, accumulator: MessageAccumulator, used: Usage) -> dict[str, Any]:
+    end = accumulator.completed
+    source = _source(model)
+    data: dict[str, Any] = {'model': name, 'source': source}
+    if source == 'live':
+        data['cost'] = used.cost
+    if end and end.reason == 'length':
+        data['finish'] = 'length'
+    return data

@@ -1,0 +1,99 @@
+"""Starts an agent's visit: assigns its role and gives it its task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from engine.agents.spec import AgentSpec, RoleAssignment
+from engine.errors import PatternError
+from engine.records import Event
+from engine.records.message import Message, ToolResult
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.run_state import AgentState
+from engine.statechart.validation import takes
+
+T = TypeVar('T')
+
+
+def begin_visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    """Give the agent its task; later visits continue its conversation unless it gets a new role."""
+    if spec.cast:
+        _recast(spec, scope, event)
+    else:
+        _visit(spec, scope, event)
+    scope.state.tell(scope.path, anew=bool(spec.cast))
+
+
+def _visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    task = Message.of('user', _evaluate(spec.prompt, 'prompt', str, scope, event))
+    known = scope.state.agents.get(scope.path)
+    if known is not None:
+        if known.messages[-1].calls:
+            # It was stopped before they ran; a provider expects a result for each.
+            known.messages.append(cancelled_results(known, 'This was not run: the work was stopped.'))
+        known.messages.append(task)
+        known.visits += 1
+        known.turns = known.repairs = 0
+        if known.reminders:
+            known.reminders = 0
+        if known.problem:
+            known.problem = ''
+        return
+    instructions = scope.pattern.instructed.get(spec.role, spec.instructions)
+    scope.state.agents[scope.path] = AgentState(
+        role=spec.role, instructions=instructions, messages=_opening(instructions, task)
+    )
+
+
+def cancelled_results(agent: AgentState, text: str) -> Message:
+    """Results for the calls of the last reply, none of which ran."""
+    calls = agent.messages[-1].calls
+    return Message(
+        role='tool',
+        parts=tuple(ToolResult(id=call.id, name=call.name, text=text, ok=False) for call in calls),
+    )
+
+
+def _recast(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    part = _evaluate(spec.cast, 'cast', RoleAssignment, scope, event)
+    role = spec.role_named(part.role)
+    if role is None:
+        known_roles = ', '.join(role.name for role in spec.roles)
+        problem = f'there is no role {part.role!r} to play; there are: {known_roles}'
+        raise PatternError(scope.pattern.name, problem, where=f'state {scope.path!r}')
+    before = scope.state.agents.get(scope.path)
+    task = Message.of('user', _evaluate(spec.prompt, 'prompt', str, scope, event))
+    instructions = scope.pattern.instructed.get(role.name, role.instructions)
+    scope.state.agents[scope.path] = AgentState(
+        role=role.name,
+        instructions=instructions,
+        messages=_opening(instructions, task),
+        visits=part.visit,
+        allowed=before.allowed if before else (),
+    )
+
+
+def _opening(instructions: str, task: Message) -> list[Message]:
+    return [*([Message.of('system', instructions)] if instructions else []), task]
+
+
+def _evaluate(
+    asked: str | Callable[..., T], what: str, kind: type[T], scope: CallbackContext, event: Event
+) -> T:
+    """Call a method of the pattern, or a function, with memory, and with the event if it must have that."""
+    pattern, memory = scope.pattern, scope.state.memory
+    name = asked if isinstance(asked, str) else f'{what} of {scope.path}'
+    where = f'state {scope.path!r}'
+    try:
+        with scope.state.reading():
+            function = getattr(pattern, asked) if isinstance(asked, str) else asked
+            answer = function(memory) if takes(function, 1) else function(memory, event)
+    except Exception as error:
+        problem = f'{name!r} raised {type(error).__name__}: {error}'
+        raise PatternError(pattern.name, problem, where=where) from error
+    if not isinstance(answer, kind):
+        needed = 'a text' if kind is str else f'a {kind.__name__}'
+        problem = f'{name!r} must return {needed}, not {type(answer).__name__}'
+        raise PatternError(pattern.name, problem, where=where)
+    return answer

@@ -1,0 +1,40 @@
+"""Structured output: parses a reply into the requested record, or says what is wrong with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from itertools import islice
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+
+def parse_structured(record: type[BaseModel], text: str) -> dict[str, Any]:
+    """Parse the answer as the requested record; models often wrap it in a fence or a sentence."""
+    try:
+        answer = _json_in(text)
+        return {'output': record.model_validate(answer).model_dump(mode='json')}
+    except ValidationError as error:
+        listed = '; '.join(
+            f'{".".join(map(str, item["loc"])) or "it"}: {item["msg"]}' for item in error.errors()
+        )
+        return {'unfit': listed}
+    except (ValueError, RecursionError) as error:
+        return {'unfit': f'it is not JSON: {error}'}
+
+
+def _json_in(text: str) -> Any:
+    """The text as JSON, or the first JSON object inside it."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        for start in islice(re.finditer(r'\{', text), MOST_BRACES):
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.JSONDecoder().raw_decode(text, start.start())[0]
+        raise
+
+
+MOST_BRACES = 100
+"""How many positions in an answer to try for a JSON object."""

@@ -1,0 +1,96 @@
+"""Runs one batch of tool calls: concurrently, but those with side effects one after another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from engine.errors import ToolError
+from engine.records.jsonable import describe_error
+from engine.records.message import ToolCall, ToolResult
+from engine.tools.artifacts import ToolOutput
+from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
+from engine.tools.question import Question
+
+
+async def execute_tool_calls(
+    tools: Mapping[str, Tool], calls: Sequence[ToolCall], contexts: Sequence[ToolContext]
+) -> list[ToolResult]:
+    """Run the calls of one reply.
+
+    Adjacent calls without side effects run concurrently. Calls with side effects wait for those before
+    them: a test run requested after an edit sees the edit.
+
+    Args:
+        tools: by name.
+        calls: in the order in which they were made.
+        contexts: what each call gets besides its arguments.
+
+    Returns:
+        The results, in the same order. Errors are results too, for the model to act on.
+
+    Raises:
+        AnswerNeeded: a call needs a person's answer first; what has ended meanwhile is in `results`. Later
+            calls have not begun.
+    """
+
+    def changes(pair: tuple[ToolCall, ToolContext]) -> bool:
+        return pair[0].name in tools and tools[pair[0].name].side_effects
+
+    async def run_call(call: ToolCall, context: ToolContext) -> tuple[ToolResult, ToolOutput] | Question:
+        try:
+            return await execute_tool_call(tools, call, context)
+        except AnswerNeeded as needed:
+            return needed.question
+
+    results: list[ToolResult] = []
+    for in_turn, group in groupby(zip(calls, contexts, strict=True), key=changes):
+        pairs = list(group)
+        for together in [[pair] for pair in pairs] if in_turn else [pairs]:
+            open_questions = []
+            found = await asyncio.gather(*(run_call(call, context) for call, context in together))
+            for (call, context), one in zip(together, found, strict=True):
+                if isinstance(one, Question):
+                    open_questions.append(one)
+                    continue
+                results.append(one[0])
+                _keep(call, one[1], context)  # In the order of the calls, not of completion.
+            if open_questions:  # The others ask again as soon as their calls continue.
+                raise AnswerNeeded(open_questions[0], results)
+    return results
+
+
+def _keep(call: ToolCall, made: ToolOutput, context: ToolContext) -> None:
+    """Keep what a call has made besides its text."""
+    context.shelf.take(call.name, made)
+    context.images += [replace(image, call=call.id) for image in made.images]
+
+
+async def execute_tool_call(
+    tools: Mapping[str, Tool], call: ToolCall, context: ToolContext
+) -> tuple[ToolResult, ToolOutput]:
+    """Run one call; returns the result for the model and the artifacts. Errors are results too.
+
+    Raises:
+        AnswerNeeded: it cannot continue until a person has answered.
+    """
+    found = tools.get(call.name)
+    try:
+        if found is None and call.name in (off := getattr(tools, 'off', {})):
+            raise ToolError(f'{call.name} cannot be used here: {off[call.name]}')
+        if found is None:
+            raise ToolError(f'there is no tool {call.name!r}; there are: {", ".join(tools) or "none"}')
+        made = await found.give(call.arguments, context)
+        return ToolResult(id=call.id, name=call.name, text=made.text, ok=made.ok), made
+    except AnswerNeeded:
+        raise
+    except ToolError as error:
+        problem = describe_error(error)
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, GeneratorExit) or (task is not None and task.cancelling()):
+            raise
+        problem = f'{call.name} broke down: {describe_error(error)}'
+    return ToolResult(id=call.id, name=call.name, text=problem, ok=False), ToolOutput(text=problem)

@@ -1,0 +1,134 @@
+"""Scratch: a folder in which a person tries tools by hand, outside any run."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from engine.agents.message_accumulator import MessageAccumulator
+from engine.agents.tool_execution import execute_tool_call
+from engine.agents.tool_model_client import ask_with_repair
+from engine.errors import ModelError, ToolError
+from engine.models.protocol import Hints, Model, ModelRequest, schema_of
+from engine.records import RunId, Usage
+from engine.records.message import Message, ToolCall
+from engine.runtime.activity import Services
+from engine.tools.artifacts import ArtifactStore
+from engine.tools.protocol import ToolContext
+from engine.workspace.workspace import Entry
+from engine.workspace.workspaces import Workspaces
+
+HERE = RunId('scratch')
+MATERIAL = re.compile(r'<data>\n(.*?)\n</data>', re.S)
+"""What a question is about, as `as_data` marks it."""
+MAX_TASK = 2_000
+"""Characters of a question that the scripted model takes for its task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTrial:
+    """The result of one call."""
+
+    text: str
+    ok: bool
+    seconds: float
+    """Its duration."""
+    usage: Usage = field(default_factory=Usage)
+    """What the model used that the tool asked, if any."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _TrialModel:
+    """Asks one model what a tool wants to know."""
+
+    tool: str
+    model: Model
+    name: str
+    usage: Usage = field(default_factory=Usage)
+
+    async def __call__(self, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
+        return await ask_with_repair(self.tool, prompt, output, partial(self._call, output))
+
+    async def _call(self, output: type[BaseModel] | None, messages: tuple[Message, ...]) -> Message:
+        asked = messages[-1].text
+        found_data = MATERIAL.search(asked)
+        task = (found_data[1] if found_data else asked).strip()[:MAX_TASK]
+        request = ModelRequest(
+            model=self.name,
+            messages=messages,
+            schema=schema_of(output) if output else None,
+            hints=Hints(role=f'you.{self.tool}', task=task),
+        )
+        found = MessageAccumulator()
+        try:
+            async for event in self.model.stream(request):
+                found.add(event)
+            message = found.message(uuid.uuid4().hex[:12])
+        except ModelError as error:
+            raise ToolError(f'the model failed: {error}') from error
+        self.usage += found.usage or Usage(calls=1)
+        return message
+
+
+class Scratch:
+    """Runs tools as an agent would: sandboxed, within limits, with one folder and one set of notes.
+
+    Args:
+        services: tools, the sandbox and what may be fetched; the same as for runs.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._workspaces = Workspaces()  # in a temporary folder, separate from any run's
+        self._store: dict[str, str] = {}
+        self._shelf = ArtifactStore()
+
+    async def use(self, tool: str, arguments: Mapping[str, Any], *, model: str = '') -> ToolTrial:
+        """Call a tool once; errors are results too. Cancelling kills it and its children.
+
+        Args:
+            tool: its name.
+            arguments: as its schema has them.
+            model: the name of the model that answers what the tool asks; '' for none.
+        """
+        clock, services = self._services.clock, self._services
+        call = ToolCall(id=uuid.uuid4().hex[:12], name=tool, arguments=json.dumps(dict(arguments)))
+        workspace = self._workspaces.of(HERE, 'you')
+        await workspace.make()
+        asked = _TrialModel(tool=tool, model=services.model(model), name=model) if model else None
+        context = ToolContext(
+            key=f'{HERE}:{call.id}',
+            store=self._store,
+            workspace=workspace,
+            sandbox=services.sandbox,
+            private_addresses=services.private_addresses,
+            shelf=self._shelf,
+            now=clock.now(),
+            model=asked,
+        )
+        started = clock.now()
+        result, made = await execute_tool_call(services.tools, call, context)
+        self._shelf.take(tool, made)
+        return ToolTrial(
+            text=result.text,
+            ok=result.ok,
+            seconds=max(0.0, clock.now() - started),
+            usage=asked.usage if asked else Usage(),
+        )
+
+    async def files(self) -> list[Entry]:
+        """The files in the folder. Raises `WorkspaceError`."""
+        return await self._workspaces.of(HERE, 'you').entries()
+
+    async def empty(self) -> None:
+        """Delete the folder, the notes and the artifacts; the next call starts afresh."""
+        self._store.clear()
+        self._shelf = ArtifactStore()
+        await self._workspaces.close()

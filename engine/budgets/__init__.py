@@ -1,1 +1,0 @@
-"""What runs use, and how they are kept within it."""

@@ -1,1 +1,0 @@
-"""Commands of agents: in a sandbox, within limits; and the tests that they run."""

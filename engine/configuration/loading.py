@@ -1,0 +1,374 @@
+"""Reads the configuration: a TOML file, environment variables, and keys from the keyring."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from engine.acp.config import AgentSection, ExternalAgent
+from engine.errors import EngineError
+from engine.journal.retention_policy import Retention
+from engine.models.effort import EFFORT_SYNTAX, is_effort
+from engine.models.http.endpoint import (
+    Bounds,
+    CacheMode,
+    DialectName,
+    Endpoint,
+    ImageMode,
+    ReasoningMode,
+    StructureMode,
+)
+from engine.models.http.endpoint_settings import EndpointSettings, EndpointSource
+from engine.models.http.known_providers import KNOWN_PROVIDERS
+from engine.models.http.prices import Price, Prices
+from engine.tools.mcp.config import McpSection, McpServer
+
+NAME, LONGEST = r'^[a-z0-9][a-z0-9_-]*$', 32
+NAME_RULE = f'a name has small letters, digits, - and _ only; that of an MCP server {LONGEST} at most'
+
+
+UNITS = {'': 1, 'b': 1, 'kb': 10**3, 'mb': 10**6, 'gb': 10**9, 'tb': 10**12}
+
+
+def parse_size(value: Any) -> Any:
+    """Parse bytes from a number or a text such as `20 GB`; other values pass. Raises `ValueError`."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r'\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*', value.lower())
+    if found is None or found[2] not in UNITS:
+        raise ValueError(f'{value!r} is no size: write bytes, or a number with kB, MB, GB or TB')
+    return round(float(found[1]) * UNITS[found[2]])
+
+
+def _valid_effort(value: str | None) -> str | None:
+    if value and not is_effort(value):
+        raise ValueError(EFFORT_SYNTAX)
+    return value
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra='forbid')
+
+
+class EndpointSection(_Table):
+    """`[endpoints.<name>]`: what is not given comes from the known provider or the dialect."""
+
+    provider: str = ''
+    """The known provider it resembles; its own name by default."""
+    url: str | None = Field(None, pattern=r'^https?://')
+    dialect: DialectName | None = None
+    store: bool | None = None
+    images: ImageMode | None = None
+    key: str = ''
+    """Where to find the key: `env:NAME`, or `keyring:SERVICE/USER`. Never the key itself."""
+    key_header: str | None = None
+    ca: str | None = None
+    """A file of certificates to trust; like the next two, relative to the configuration's folder."""
+    certificate: str | None = None
+    certificate_key: str | None = None
+    certificate_password: str = ''
+    """Where to find it, as for `key`."""
+    headers: dict[str, str] = {}
+    """Values may be `env:NAME` or `keyring:...`, too."""
+    query: dict[str, str] = {}
+    """Values as in `headers`."""
+    body: dict[str, Any] = {}
+    structure: StructureMode | None = None
+    bounds: Bounds | None = None
+    strict_tools: bool | None = None
+    reasoning: ReasoningMode | None = None
+    effort: Annotated[str | None, AfterValidator(_valid_effort)] = None
+    cache: CacheMode | None = None
+    at_once: int | None = Field(None, ge=1)
+    requests_per_minute: int | None = Field(None, ge=1)
+    tokens_per_minute: int | None = Field(None, ge=1)
+    attempts: int | None = Field(None, ge=1)
+    patience: float | None = Field(None, ge=0)
+    first_seconds: float | None = Field(None, gt=0)
+    idle_seconds: float | None = Field(None, gt=0)
+    total_seconds: float | None = Field(None, gt=0)
+    down_seconds: float | None = Field(None, ge=0)
+    most_tokens: int | None = Field(None, ge=1)
+    limit_field: str | None = None
+    usage_option: bool | None = None
+    short_ids: bool | None = None
+    models: list[str] = []
+    """Models to offer; if empty, those the provider lists."""
+    off: bool = False
+
+
+class PriceTable(_Table):
+    """`[prices."<endpoint>/<model>"]`: dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
+    written: float | None = Field(None, ge=0)
+    written_hour: float | None = Field(None, ge=0)
+
+
+class RetentionSection(_Table):
+    """`[retention]`: how long runs are kept; a limit not given deletes nothing."""
+
+    days: float | None = Field(None, gt=0)
+    runs: int | None = Field(None, ge=1)
+    size: Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(parse_size)] = None
+    trash_days: float = Field(7.0, ge=0)
+
+    def policy(self) -> Retention:
+        """The policy."""
+        return Retention(days=self.days, runs=self.runs, size=self.size, trash_days=self.trash_days)
+
+
+class ConfigFile(_Table):
+    """The whole file."""
+
+    endpoints: dict[str, EndpointSection] = {}
+    prices: dict[str, PriceTable] = {}
+    mcp: dict[str, McpSection] = {}
+    agents: dict[str, AgentSection] = {}
+    retention: RetentionSection = RetentionSection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration(EndpointSettings):
+    """The combined configuration of file and environment."""
+
+    servers: Mapping[str, McpServer] = field(default_factory=dict)
+    """The MCP servers."""
+    missing_servers: Mapping[str, str] = field(default_factory=dict)
+    agents: Mapping[str, ExternalAgent] = field(default_factory=dict)
+    """The external agents of the file; known ones need no entry."""
+    missing_agents: Mapping[str, str] = field(default_factory=dict)
+    agents_off: frozenset[str] = frozenset()
+    retention: Retention = field(default_factory=Retention)
+    """How long runs are kept."""
+
+
+def load_configuration(
+    path: Path | None, environment: Mapping[str, str], keyring: Callable[[str, str], str | None] | None = None
+) -> Configuration:
+    """Read the configuration.
+
+    A known provider whose key is in the environment needs no entry in the file; `HEMICYCLE_<NAME>_URL`
+    overrides its address.
+
+    Args:
+        path: the TOML file, which need not exist.
+        environment: the environment variables.
+        keyring: returns the password for a service and a user; the system's keyring by default.
+
+    Raises:
+        EngineError: the file cannot be read, or has an invalid entry; names it.
+    """
+    file = _read(path)
+    secrets = Secrets(environment, keyring or _system_keyring)
+    found: dict[str, Endpoint] = {}
+    missing: dict[str, str] = {}
+    sources: dict[str, EndpointSource] = {}
+    for name in dict.fromkeys([*file.endpoints, *KNOWN_PROVIDERS]):
+        section = file.endpoints.get(name)
+        if section is None and not (KNOWN_PROVIDERS[name].key and environment.get(KNOWN_PROVIDERS[name].key)):
+            continue
+        if section is not None and section.off:
+            continue
+        sources[name] = _source(name, section, environment)
+        try:
+            found[name] = _endpoint(name, section or EndpointSection(), environment, secrets)
+            if path is not None:
+                found[name] = _with_files(found[name], path.parent)
+        except _Missing as error:
+            missing[name] = str(error)
+    servers: dict[str, McpServer] = {}
+    missing_servers: dict[str, str] = {}
+    for name, wanted in file.mcp.items():
+        try:
+            if not wanted.off:
+                servers[name] = wanted.server(name, secrets.all, path.parent if path else Path())
+        except _Missing as error:
+            missing_servers[name] = str(error)
+    agents, missing_agents = _agents(file, secrets)
+    own = {name: Price(**table.model_dump()) for name, table in file.prices.items()}
+    return Configuration(
+        endpoints=found,
+        sources=sources,
+        missing=missing,
+        prices=Prices(own=own),
+        servers=servers,
+        missing_servers=missing_servers,
+        agents=agents,
+        missing_agents=missing_agents,
+        agents_off=frozenset(name for name, found in file.agents.items() if found.off),
+        retention=file.retention.policy(),
+    )
+
+
+class _Missing(Exception):
+    pass
+
+
+def _agents(file: ConfigFile, secrets: Secrets) -> tuple[dict[str, ExternalAgent], dict[str, str]]:
+    """The external agents of the file, and why some of them are unusable."""
+    found: dict[str, ExternalAgent] = {}
+    missing: dict[str, str] = {}
+    for name, section in file.agents.items():
+        try:
+            if not section.off:
+                found[name] = section.agent(name, secrets.all)
+        except _Missing as error:
+            missing[name] = str(error)
+    return found, missing
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Looks up keys where a configuration says they are."""
+
+    environment: Mapping[str, str]
+    keyring: Callable[[str, str], str | None]
+
+    def find(self, where: str) -> str:
+        """The secret at `env:NAME` or `keyring:SERVICE/USER`. Raises `_Missing`."""
+        kind, _, rest = where.partition(':')
+        if kind == 'env':
+            if secret := self.environment.get(rest, '').strip():
+                return secret
+            raise _Missing(f'the environment variable {rest} is not set')
+        service, _, user = rest.partition('/')
+        if secret := (self.keyring(service, user) or '').strip():
+            return secret
+        raise _Missing(f'the keyring has no password of {user!r} for {service!r}')
+
+    def all(self, values: Mapping[str, str]) -> dict[str, str]:
+        """The values, with references to secrets replaced by the secrets. Raises `_Missing`."""
+        return {
+            name: self.find(value) if value.startswith(('env:', 'keyring:')) else value
+            for name, value in values.items()
+        }
+
+
+def _source(name: str, section: EndpointSection | None, environment: Mapping[str, str]) -> EndpointSource:
+    given = section or EndpointSection()
+    known = KNOWN_PROVIDERS.get(given.provider or name)
+    url = environment.get(_url_variable(name)) or given.url or (known.endpoint.url if known else '')
+    return EndpointSource(found='file' if section else 'environment', url=url, key=_key_of(name, given))
+
+
+def _key_of(name: str, section: EndpointSection) -> str:
+    """Where the key of an endpoint is."""
+    known = KNOWN_PROVIDERS.get(section.provider or name)
+    return section.key or (f'env:{known.key}' if known and known.key else '')
+
+
+def _url_variable(name: str) -> str:
+    return f'HEMICYCLE_{name.upper().replace("-", "_")}_URL'
+
+
+def _endpoint(
+    name: str, section: EndpointSection, environment: Mapping[str, str], secrets: Secrets
+) -> Endpoint:
+    known = KNOWN_PROVIDERS.get(section.provider or name)
+    base = replace(known.endpoint, name=name) if known else Endpoint(name=name, url='')
+    ways = section.model_dump(
+        exclude={'provider', 'key', 'headers', 'query', 'models', 'off', 'certificate_password'},
+        exclude_none=True,
+        exclude_defaults=True,
+    )
+    where = _key_of(name, section)
+    headers, query = secrets.all(section.headers), secrets.all(section.query)
+    made = replace(
+        base,
+        **ways,
+        headers=headers,
+        query=query,
+        secrets=(
+            *(value for name, value in query.items() if value != section.query[name]),
+            *(value.rpartition(' ')[2] for name, value in headers.items() if value != section.headers[name]),
+        ),
+        models=tuple(section.models),
+        key=secrets.find(where) if where else '',
+        certificate_password=secrets.find(place) if (place := section.certificate_password) else '',
+    )
+    variable = _url_variable(name)
+    return replace(made, url=environment[variable]) if environment.get(variable) else made
+
+
+def _with_files(endpoint: Endpoint, folder: Path) -> Endpoint:
+    """The endpoint with its files found: relative names start at the configuration's folder."""
+
+    def at(file: str) -> str:
+        return str(folder / Path(file).expanduser()) if file else ''
+
+    return replace(
+        endpoint,
+        ca=at(endpoint.ca),
+        certificate=at(endpoint.certificate),
+        certificate_key=at(endpoint.certificate_key),
+    )
+
+
+def _read(path: Path | None) -> ConfigFile:
+    if path is None or not path.exists():
+        return ConfigFile()
+    try:
+        return check_configuration(path, path.read_text('utf-8'))
+    except (OSError, UnicodeDecodeError) as error:
+        raise EngineError(f'{path}: {error}') from None
+
+
+def check_configuration(path: Path, text: str) -> ConfigFile:
+    """Parse the text of a configuration file. Raises `EngineError`, which names `path` and the entry."""
+    try:
+        file = ConfigFile.model_validate(tomllib.loads(text))
+    except ValueError as error:
+        if not isinstance(error, ValidationError):
+            raise EngineError(f'{path}: {error}') from None
+        first = error.errors()[0]
+        raise EngineError(f'{path}: {".".join(map(str, first["loc"]))}: {first["msg"]}') from None
+    for name, section in file.endpoints.items():
+        if problem := _wrong(name, section):
+            raise EngineError(f'{path}: endpoints.{name}: {problem}')
+    for name, server in file.mcp.items():
+        if problem := server.wrong() if re.match(NAME, name) and len(name) <= LONGEST else NAME_RULE:
+            raise EngineError(f'{path}: mcp.{name}: {problem}')
+    for name, agent in file.agents.items():
+        if problem := agent.wrong(name) if re.match(NAME, name) else NAME_RULE:
+            raise EngineError(f'{path}: agents.{name}: {problem}')
+    return file
+
+
+def _wrong(name: str, section: EndpointSection) -> str:
+    if not re.match(NAME, name):
+        return NAME_RULE
+    if section.provider and section.provider not in KNOWN_PROVIDERS:
+        return f'provider: there is no {section.provider!r}; there are: {", ".join(KNOWN_PROVIDERS)}'
+    if not section.url and (section.provider or name) not in KNOWN_PROVIDERS:
+        return 'url: it needs one, for this provider is not known'
+    for setting, what in (('key', 'key'), ('certificate_password', 'password')):
+        place = getattr(section, setting)
+        if place and not re.match(r'^(env:\w+|keyring:[^/]+/.+)$', place):
+            # Someone who put the key itself here should not see it in an error, and so in a log.
+            return (
+                f'{setting}: say where it is, "env:NAME" or "keyring:SERVICE/USER"; never the {what} itself'
+            )
+    if section.certificate_key and not section.certificate:
+        return 'certificate_key: it goes with a certificate'
+    return ''
+
+
+def _system_keyring(service: str, user: str) -> str | None:
+    try:
+        import keyring
+    except ImportError:
+        raise _Missing('the package keyring is not installed') from None
+    try:
+        found: str | None = keyring.get_password(service, user)
+    except Exception as error:  # Every system has its own keyring, with its own errors.
+        raise _Missing(f'the keyring cannot be read: {type(error).__name__}') from None
+    return found

@@ -1,1 +1,0 @@
-"""Agents that choose their tools, and what they are complete by."""

@@ -1,1 +1,0 @@
-"""The files of agents: folders of their own, snapshots, differences, projects."""

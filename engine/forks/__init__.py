@@ -1,1 +1,0 @@
-"""Forks of runs: with something changed, played from what was recorded, foretold, run again."""

@@ -1,0 +1,58 @@
+"""Operations on past runs: forks, comparison, statistics, bundles, retention."""
+
+from engine.history.accepted_events import OWN, AcceptedEvent, open_question
+from engine.history.bundle.importer import Imported
+from engine.history.bundle.redaction import Redaction
+from engine.history.bundle.writer import program_version
+from engine.history.comparison import (
+    Comparison,
+    Divergence,
+    GuardDifference,
+    JsonDifference,
+    Row,
+    RunStats,
+    align,
+    json_differences,
+)
+from engine.history.forks.lineage import kind_of, lineage_tree
+from engine.history.forks.overrides import CostEstimate, ForkOverrides, Kind, LineageNode, StepSource
+from engine.history.forks.regression_test import RegressionResult, RegressionTest
+from engine.history.merging import Mergeable, Pick, merge_message
+from engine.history.path_statistics.merge_shapes import merge_shapes
+from engine.history.retention.disk_usage import DiskUsage, folder_bytes
+from engine.history.retention.maintenance import CleanupResult
+from engine.history.run_reader import RunReader
+
+__all__ = [
+    'OWN',
+    'AcceptedEvent',
+    'CleanupResult',
+    'Comparison',
+    'CostEstimate',
+    'DiskUsage',
+    'Divergence',
+    'ForkOverrides',
+    'GuardDifference',
+    'Imported',
+    'JsonDifference',
+    'Kind',
+    'LineageNode',
+    'Mergeable',
+    'Pick',
+    'Redaction',
+    'RegressionResult',
+    'RegressionTest',
+    'Row',
+    'RunReader',
+    'RunStats',
+    'StepSource',
+    'align',
+    'folder_bytes',
+    'json_differences',
+    'kind_of',
+    'lineage_tree',
+    'merge_message',
+    'merge_shapes',
+    'open_question',
+    'program_version',
+]

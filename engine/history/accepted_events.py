@@ -1,0 +1,86 @@
+"""Accepted events: what people can send to a run now, and what each takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from engine.records import (
+    ANSWER,
+    CONTROL,
+    ENDINGS,
+    EXHAUSTED,
+    Shape,
+    StatePath,
+    View,
+    is_active,
+    message_of,
+    within,
+)
+from engine.statechart.pattern import Pattern
+from engine.tools.question import Answer, OpenBatch, Question
+
+OWN = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
+"""Events of the engine: all others come from outside."""
+APPROVALS: Mapping[str, Sequence[str]] = {'approve': ('always', 'arguments'), 'deny': ('reason',)}
+"""The events that answer an approval request, with their values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedEvent:
+    """An event that a run accepts at present."""
+
+    event: str
+    at: StatePath
+    """The state that accepts it."""
+    takes: tuple[str, ...] = ()
+    """The names of its values."""
+    help: str = ''
+    """What it is for, or ''."""
+    calls: tuple[str, ...] = ()
+    """For an approval: the tool calls that wait, each with its arguments."""
+    question: Question | None = None
+    """For an answer: what the server of a tool asks."""
+
+
+def accepted_events(shape: Shape, view: View, pattern: type[Pattern] | None) -> list[AcceptedEvent]:
+    """What people can send to a run as it is in `view`; `pattern` is its pattern, if there still is one."""
+    return list(_accepted(shape, view, pattern))
+
+
+def _accepted(shape: Shape, view: View, pattern: type[Pattern] | None) -> Iterator[AcceptedEvent]:
+    inputs: dict[str, type[BaseModel]] = {ANSWER: Answer, **(pattern.inputs if pattern else {})}
+    seen = set[tuple[str, str]]()
+    for edge in shape.edges:
+        key = (edge.trigger, edge.source)
+        if edge.trigger in OWN or key in seen or not is_active(edge.source, view.active):
+            continue
+        seen.add(key)
+        model = inputs.get(edge.trigger)
+        yield AcceptedEvent(
+            event=edge.trigger,
+            at=edge.source,
+            takes=tuple(model.model_fields) if model else tuple(APPROVALS.get(edge.trigger, ())),
+            help=' '.join((inspect.getdoc(model) or '').split()) if model else '',
+            calls=tuple(_pending(view, edge.source)) if edge.trigger in APPROVALS else (),
+            question=open_question(view, edge.source) if edge.trigger == ANSWER else None,
+        )
+
+
+def open_question(view: View, state: StatePath) -> Question | None:
+    """What the server of a tool asks in a state, if it asks something."""
+    for path, agent in view.agents.items():
+        if within(state, path) and (batch := agent.get('batch')):
+            return OpenBatch.model_validate(batch).question
+    return None
+
+
+def _pending(view: View, state: str) -> Iterator[str]:
+    for path, agent in view.agents.items():
+        messages = agent.get('messages')
+        if within(state, path) and messages:
+            for call in message_of(messages[-1]).calls:
+                yield f'{call.name} {call.arguments}'

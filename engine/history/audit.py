@@ -1,0 +1,168 @@
+"""Replays a journal through a fresh chart; the first divergence is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.errors import Diverged, EngineError
+from engine.journal.projection import Fold
+from engine.records import CONTROL, Change, GuardResult, RunId, StatePath, Transition
+from engine.records.json_pointer import split_pointer
+from engine.records.jsonable import shorten
+from engine.statechart.chart import Chart, Microstep
+from engine.statechart.pattern import Pattern
+from engine.statechart.run_state import RunState
+from engine.statechart.shape_builder import START
+
+COMPARED = ('event', 'left', 'entered', 'active', 'guards', 'changes')
+
+
+def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> int:
+    """Re-fire every recorded event.
+
+    Returns:
+        The number of steps, all as recorded.
+
+    Raises:
+        Diverged: names the first step the chart decides differently today, and how it differs.
+    """
+    steps = list(transitions)
+    pattern = _as_begun(pattern, steps)
+    chart = Chart(pattern)
+    fold, state = Fold(run, chart.shape), None
+    active: tuple[StatePath, ...] = (START,)
+    fields = recorded_fields(steps)
+    for turn in group_turns(steps):
+        first = turn[0]
+        if first.event.name == 'start':
+            state = _begin(run, pattern, first)
+        if state is None:
+            raise Diverged(run, first.seq, 'the history does not begin with `start`')
+        if first.event.name in CONTROL and first.event.name != 'start':
+            fold.take(first)
+            if _is_varied(first):
+                state.pattern = pattern = _as_varied(pattern, first.event.data['varied'], 1)
+                chart = Chart(pattern)
+            if first.changes:
+                state = RunState.load(pattern, fold.document)
+            state.notices = fold.projection.meter.notices
+        else:
+            ran = fold.projection.ran_at(first.time)
+            event = replace(first.event, time=first.time, ran=ran)
+            moves = _fire(run, chart, state, active, replace(first, event=event))
+            kept = [replace(move, changes=without_new_fields(move.changes, fields)) for move in moves]
+            _compare(run, turn, kept)
+            fold.take_all(turn)
+        active = turn[-1].active
+    return fold.projection.seq
+
+
+def _as_begun(pattern: Pattern, steps: Iterable[Transition]) -> Pattern:
+    """The pattern as it was when the run began; its forks may have changed parameters since."""
+    changed = (step.event.data['varied'] for step in steps if _is_varied(step))
+    return _as_varied(pattern, next(changed, {}), 0)
+
+
+def _is_varied(step: Transition) -> bool:
+    return step.event.name == 'recover' and 'varied' in step.event.data
+
+
+def _as_varied(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
+    """The pattern with a fork's changes: as it was before them (0) or after them (1)."""
+    found = pattern
+    if 'parameters' in ways:
+        found = type(pattern)(type(pattern).parse(ways['parameters'][after]))
+        found.instructed = pattern.instructed
+    if 'instructions' in ways:
+        found = copy(found)
+        found.instructed = ways['instructions'][after]
+    return found
+
+
+def group_turns(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:
+    """Group the steps: each event with what it raised."""
+    turn: list[Transition] = []
+    for transition in transitions:
+        if turn and not transition.raised:
+            yield turn
+            turn = []
+        turn.append(transition)
+    if turn:
+        yield turn
+
+
+def _begin(run: RunId, pattern: Pattern, first: Transition) -> RunState:
+    try:
+        return RunState(pattern, pattern.Memory.model_validate(first.event.data.get('memory', {})))
+    except ValidationError as error:
+        raise Diverged(run, first.seq, f'the memory does not fit any more: {error}') from None
+
+
+def _fire(
+    run: RunId, chart: Chart, state: RunState, active: tuple[StatePath, ...], first: Transition
+) -> list[Microstep]:
+    unknown = [path for path in active if path not in chart.states and path != START]
+    if unknown:
+        raise Diverged(run, first.seq, f'the chart has no state {unknown[0]!r} any more')
+    try:
+        return chart.fire(active, state, first.event)
+    except EngineError as error:
+        raise Diverged(run, first.seq, str(error)) from None
+
+
+def recorded_fields(steps: Iterable[Transition]) -> set[str]:
+    """The memory fields that existed when the run was recorded."""
+    found: set[str] = set()
+    for step in steps:
+        if step.event.name == 'start':
+            found.update(step.event.data.get('memory', {}))
+        found.update(
+            split_pointer(change.path)[1] for change in step.changes if change.path.startswith('/memory/')
+        )
+    return found
+
+
+def without_new_fields(changes: Iterable[Change], fields: set[str]) -> tuple[Change, ...]:
+    """Drop changes to fields added to memory since: the record cannot contradict them."""
+    return tuple(
+        change
+        for change in changes
+        if not change.path.startswith('/memory/') or split_pointer(change.path)[1] in fields
+    )
+
+
+def without_new_guards(
+    recorded: Sequence[GuardResult], now: Sequence[GuardResult]
+) -> tuple[GuardResult, ...]:
+    """Drop guards of edges added since that were not taken: the record cannot contradict them."""
+    known = {(guard.name, guard.source, guard.dest) for guard in recorded}
+    return tuple(
+        guard
+        for guard in now
+        if guard.value == guard.wanted or (guard.name, guard.source, guard.dest) in known
+    )
+
+
+def _compare(run: RunId, turn: list[Transition], moves: list[Microstep]) -> None:
+    if not moves and len(turn) == 1 and not turn[0].left and not turn[0].entered:
+        return
+    for recorded, move in zip(turn, moves, strict=False):
+        for name in COMPARED:
+            was, now = getattr(recorded, name), getattr(move, name)
+            if name == 'event':
+                was, now = (
+                    replace(was, data={}, since=0, attempt=1),
+                    replace(now, data={}, since=0, attempt=1),
+                )
+            if name == 'guards':
+                now = without_new_guards(was, now)
+            if was != now:
+                raise Diverged(run, recorded.seq, f'{name} was {shorten(was)} and is now {shorten(now)}')
+    if len(turn) != len(moves):
+        step = turn[min(len(turn), len(moves)) - 1].seq
+        raise Diverged(run, step, f'{len(turn)} moves were recorded and {len(moves)} are made now')

@@ -1,0 +1,1 @@
+"""Bundles: whole runs in one JSON Lines file that another Hemicycle imports without loss."""

@@ -1,0 +1,102 @@
+"""A run's stored objects as exported: with secrets removed, under new digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.history.bundle.format import CHUNK
+from engine.history.bundle.redaction import HIDDEN, Redaction
+from engine.workspace.object_store import ObjectStore
+from engine.workspace.snapshots import MAX_FILES
+
+STREAMED_SIZE = 64 << 20
+"""Size in bytes of a file scanned in chunks; if it holds a secret, the whole file is left out."""
+WINDOW, OVERLAP = 1 << 20, 1 << 13
+MAX_PASSES = 100
+"""A folder is rewritten after its contents, so at most as many passes as folders are nested."""
+
+
+class RedactedObjects:
+    """An object store with secrets removed: objects holding one, and folders above them, are rewritten.
+
+    Args:
+        objects: the original store.
+        redaction: gets the mapping from old digests to new ones.
+        aside: where rewritten objects are kept meanwhile.
+    """
+
+    def __init__(self, objects: ObjectStore, redaction: Redaction, aside: Path) -> None:
+        self._objects, self._redaction = objects, redaction
+        self._anew = ObjectStore(aside)
+        self._sizes: dict[str, int] = {}
+        """Sizes of rewritten objects, by digest."""
+        self.digests = sorted(
+            f'{path.parent.name}{path.name}' for path in objects.root.glob('[0-9a-f][0-9a-f]/*')
+        )
+
+    def prepare(self) -> None:
+        """Find out what must be rewritten. Blocks: reads everything once. Raises `WorkspaceError`."""
+        renamed = self._redaction.renamed
+        wanted = self.digests
+        for _ in range(MAX_PASSES):
+            before = dict(renamed)
+            for digest in wanted:
+                self._write_anew(digest, renamed)
+            if renamed == before:
+                break
+            wanted = [digest for digest in self.digests if self._size(digest) < MAX_FILES * 200]
+        self._redaction.found += len(renamed.keys() & set(self.digests))
+
+    def pieces(self, digest: str) -> Iterator[tuple[str, bytes, bool]]:
+        """Yield an object under its exported digest, in pieces, each with whether more follow. Blocks."""
+        other = self._redaction.renamed.get(digest, digest)
+        store = self._objects if other == digest else self._anew
+        hashed, left = hashlib.sha256(), store.size(other)
+        with store.open(other) as file:
+            while True:
+                piece = file.read(CHUNK)
+                hashed.update(piece)
+                left -= len(piece)
+                yield other, piece, left > 0
+                if left <= 0 or not piece:
+                    break
+        store.check(other, hashed.hexdigest())
+
+    def _size(self, digest: str) -> int:
+        return self._objects.size(digest)
+
+    def _write_anew(self, digest: str, renamed: dict[str, str]) -> None:
+        if self._size(digest) > STREAMED_SIZE:
+            made = self._long(digest)
+        else:
+            data = self._objects.get(digest)
+            made = self._redaction.content(data)
+            made = b'' if made == data else self._correct_sizes(made)
+        if made:
+            renamed[digest] = self._anew.put(made)
+            self._sizes[renamed[digest]] = len(made)
+
+    def _long(self, digest: str) -> bytes:
+        with self._objects.open(digest) as file:
+            tail = b''
+            while piece := file.read(WINDOW):
+                text = (tail + piece).decode('latin-1')
+                if self._redaction.hide(text) != text:
+                    return f'{HIDDEN}: a file with something secret in it'.encode()
+                tail = piece[-OVERLAP:]
+        return b''
+
+    def _correct_sizes(self, data: bytes) -> bytes:
+        """A folder with the current sizes of its files; anything else unchanged."""
+        resized = False
+        try:
+            tree = json.loads(data)
+            for entry in tree.values():
+                if entry[0] == 'file' and entry[1] in self._sizes:
+                    entry[2], resized = self._sizes[entry[1]], True
+        except (ValueError, AttributeError, TypeError, IndexError, KeyError, RecursionError):
+            return data
+        return json.dumps(tree, sort_keys=True, separators=(',', ':')).encode() if resized else data

@@ -1,0 +1,224 @@
+"""The lines of a bundle: what each kind holds, and how lines are encoded, parsed and rejected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Annotated, Any, Literal, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from engine.errors import BundleError
+from engine.history.retention.maintenance import MAX_NOTE
+from engine.models.recording.exchange import Exchange
+from engine.records import (
+    Change,
+    Edge,
+    Event,
+    GuardResult,
+    Note,
+    RunId,
+    RunInfo,
+    Shape,
+    StatePath,
+    Transition,
+)
+from engine.records.jsonable import to_jsonable
+from engine.records.shape import StoredShape
+
+T = TypeVar('T')
+FORMAT, VERSION = 'runs', 1
+MAX_LINE = 16 << 20
+"""Maximum bytes of a line; parsed, it takes at worst some twenty times as much memory."""
+CHUNK = 1 << 19
+"""Maximum bytes of file content in one line."""
+LOCAL_FIELDS = frozenset({'owner', 'epoch', 'bytes', 'author', 'private', 'deleted'})
+"""Fields of a run's summary that concern how it is stored here, not the run itself."""
+Id = Annotated[str, Field(pattern=r'^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$')]
+Digest = Annotated[str, Field(pattern=r'^[0-9a-f]{64}$')]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra='forbid', strict=True, frozen=True)
+
+
+class HeadLine(_Line):
+    """The first line: what the file is and who wrote it."""
+
+    hemicycle: Literal['runs']
+    version: int
+    program: str
+    """The version of the program that wrote the file."""
+    exported: float = Field(allow_inf_nan=False)
+    runs: list[Id] = Field(min_length=1, max_length=10_000)
+    """The runs that follow, in order: a parent before its forks."""
+
+
+class NoteLine(_Line):
+    """A note on a step."""
+
+    seq: int = Field(ge=1)
+    text: str = Field(min_length=1, max_length=MAX_NOTE)
+    created: float = Field(allow_inf_nan=False)
+    edited: float = Field(allow_inf_nan=False)
+
+
+class RunLine(_Line):
+    """The start of a run: its steps, files and recordings follow, up to the next such line."""
+
+    kind: Literal['run'] = 'run'
+    info: RunInfo
+    shape: StoredShape
+    notes: tuple[NoteLine, ...]
+
+
+class StepLine(_Line):
+    """A transition, as journaled."""
+
+    kind: Literal['step'] = 'step'
+    seq: int = Field(ge=1)
+    time: float = Field(allow_inf_nan=False)
+    event: Event
+    raised: bool
+    left: tuple[StatePath, ...]
+    entered: tuple[StatePath, ...]
+    active: tuple[StatePath, ...]
+    edges: tuple[Edge, ...]
+    guards: tuple[GuardResult, ...]
+    changes: tuple[Change, ...]
+
+    def transition(self, run: RunId) -> Transition:
+        """The transition, as a step of this run."""
+        return Transition(run=run, **{name: getattr(self, name) for name in STEP_FIELDS})
+
+
+class ObjectLine(_Line):
+    """An object of the run, or a piece of one."""
+
+    kind: Literal['object'] = 'object'
+    digest: Digest
+    data: str
+    """Base64."""
+    more: bool = False
+    """Whether the next line holds another piece."""
+
+
+class ObjectRefLine(_Line):
+    """An object already in this file, with an earlier run."""
+
+    kind: Literal['same'] = 'same'
+    digest: Digest
+    run: Id
+
+
+class ExchangeLine(_Line):
+    """A recorded exchange with a model endpoint: made by the run, or by the one that it replays."""
+
+    kind: Literal['take'] = 'take'
+    of: Literal['recording', 'replayed']
+    take: Exchange
+
+
+class EndLine(_Line):
+    """The last line: without it, the file was truncated."""
+
+    kind: Literal['end'] = 'end'
+    lines: int
+    """Lines before this one."""
+    sha256: Digest
+    """Digest of all bytes before this line."""
+    hidden: int
+    """Texts from which a secret was removed."""
+
+
+AnyLine = RunLine | StepLine | ObjectLine | ObjectRefLine | ExchangeLine | EndLine
+LINE_ADAPTER: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminator='kind')])
+STEP_FIELDS = tuple(item.name for item in fields(Transition) if item.name != 'run')
+INFO_FIELDS = tuple(item.name for item in fields(RunInfo) if item.name not in LOCAL_FIELDS)
+
+
+def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, Any]:
+    """The line for a run: its summary, except for how it is stored here."""
+    said = [{name: getattr(note, name) for name in NoteLine.model_fields} for note in notes]
+    return {
+        'kind': 'run',
+        'info': {name: getattr(info, name) for name in INFO_FIELDS},
+        'shape': shape,
+        'notes': said,
+    }
+
+
+def step_line(step: Transition) -> dict[str, Any]:
+    """The line for a step."""
+    return {'kind': 'step', **{name: getattr(step, name) for name in STEP_FIELDS}}
+
+
+def jsonable(value: Any) -> Any:
+    """Convert a line's value to JSON values."""
+    return json.loads(_dump(value))
+
+
+def encode_line(value: Any) -> bytes:
+    """A line as bytes, with its line feed."""
+    line = _dump(value)
+    if len(line) >= MAX_LINE:
+        raise BundleError(0, f'a {value["kind"]} of the run takes {len(line):,} bytes: too long for a bundle')
+    return line + b'\n'
+
+
+def _dump(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, default=_plain)
+    except TypeError:  # The standard library takes integers wider than 64 bits and lone surrogates.
+        return json.dumps(_spread(value), separators=(',', ':'), allow_nan=False).encode()
+
+
+def _spread(value: Any) -> Any:
+    return to_jsonable(TypeAdapter(type(value)).dump_python(value, mode='python'))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f'{type(value).__name__} is not a JSON type')
+
+
+def parse_head(line: bytes) -> HeadLine:
+    """Parse the head of a bundle. Raises `BundleError`."""
+    try:
+        found = orjson.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or found.get('hemicycle') != FORMAT:
+        raise BundleError(0, 'this is no bundle of runs: it does not begin as one')
+    version = found.get('version')
+    if isinstance(version, int) and version > VERSION:
+        raise BundleError(
+            1,
+            f'it was written by a newer version ({str(found.get("program"))[:40]}): its format is {version},'
+            f' and this program knows formats up to {VERSION}. Install the newer version',
+            field='version',
+        )
+    return _parse(1, lambda: HeadLine.model_validate_json(line))
+
+
+def parse_line(number: int, line: bytes) -> AnyLine:
+    """Parse a later line. Raises `BundleError`, which names the line and the field."""
+    return _parse(number, lambda: LINE_ADAPTER.validate_json(line))
+
+
+def _parse(number: int, read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = first['loc'][1:] if first['loc'][:1] and first['loc'][0] in LINE_KINDS else first['loc']
+        raise BundleError(number, first['msg'], field='.'.join(map(str, where))[:200]) from None
+    except RecursionError:
+        raise BundleError(number, 'it is nested too deeply') from None
+
+
+LINE_KINDS = frozenset({'run', 'step', 'object', 'same', 'take', 'end'})
+"""The validator puts the kind of line before the field."""

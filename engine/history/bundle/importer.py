@@ -1,0 +1,156 @@
+"""Imports the runs of a bundle: all or none, overwriting no run and starting none."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO, Literal, TypeVar
+
+from engine.errors import BundleError, UnknownRun
+from engine.history.bundle.reader import BundleReader
+from engine.history.bundle.staging import StagedRun, Staging
+from engine.history.bundle.store import BundleStore
+from engine.records import RunId, RunInfo, Transition
+
+T = TypeVar('T')
+PAGE = 500
+IDENTITY_FIELDS = ('pattern', 'parameters', 'models', 'seed', 'options', 'created', 'simulated', 'seq')
+"""Fields that are equal if two runs are the same; titles, tags and notes may have changed since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A run of a bundle and what became of it."""
+
+    run: RunId
+    """Its id here."""
+    origin: RunId
+    """Its id in the bundle."""
+    title: str
+    outcome: Literal['new', 'renamed', 'known']
+    """Imported under its own id, under a new one because another run has that id, or already here."""
+    closed: bool = False
+    """Whether it was unfinished; it then ends with a step that says so."""
+    hidden: int = 0
+    """Texts in the file from which a secret was removed on export."""
+
+
+async def import_bundle(
+    store: BundleStore, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
+) -> list[Imported]:
+    """Import the runs of a bundle.
+
+    Args:
+        store: the destination.
+        file: the bundle, open at its beginning and seekable: it may be read twice.
+        progress: called with the bytes read so far, from another thread.
+
+    Raises:
+        BundleError: the file is rejected; names the line and the field. Nothing was imported.
+        JournalError: the journal could not be written. Nothing was imported.
+    """
+    making = asyncio.ensure_future(asyncio.to_thread(Staging, store.workspaces.root))
+    try:
+        staging = await _over(making)
+    except asyncio.CancelledError:
+        await asyncio.to_thread(making.result().close)
+        raise
+    reader = BundleReader(file, staging, progress)
+    try:
+        runs = await _over(asyncio.ensure_future(asyncio.to_thread(reader.read)), reader.stop.set)
+        return await _over(asyncio.ensure_future(_keep(store, staging, runs, reader.hidden)))
+    except OSError as error:
+        raise BundleError(0, f'it cannot be unpacked: {error.strerror or error}') from error
+    finally:
+        await asyncio.to_thread(staging.close)
+
+
+async def _over(work: asyncio.Future[T], stop: Callable[[], None] = lambda: None) -> T:
+    """Await work that must not be left half done; a cancellation is raised once it has finished."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        stop()
+        await asyncio.wait({work})
+        work.exception()
+        raise
+
+
+async def _keep(store: BundleStore, staging: Staging, runs: list[StagedRun], hidden: int) -> list[Imported]:
+    ids: dict[RunId, RunId] = {}
+    known: set[RunId] = set()
+    for run in runs:
+        here = await _find_here(store, run.info.id)
+        if here is None:
+            ids[run.info.id] = run.info.id
+        elif await _is_same(store, here, run):
+            ids[run.info.id] = run.info.id
+            known.add(run.info.id)
+        else:
+            ids[run.info.id] = RunId(uuid.uuid4().hex[:12])
+    fresh = [(number, run) for number, run in enumerate(runs) if run.info.id not in known]
+    await _settle(store, staging, fresh, ids)
+    return [
+        Imported(
+            run=ids[run.info.id],
+            origin=run.info.id,
+            title=run.info.title,
+            outcome='known'
+            if run.info.id in known
+            else 'new'
+            if ids[run.info.id] == run.info.id
+            else 'renamed',
+            closed=run.closing is not None,
+            hidden=hidden,
+        )
+        for run in runs
+    ]
+
+
+async def _settle(
+    store: BundleStore, staging: Staging, fresh: list[tuple[int, StagedRun]], ids: dict[RunId, RunId]
+) -> None:
+    """Put the files in place, then the runs into the journal: only the journal entry makes a run exist."""
+    wholes = []
+    try:
+        for number, run in fresh:
+            name = ids[run.info.id]
+            parent = run.info.parent
+            wholes.append(run.as_run(name, ids.get(parent, parent) if parent else None))
+            await asyncio.to_thread(staging.settle, number, store.workspaces.home(name))
+        if wholes:
+            await store.reader.journal.put(wholes)
+    except BaseException:
+        await asyncio.to_thread(staging.take_back)
+        raise
+    for whole in wholes:
+        store.workspaces.forget(whole.info.id)
+
+
+async def _find_here(store: BundleStore, run: RunId) -> RunInfo | None:
+    try:
+        return await store.reader.info(run)
+    except UnknownRun:
+        return None
+
+
+async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:
+    """Whether an existing run has the same history."""
+    if any(getattr(here, name) != getattr(run.info, name) for name in IDENTITY_FIELDS):
+        return False
+    if await store.reader.shape(here.id) != run.shape:
+        return False
+    history = (step for step in run.history(here.id) if isinstance(step, Transition))
+    for first in range(0, here.seq, PAGE):
+        theirs = await asyncio.to_thread(_some, history)
+        ours = await store.reader.transitions(here.id, after=first, limit=PAGE)
+        if ours != theirs:
+            return False
+    return True
+
+
+def _some(history: Iterator[Transition]) -> list[Transition]:
+    return list(islice(history, PAGE))

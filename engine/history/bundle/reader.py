@@ -1,0 +1,277 @@
+"""Reads a bundle line by line into a staging folder; checks everything and keeps nothing yet."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import math
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import BinaryIO, cast
+
+import orjson
+
+from engine.errors import BundleError
+from engine.history.bundle.format import (
+    LOCAL_FIELDS,
+    MAX_LINE,
+    AnyLine,
+    EndLine,
+    ExchangeLine,
+    HeadLine,
+    ObjectLine,
+    ObjectRefLine,
+    RunLine,
+    StepLine,
+    parse_head,
+    parse_line,
+)
+from engine.history.bundle.staging import SNAPSHOT_PREFIX, ChunkedWriter, StagedRun, Staging
+from engine.history.bundle.validation import check_document, check_shape, check_step, check_trees
+from engine.journal.projection import Fold
+from engine.records import Event, StatePath, Transition
+from engine.runtime.recorder import SNAPSHOT_STEPS, summary
+from engine.statechart.shape_builder import START
+from engine.workspace.object_store import DIGEST
+
+MAX_BYTES = 4 << 30
+"""Maximum bytes of all lines together, uncompressed."""
+MEASURE_EVERY = 8 << 20
+"""Bytes of steps between two measurements of a run's data."""
+CLOSED_REASON = 'it came unfinished from elsewhere: here it can be looked at and forked'
+"""Why an unfinished run is cancelled on import."""
+
+
+class ImportAborted(Exception):
+    """The import was cancelled."""
+
+
+class BundleReader:
+    """Reads one bundle.
+
+    Args:
+        file: the bundle, at its beginning; compressed or not.
+        staging: where it is unpacked.
+        progress: called with the bytes read so far, not from the event loop's thread.
+        most: the maximum bytes of all lines together.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        staging: Staging,
+        progress: Callable[[int], None] = lambda read: None,
+        most: int = 0,
+    ) -> None:
+        self._source, self._staging, self._progress, self._most = file, staging, progress, most or MAX_BYTES
+        self._number = self._read = 0
+        self._digest = hashlib.sha256()
+        self.stop = threading.Event()
+        """Set where nobody waits for it any more."""
+        self.runs: list[StagedRun] = []
+        self.hidden = 0
+
+    def read(self) -> list[StagedRun]:
+        """Read the whole file. Blocks. Raises `BundleError`, which names the line and the field."""
+        try:
+            return self._all()
+        finally:
+            self._close()
+
+    def _all(self) -> list[StagedRun]:
+        try:
+            self._read_all()
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise BundleError(self._number, TRUNCATED) from None
+        return self.runs
+
+    def _close(self) -> None:
+        if self.runs:
+            self._file.close()
+            self._pieces.close()
+
+    def _read_all(self) -> None:
+        magic = self._source.read(2)
+        self._source.seek(0)
+        file = cast(BinaryIO, gzip.GzipFile(fileobj=self._source)) if magic == b'\x1f\x8b' else self._source
+        lines = self._lines(file)
+        head = parse_head(next(lines))
+        self._head = head
+        if len(set(head.runs)) < len(head.runs):
+            raise BundleError(1, 'a run is named twice', field='runs')
+        for raw in lines:
+            line = parse_line(self._number, raw)
+            if isinstance(line, EndLine):
+                self._end(line, head)
+                break
+            self._take(line, raw)
+        if file.read(1):
+            raise BundleError(self._number, 'something follows on its last line')
+        self._progress(self._source.tell())
+
+    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
+        while not self.stop.is_set():
+            self._number += 1
+            line = file.readline(MAX_LINE + 1)
+            self._read += len(line)
+            if len(line) > MAX_LINE:
+                raise BundleError(self._number, f'it is longer than {MAX_LINE >> 20} MiB')
+            if self._read > self._most:
+                raise BundleError(self._number, f'the file holds more than {self._most:,} bytes')
+            if not line.endswith(b'\n'):
+                raise (
+                    BundleError(self._number, TRUNCATED) if self._number > 1 else BundleError(0, NOT_A_BUNDLE)
+                )
+            self._before = self._digest.copy()
+            self._digest.update(line)
+            if self._number % 100 == 0:
+                self._progress(self._source.tell())
+            yield line
+        raise ImportAborted
+
+    def _take(self, line: AnyLine, raw: bytes) -> None:
+        if isinstance(line, RunLine):
+            self._finish()
+            self._begin(line)
+            return
+        if not self.runs:
+            raise BundleError(self._number, 'it belongs to no run: a line of the kind `run` comes first')
+        if self._pieces.digest and not (isinstance(line, ObjectLine) and line.digest == self._pieces.digest):
+            raise BundleError(self._number, f'the rest of the content {self._pieces.digest[:12]} is missing')
+        match line:
+            case StepLine():
+                self._step(line, raw)
+            case ObjectLine():
+                self._object(line)
+            case ObjectRefLine():
+                self._same(line)
+            case ExchangeLine():
+                self._keep(f'{line.of}.jsonl', orjson.dumps(asdict(line.take)) + b'\n')
+
+    def _begin(self, line: RunLine) -> None:
+        number = len(self.runs)
+        info = line.info
+        if number >= len(self._head.runs) or info.id != self._head.runs[number]:
+            raise BundleError(self._number, 'it is not the run that the first line names', field='info.id')
+        if any(getattr(info, name) for name in LOCAL_FIELDS):
+            raise BundleError(
+                self._number, 'it says how a run is kept, which is not for it to say', field='info'
+            )
+        if not (math.isfinite(info.created) and math.isfinite(info.updated)):
+            raise BundleError(self._number, 'it is no time', field='info.created')
+        if info.pattern != line.shape.pattern:
+            raise BundleError(self._number, 'it is not the pattern of its chart', field='info.pattern')
+        if any(note.seq > info.seq for note in line.notes):
+            raise BundleError(self._number, 'it is on a step that there is not', field='notes')
+        check_shape(self._number, line.shape)
+        file = self._staging.folder / f'{number}.steps'
+        file.touch()
+        self.runs.append(StagedRun(info=info, shape=line.shape, file=file, notes=line.notes))
+        self._fold = Fold(info.id, line.shape)
+        self._known = frozenset(state.path for state in line.shape.states) | {START}
+        self._pieces = ChunkedWriter(self._staging.objects(number))
+        self._unmeasured = self._since = self._weight = self._last_weight = 0
+        self._steps_over = False
+        self._file = file.open('wb')
+
+    def _step(self, line: StepLine, raw: bytes) -> None:
+        run = self.runs[-1]
+        if self._steps_over:
+            raise BundleError(self._number, 'the steps of a run come before its files')
+        if line.seq != self._fold.projection.seq + 1:
+            raise BundleError(self._number, f'step {self._fold.projection.seq + 1} is missing', field='seq')
+        step = line.transition(run.info.id)
+        check_step(self._number, step, self._known)
+        try:
+            self._fold.take(step)
+        except Exception as error:
+            problem = f'it does not fit what came before: {type(error).__name__} {str(error)[:200]}'
+            raise BundleError(self._number, problem, field='changes') from None
+        for tree in self._fold.projection.files.values() if 'snapshots' in step.event.data else ():
+            run.trees.setdefault(tree, self._number)
+        self._file.write(raw)
+        self._unmeasured += len(raw)
+        self._weight += len(raw)
+        if self._unmeasured > MEASURE_EVERY:
+            self._measure()
+        self._since += 1
+        # As the recorder does: seeking stays fast, and snapshots take no more room than the steps.
+        if self._since >= SNAPSHOT_STEPS and self._weight >= self._last_weight:
+            self._measure()
+            state = orjson.dumps([line.seq, self._fold.snapshot().state])
+            self._file.write(SNAPSHOT_PREFIX + state + b'\n')
+            self._since, self._weight, self._last_weight = 0, 0, len(state)
+
+    def _measure(self) -> None:
+        check_document(self._number, self._fold.document)
+        self._unmeasured = 0
+
+    def _object(self, line: ObjectLine) -> None:
+        self._no_more_steps()
+        try:
+            data = base64.b64decode(line.data, validate=True)
+        except ValueError:
+            raise BundleError(self._number, 'it is not base64', field='data') from None
+        if not self._pieces.add(line.digest, data, more=line.more):
+            raise BundleError(self._number, 'the content has another digest', field='digest')
+
+    def _same(self, line: ObjectRefLine) -> None:
+        self._no_more_steps()
+        number = next((n for n, run in enumerate(self.runs[:-1]) if run.info.id == line.run), None)
+        if number is None or line.digest not in self._staging.objects(number):
+            raise BundleError(self._number, 'no run before this one has that content', field='digest')
+        self._staging.objects(number).link_one(line.digest, self._staging.objects(len(self.runs) - 1))
+
+    def _keep(self, name: str, line: bytes) -> None:
+        self._no_more_steps()
+        home = self._staging.home(len(self.runs) - 1)
+        home.mkdir(mode=0o700, exist_ok=True)
+        with (home / name).open('ab') as file:
+            file.write(line)
+
+    def _no_more_steps(self) -> None:
+        self._steps_over = True
+
+    def _finish(self) -> None:
+        """Finish the run that was read last: it is complete."""
+        if not self.runs:
+            return
+        self._file.close()
+        run, projection = self.runs[-1], self._fold.projection
+        if run.info.seq != projection.seq:
+            raise BundleError(
+                self._number, f'run {run.info.id} has {run.info.seq} steps, and {projection.seq} came'
+            )
+        if self._pieces.digest:
+            raise BundleError(self._number, f'the rest of the content {self._pieces.digest[:12]} is missing')
+        self._measure()
+        objects = self._staging.objects(len(self.runs) - 1)
+        for tree, line in run.trees.items():
+            if DIGEST.fullmatch(tree):
+                check_trees(line, objects, [tree])
+        if not projection.status.ended:
+            run.closing = Transition(
+                run=run.info.id,
+                seq=projection.seq + 1,
+                time=projection.time or run.info.created,
+                event=Event(name='cancel', data={'reason': CLOSED_REASON}),
+                left=tuple(StatePath(path) for path in reversed(projection.entered)),
+            )
+            self._fold.take(run.closing)
+        # The status in the file is not trusted: it is derived from the steps.
+        run.info = summary(run.info, projection)
+
+    def _end(self, line: EndLine, head: HeadLine) -> None:
+        self._finish()
+        if len(self.runs) != len(head.runs):
+            raise BundleError(self._number, f'{len(head.runs)} runs are named, and {len(self.runs)} came')
+        if line.lines != self._number - 1 or line.sha256 != self._before.hexdigest():
+            raise BundleError(self._number, 'the file is damaged: it is not what was written', field='sha256')
+        self.hidden = line.hidden
+
+
+TRUNCATED = 'the file is damaged or was cut off: it has no end'
+NOT_A_BUNDLE = 'this is no bundle of runs: it does not begin as one'

@@ -1,0 +1,96 @@
+"""Removes secrets from exports: those configured here, and whatever looks like a key."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from engine.catalog import Catalog
+
+HIDDEN = '[hidden]'
+SECRET_NAME = re.compile(r'(KEY|TOKEN|SECRET|PASSWORD|PASSWD)$')
+"""Suffixes of environment variables that hold secrets."""
+MIN_SECRET = 12
+"""Minimum length in characters of a secret environment variable: shorter values may be words."""
+KEY_PATTERN = re.compile(
+    r'\bsk-[A-Za-z0-9_-]{20,}'
+    r'|\bgh[oprsu]_[A-Za-z0-9]{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{20,}'
+    r'|\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{35}'
+    r'|\b(?:secret|ntn)_[A-Za-z0-9]{40,}|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}'
+    r'|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----',
+    re.DOTALL,
+)
+"""Keys in the formats of well-known services, which nothing else resembles."""
+
+
+class Redaction:
+    """Removes secrets from texts, and counts the texts in which it found any.
+
+    Args:
+        hides: functions that each remove some secrets from a text.
+    """
+
+    def __init__(self, hides: Iterable[Callable[[str], str]] = ()) -> None:
+        self._hides = tuple(hides)
+        self.found = 0
+        self.renamed: dict[str, str] = {}
+        """The digests of contents that were changed, and those that they have without their secrets."""
+
+    @classmethod
+    def of(cls, catalog: Catalog, environment: Mapping[str, str] | None = None) -> Redaction:
+        """The secrets this process knows: of its endpoints, its MCP servers and its environment."""
+        known = os.environ if environment is None else environment
+        secrets = [
+            value
+            for name, value in known.items()
+            if SECRET_NAME.search(name.upper())
+            and len(value) >= MIN_SECRET
+            and not re.search(r'[\s/]', value)
+        ]
+        servers = catalog.configuration.servers.values()
+        endpoints = catalog.configuration.endpoints.values()
+        return cls(
+            [*(one.hide for one in endpoints), *(one.hide for one in servers), *map(_without, secrets)]
+        )
+
+    def text(self, text: str) -> str:
+        """Remove the secrets from a text."""
+        hidden = self.hide(text)
+        if hidden != text:
+            self.found += 1
+        return self._rename_objects(hidden)
+
+    def value(self, value: Any) -> Any:
+        """Remove the secrets from a JSON value, including its keys."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(name)): self.value(item) for name, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(item) for item in value]
+        return value
+
+    def content(self, data: bytes) -> bytes:
+        """Remove the secrets from a file's content, uncounted; binary content is unchanged."""
+        text = data.decode('utf-8', 'surrogateescape')
+        hidden = self._rename_objects(self.hide(text))
+        return data if hidden == text else hidden.encode('utf-8', 'surrogateescape')
+
+    def hide(self, text: str) -> str:
+        """Remove the secrets from a text, uncounted."""
+        if len(text) < MIN_SECRET // 2:
+            return text
+        for hide in self._hides:
+            text = hide(text)
+        return KEY_PATTERN.sub(HIDDEN, text)
+
+    def _rename_objects(self, text: str) -> str:
+        for digest, other in self.renamed.items():
+            text = text.replace(digest, other)
+        return text
+
+
+def _without(secret: str) -> Callable[[str], str]:
+    return lambda text: text.replace(secret, HIDDEN)

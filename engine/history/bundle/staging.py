@@ -1,0 +1,149 @@
+"""Staging: a temporary folder where a bundle is unpacked and checked before anything is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import orjson
+
+from engine.history.bundle.format import NoteLine, StepLine, parse_line
+from engine.journal.protocol import WholeRun
+from engine.records import Note, RunId, RunInfo, Shape, Snapshot, Transition
+from engine.runtime.run_factory import ACTOR
+from engine.workspace.directories import remove_tree
+from engine.workspace.object_store import ObjectStore
+
+STAGING_PREFIX = '.importing-'
+"""No run id begins with this."""
+
+
+SNAPSHOT_PREFIX = b'!'
+"""Marks a line of the steps file that holds a snapshot, not a step."""
+
+
+class Staging:
+    """A folder next to those of the runs. Folders that a dead process left behind are removed.
+
+    Args:
+        root: the folder that holds all runs' workspaces.
+    """
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir(parents=True, mode=0o700, exist_ok=True)
+        _sweep(root)
+        self._root, self.folder = root, root / f'{STAGING_PREFIX}{secrets.token_hex(8)}'
+        self.folder.mkdir(mode=0o700)
+        self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._moved: list[Path] = []
+
+    def home(self, number: int) -> Path:
+        """The folder of run number `number`."""
+        return self.folder / str(number)
+
+    def objects(self, number: int) -> ObjectStore:
+        """The objects of that run."""
+        return ObjectStore(self.home(number) / 'objects')
+
+    def settle(self, number: int, home: Path) -> None:
+        """Move an unpacked run into place, replacing what a dead process left there."""
+        if not self.home(number).is_dir():
+            return
+        self._moved.append(home)
+        remove_tree(home)
+        self.home(number).rename(home)
+
+    def take_back(self) -> None:
+        """Remove the folders that were moved into place: their runs are not kept after all."""
+        for home in self._moved:
+            remove_tree(home)
+
+    def close(self) -> None:
+        """Remove everything that is left."""
+        remove_tree(self.folder)
+        os.close(self._lock)
+
+
+def _sweep(root: Path) -> None:
+    for folder in root.glob(f'{STAGING_PREFIX}*'):
+        with contextlib.suppress(OSError):
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Raises if another process is using it.
+                remove_tree(folder)
+            finally:
+                os.close(lock)
+
+
+@dataclass(slots=True)
+class StagedRun:
+    """A run that has been read and checked but not kept yet; its history is in a file."""
+
+    info: RunInfo
+    shape: Shape
+    file: Path
+    notes: tuple[NoteLine, ...] = ()
+    closing: Transition | None = None
+    """The final step added to an unfinished run."""
+    trees: dict[str, int] = field(default_factory=dict)
+    """The snapshots its steps name, each with the first line that does."""
+
+    def history(self, run: RunId) -> Iterator[Transition | Snapshot]:
+        """Its steps, with snapshots among them, as those of this run. Blocks."""
+        with self.file.open('rb') as lines:
+            for line in lines:
+                if line.startswith(SNAPSHOT_PREFIX):
+                    seq, state = orjson.loads(line[len(SNAPSHOT_PREFIX) :])
+                    yield Snapshot(run=run, seq=seq, state=state)
+                else:
+                    yield cast(StepLine, parse_line(0, line)).transition(run)
+        if self.closing:
+            yield replace(self.closing, run=run)
+
+    def as_run(self, run: RunId, parent: RunId | None) -> WholeRun:
+        """The whole run, under an id that is free here."""
+        info = replace(self.info, id=run, parent=parent, author=ACTOR.get())
+        notes = [Note(run=run, **note.model_dump()) for note in self.notes]
+        return WholeRun(info=info, shape=self.shape, history=self.history(run), notes=notes)
+
+
+class ChunkedWriter:
+    """Assembles objects that come in pieces, and verifies their digests."""
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+        self._file: BinaryIO | None = None
+        self._hashed = hashlib.sha256()
+        self.digest = ''
+        """Of the content that is not whole yet, or ''."""
+
+    def add(self, digest: str, data: bytes, *, more: bool) -> bool:
+        """Add a piece. Returns False if the complete object does not match its digest; it is not kept."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with its last piece)
+            self._hashed, self.digest = hashlib.sha256(), digest
+        self._file.write(data)
+        self._hashed.update(data)
+        if more:
+            return True
+        file, self._file, self.digest = self._file, None, ''
+        with file:
+            if self._hashed.hexdigest() != digest:
+                return False
+            file.seek(0)
+            self._objects.put_file(file)
+            return True
+
+    def close(self) -> None:
+        """Discard an incomplete object."""
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,20 @@
+"""BundleStore: where the runs of a bundle are read from or written to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.clock import Clock
+from engine.history.run_reader import RunReader
+from engine.runtime.run_recordings import Recordings
+from engine.workspace.workspaces import Workspaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleStore:
+    """The journal and the files that belong to it."""
+
+    reader: RunReader
+    workspaces: Workspaces
+    recordings: Recordings
+    clock: Clock

@@ -1,0 +1,153 @@
+"""Writes bundles line by line, holding no more than one page of steps in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import importlib.metadata
+import tempfile
+import zlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BundleError
+from engine.history.bundle.contents import RedactedObjects
+from engine.history.bundle.format import FORMAT, VERSION, encode_line, jsonable, run_line, step_line
+from engine.history.bundle.redaction import Redaction
+from engine.history.bundle.store import BundleStore
+from engine.models.recording.exchange import pack, read_lines, unpack
+from engine.records import RunId, RunInfo, Transition
+
+PAGE = 200
+"""Steps read at a time."""
+BATCH_BYTES = 1 << 20
+"""Approximate bytes yielded at a time."""
+
+
+def program_version() -> str:
+    """The installed version of this program."""
+    try:
+        return importlib.metadata.version('hemicycle')
+    except importlib.metadata.PackageNotFoundError:
+        return 'from its source'
+
+
+async def export_bundle(
+    store: BundleStore,
+    runs: Sequence[RunId],
+    *,
+    redaction: Redaction | None = None,
+    compressed: bool = True,
+) -> AsyncIterator[bytes]:
+    """Export runs as a bundle; yields pieces of the file.
+
+    Args:
+        store: where the runs are.
+        runs: parents before their forks. A run still going is exported as far as it has got.
+        redaction: what to remove; by default the secrets this process knows.
+        compressed: whether to compress the file with gzip.
+
+    Raises:
+        UnknownRun, WorkspaceError, BundleError: a step is longer than a line may be.
+    """
+    hide = redaction or Redaction.of(store.reader.catalog)
+    press = zlib.compressobj(wbits=31) if compressed else None
+    with tempfile.TemporaryDirectory(prefix='hemicycle-') as aside:
+        writing = _Writing(store, hide, Path(aside))
+        async for batch in writing.all(runs):
+            if made := await asyncio.to_thread(press.compress, batch) if press else batch:
+                yield made
+    if press:
+        yield press.flush()
+
+
+class _Writing:
+    def __init__(self, store: BundleStore, redaction: Redaction, aside: Path) -> None:
+        self._store, self._redaction, self._aside = store, redaction, aside
+        self._digest, self._lines = hashlib.sha256(), 0
+        self._known: dict[str, RunId] = {}
+        """Which run each content was written with."""
+
+    async def all(self, runs: Sequence[RunId]) -> AsyncIterator[bytes]:
+        infos = [await self._store.reader.info(run) for run in runs]
+        head = {
+            'hemicycle': FORMAT,
+            'version': VERSION,
+            'program': program_version(),
+            'exported': self._store.clock.now(),
+            'runs': [info.id for info in infos],
+        }
+        yield self._line(head)
+        for info in infos:
+            contents = RedactedObjects(self._store.workspaces.objects(info.id), self._redaction, self._aside)
+            await asyncio.to_thread(contents.prepare)
+            async for batch in self._run(info):
+                yield batch
+            for made in (self._contents(info, contents), self._recordings(info)):
+                while batch := await asyncio.to_thread(_batch, made):
+                    yield batch
+        yield self._end()
+
+    async def _run(self, info: RunInfo) -> AsyncIterator[bytes]:
+        shape = await self._store.reader.shape(info.id)
+        notes = [note for note in await self._store.reader.journal.notes(info.id) if note.seq <= info.seq]
+        yield await asyncio.to_thread(self._hidden, run_line(info, shape, notes))
+        for first in range(0, info.seq, PAGE):
+            until = min(first + PAGE, info.seq)
+            steps = await self._store.reader.transitions(info.id, after=first, until=until)
+            if len(steps) != until - first:
+                raise BundleError(0, f'run {info.id} was deleted, or lacks steps after step {first}')
+            yield await asyncio.to_thread(self._steps, steps)
+
+    def _steps(self, steps: Sequence[Transition]) -> bytes:
+        return b''.join([self._hidden(step_line(step)) for step in steps])
+
+    def _contents(self, info: RunInfo, contents: RedactedObjects) -> Iterator[bytes]:
+        for digest in contents.digests:
+            name = self._redaction.renamed.get(digest, digest)
+            if name in self._known:
+                yield self._line({'kind': 'same', 'digest': name, 'run': self._known[name]})
+                continue
+            self._known[name] = info.id
+            for _, piece, more in contents.pieces(digest):
+                data = base64.b64encode(piece).decode()
+                yield self._line({'kind': 'object', 'digest': name, 'data': data, 'more': more})
+
+    def _recordings(self, info: RunInfo) -> Iterator[bytes]:
+        recordings = self._store.recordings
+        for of, path in (
+            ('recording', recordings.path(info.id)),
+            ('replayed', recordings.replayed_path(info.id)),
+        ):
+            for _, take in read_lines(path) if path.is_file() else ():
+                if of == 'replayed' or take['step'] <= info.seq:
+                    yield self._hidden({'kind': 'take', 'of': of, 'take': self._whole(take)})
+
+    def _whole(self, take: dict[str, Any]) -> dict[str, Any]:
+        """An exchange with its pieces redacted as one text, so that no secret is missed by being split."""
+        pieces = [(at, unpack(piece)) for at, piece in take['pieces']]
+        return take | {'pieces': pack(pieces, self._redaction.hide) if pieces else []}
+
+    def _hidden(self, value: dict[str, Any]) -> bytes:
+        return self._line(self._redaction.value(jsonable(value)))
+
+    def _line(self, value: dict[str, Any]) -> bytes:
+        made = encode_line(value)
+        self._digest.update(made)
+        self._lines += 1
+        return made
+
+    def _end(self) -> bytes:
+        digest, hidden = self._digest.hexdigest(), self._redaction.found
+        return encode_line({'kind': 'end', 'lines': self._lines, 'sha256': digest, 'hidden': hidden})
+
+
+def _batch(made: Iterator[bytes]) -> bytes:
+    batch = bytearray()
+    for line in made:
+        batch += line
+        if len(batch) >= BATCH_BYTES:
+            break
+    return bytes(batch)

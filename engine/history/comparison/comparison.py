@@ -1,0 +1,246 @@
+"""Two runs side by side: rows of matching steps, and the first divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Literal
+
+from engine.history.comparison.alignment import align
+from engine.history.comparison.region_path import RegionPath, edge_name, region_paths
+from engine.history.comparison.run_stats import RunStats
+from engine.history.comparison.step_diff import Facet, GuardDifference, facets_of, guard_differences
+from engine.records import Transition
+
+MOST = 20_000
+"""Maximum steps of each run to align: more would take too much time and memory."""
+
+Kind = Literal['same', 'apart', 'only-a', 'only-b']
+Cause = Literal['guard', 'edge', 'event', 'end']
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A step of each run, side by side; 'apart' if both exist but do not match."""
+
+    kind: Kind
+    a: int | None
+    b: int | None
+    """The step numbers."""
+    region: str = ''
+    event: str = ''
+    edges: tuple[str, ...] = ()
+    """The edges taken by `a`'s step, or by `b`'s where `a` has none."""
+    other: tuple[str, ...] = ()
+    """For rows that are 'apart': the event and the edges of `b`."""
+    facets: tuple[Facet, ...] = ()
+    """For matching rows: the aspects in which they still differ."""
+    pending: bool = False
+    """Whether the other run, which is still going, may yet do the same."""
+    said: bool = False
+    """Whether an agent replies in either step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """Where two runs first diverge."""
+
+    row: int
+    """The index of the row in the comparison."""
+    region: str
+    cause: Cause
+    """A guard answered differently, another edge was taken, another event came, or one run ended."""
+    a: Transition | None
+    b: Transition | None
+    """The next step of each run at that point; None if there is none."""
+    guards: tuple[GuardDifference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The comparison of two runs."""
+
+    a: RunStats
+    b: RunStats
+    rows: tuple[Row, ...]
+    divergence: Divergence | None
+    """None if both went the same way as far as they have got."""
+    shared: int = 0
+    """Steps they share because one was forked from the other, or both from a third run."""
+    beyond: tuple[int, int] = (0, 0)
+    """Trailing steps of each run that were not aligned because there were too many."""
+
+    @property
+    def same_way(self) -> bool:
+        """Whether both went the same way from beginning to end."""
+        over = self.a.view.status.ended and self.b.view.status.ended
+        if self.divergence is not None or any(self.beyond):
+            return False
+        return over or self.a.info.id == self.b.info.id
+
+    @property
+    def edges(self) -> dict[str, tuple[int, int]]:
+        """How often each run took each edge that either took."""
+        return _both(self.a.walked, self.b.walked)
+
+    @property
+    def states(self) -> dict[str, tuple[int, int]]:
+        """How often each run entered each state that either entered."""
+        return _both(self.a.visits, self.b.visits)
+
+    @property
+    def tools(self) -> dict[str, tuple[int, int]]:
+        """How often each run called each tool that either called."""
+        return _both(self.a.tools, self.b.tools)
+
+
+def compare(
+    a: RunStats, b: RunStats, steps_a: Sequence[Transition], steps_b: Sequence[Transition]
+) -> Comparison:
+    """Align two runs by the states they visited.
+
+    Parallel regions are aligned separately: the order in which they interleave is not a difference.
+    """
+    kept = [list(steps)[:MOST] for steps in (steps_a, steps_b)]
+    beyond = (max(0, len(steps_a) - MOST), max(0, len(steps_b) - MOST))
+    first, second = (
+        region_paths(side.shape, steps, ended=side.view.status.ended and not cut)
+        for side, steps, cut in zip((a, b), kept, beyond, strict=True)
+    )
+    found = list(_rows(first, second))
+    place = next((n for n, row in enumerate(found) if row.row.kind != 'same' and not row.row.pending), None)
+    return Comparison(
+        a=a,
+        b=b,
+        rows=tuple(raw.row for raw in found),
+        divergence=None if place is None else _divergence(place, found[place]),
+        shared=shared_steps(a, b),
+        beyond=beyond,
+    )
+
+
+def shared_steps(a: RunStats, b: RunStats) -> int:
+    """The number of steps two runs share by descent; 0 if they are not known to be related."""
+    one, other = a.info, b.info
+    if one.parent == other.id:
+        return one.parent_at
+    if other.parent == one.id:
+        return other.parent_at
+    return min(one.parent_at, other.parent_at) if one.parent and one.parent == other.parent else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A row, and each run's next step there: from a later row where this one lacks its step."""
+
+    row: Row
+    a: Transition | None
+    b: Transition | None
+
+
+def _rows(a: RegionPath, b: RegionPath) -> Iterator[_Raw]:
+    """The rows of a path; those of regions come right after the step that entered them."""
+    gap_a: list[int] = []
+    gap_b: list[int] = []
+    for x, y in [*align(a.tokens, b.tokens), (len(a.steps), len(b.steps))]:
+        if x is not None and y is not None:
+            yield from _gap(a, b, gap_a, gap_b, (x, y))
+            gap_a, gap_b = [], []
+            if x < len(a.steps):
+                yield from _row(a, b, x, y, (x, y))
+        elif x is not None:
+            gap_a.append(x)
+        elif y is not None:
+            gap_b.append(y)
+
+
+def _gap(
+    a: RegionPath, b: RegionPath, gap_a: Sequence[int], gap_b: Sequence[int], end: tuple[int, int]
+) -> Iterator[_Raw]:
+    for n in range(max(len(gap_a), len(gap_b))):
+        x = gap_a[n] if n < len(gap_a) else None
+        y = gap_b[n] if n < len(gap_b) else None
+        nexts = (end[0] if x is None else x, end[1] if y is None else y)
+        yield from _row(a, b, x, y, nexts, parted=bool(gap_a and gap_b))
+
+
+def _row(  # noqa: PLR0913  (a place in two tracks)
+    a: RegionPath,
+    b: RegionPath,
+    x: int | None,
+    y: int | None,
+    nexts: tuple[int, int],
+    *,
+    parted: bool = False,
+) -> Iterator[_Raw]:
+    one = None if x is None else a.steps[x]
+    other = None if y is None else b.steps[y]
+    shown = one or other
+    assert shown is not None
+    same = x is not None and y is not None and a.tokens[x] == b.tokens[y]
+    kind: Kind = 'same' if same else 'apart' if one and other else 'only-a' if one else 'only-b'
+    row = Row(
+        kind=kind,
+        a=one.seq if one else None,
+        b=other.seq if other else None,
+        region=a.region or b.region,
+        event=shown.event.name,
+        edges=tuple(edge_name(edge.source, edge.dest) for edge in shown.edges),
+        other=b.tokens[y] if kind == 'apart' and y is not None else (),
+        facets=facets_of(one, other) if same and one and other else (),
+        pending=not parted and not same and (b if one else a).going_on and _at_end(a, b, kind, nexts),
+        said=any(step is not None and 'message' in step.event.data for step in (one, other)),
+    )
+    upcoming = [
+        track.steps[place] if place < len(track.steps) else None
+        for track, place in zip((a, b), nexts, strict=True)
+    ]
+    yield _Raw(row, upcoming[0], upcoming[1])
+    inside_a = a.inside.get(x, {}) if x is not None else {}
+    inside_b = b.inside.get(y, {}) if y is not None else {}
+    since = (one.seq if one else 0, other.seq if other else 0)
+    missing = RegionPath('', going_on=row.pending)
+    yield from _merge(
+        [
+            list(_rows(inside_a.get(region, missing), inside_b.get(region, missing)))
+            for region in dict.fromkeys([*inside_a, *inside_b])
+        ],
+        since,
+    )
+
+
+def _at_end(a: RegionPath, b: RegionPath, kind: Kind, nexts: tuple[int, int]) -> bool:
+    """Whether the run without a step in this row has none later either."""
+    return nexts[1] == len(b.steps) if kind == 'only-a' else kind == 'only-b' and nexts[0] == len(a.steps)
+
+
+def _merge(regions: Sequence[Sequence[_Raw]], since: tuple[int, int]) -> Iterator[_Raw]:
+    """Merge the rows of several regions, roughly in the order in which either run took them."""
+    heap: list[tuple[int, int, int, int]] = []
+
+    def push(region: int, place: int) -> None:
+        if place < len(regions[region]):
+            row = regions[region][place].row
+            ages = [seq - start for seq, start in zip((row.a, row.b), since, strict=True) if seq is not None]
+            heappush(heap, (min(ages), max(ages), region, place))
+
+    for region in range(len(regions)):
+        push(region, 0)
+    while heap:
+        _, _, region, place = heappop(heap)
+        yield regions[region][place]
+        push(region, place + 1)
+
+
+def _divergence(place: int, raw: _Raw) -> Divergence:
+    guards = guard_differences(raw.a, raw.b)
+    cause: Cause = 'end'
+    if raw.a and raw.b:
+        alike = (raw.a.event.name, raw.a.event.at) == (raw.b.event.name, raw.b.event.at)
+        cause = 'event' if not alike else 'guard' if guards else 'edge'
+    return Divergence(row=place, region=raw.row.region, cause=cause, a=raw.a, b=raw.b, guards=guards)
+
+
+def _both(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    return {name: (a.get(name, 0), b.get(name, 0)) for name in dict.fromkeys([*a, *b])}

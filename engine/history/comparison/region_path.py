@@ -1,0 +1,92 @@
+"""A run's path through its chart: one for the run, and one for each parallel region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from engine.records import Shape, Transition
+from engine.records.state_path import StatePath, is_active
+
+Token = tuple[str, ...]
+"""What identifies a step: its event and the edges it took, not its content."""
+
+
+@dataclass(slots=True)
+class RegionPath:
+    """A sequence of steps with nothing parallel inside it."""
+
+    region: str
+    """The state whose region this is; '' for the run itself."""
+    steps: list[Transition] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
+    inside: dict[int, dict[str, RegionPath]] = field(default_factory=dict)
+    """The paths of the regions, by the index of the step that entered them."""
+    going_on: bool = False
+    """Whether more may follow: the run has not ended and the region has not been left."""
+
+
+def moves(step: Transition) -> bool:
+    """Whether a step changes state: it took an edge or left every state. Others only record something."""
+    return bool(step.edges or step.left or step.entered)
+
+
+def edge_name(source: str, dest: str) -> str:
+    """An edge as its source and destination; an internal one stays in its source."""
+    return f'{source}>{dest or source}'
+
+
+def token_of(step: Transition) -> Token:
+    """The token that identifies a step."""
+    return step.event.name, *sorted([edge_name(edge.source, edge.dest) for edge in step.edges])
+
+
+def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> RegionPath:
+    """Split a run into region paths. How parallel regions interleaved is lost."""
+    beside = {state.path for state in shape.states if state.kind == 'parallel'}
+    regions: dict[str, list[str]] = {path: [] for path in beside}
+    for state in shape.states:
+        if state.parent in beside:
+            regions[state.parent].append(state.path)
+    around = _Around({region for several in regions.values() for region in several})
+    root = RegionPath('')
+    now: dict[str, RegionPath] = {'': root}
+    active: Sequence[StatePath] = ()
+    for step in steps:
+        active = step.active
+        if not moves(step):
+            continue
+        track = now[next(path for path in around.of(step) if path in now)]
+        track.steps.append(step)
+        track.tokens.append(token_of(step))
+        entered = [region for path in step.entered if path in beside for region in regions[path]]
+        if entered:
+            fresh = {region: RegionPath(region) for region in entered}
+            track.inside[len(track.steps) - 1] = fresh
+            now |= fresh
+    for path, track in now.items():
+        track.going_on = not ended and is_active(StatePath(path), active)
+    root.going_on = not ended
+    return root
+
+
+class _Around:
+    """Finds the regions that contain everything a step moved."""
+
+    def __init__(self, regions: set[str]) -> None:
+        self._regions = regions
+        self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def of(self, step: Transition) -> tuple[str, ...]:
+        """The regions, innermost first; the last is '', the run."""
+        ends = tuple([end for edge in step.edges for end in (edge.source, edge.dest) if end])
+        if ends not in self._known:
+            chains = [self._chain(end) for end in ends] or [['']]
+            shared = [paths[0] for paths in zip(*chains, strict=False) if len(set(paths)) == 1]
+            self._known[ends] = tuple(reversed(shared))
+        return self._known[ends]
+
+    def _chain(self, path: str) -> list[str]:
+        names = path.split('.')
+        paths = ['.'.join(names[:size]) for size in range(1, len(names) + 1)]
+        return ['', *(found for found in paths if found in self._regions)]

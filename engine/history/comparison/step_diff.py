@@ -1,0 +1,95 @@
+"""How two matching steps differ in what was said and done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.records import GuardResult, Transition
+
+Facet = Literal['text', 'tools', 'files', 'model', 'guards', 'data']
+"""`text` is what was said, `tools` the calls and their results, `data` the rest of the event's data."""
+
+OF_KEY: Mapping[str, Facet | None] = {
+    'text': 'text', 'message': None, 'output': 'text', 'results': 'tools', 'store': 'tools',
+    'snapshots': 'files', 'model': 'model', 'failed': 'model', 'origin': None, 'usage': None, 'source': None,
+    'spent': None, 'seconds': None, 'delay': None, 'forked': None,
+}  # fmt: skip
+"""The facet of each event data key; None for numbers and times, which differ in every run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardDifference:
+    """A guard that answered differently, or that was asked in only one of the steps."""
+
+    name: str
+    source: str
+    dest: str
+    wanted: bool
+    a: bool | None
+    b: bool | None
+
+
+def facets_of(a: Transition, b: Transition) -> tuple[Facet, ...]:
+    """The aspects in which two matching steps differ."""
+    found: set[Facet] = set()
+    one, other = a.event.data, b.event.data
+    if one is not other and one != other:
+        for key in {*one, *other}:
+            facet = OF_KEY.get(key, 'data')
+            if facet == 'tools':
+                differs = _results(one.get(key)) != _results(other.get(key))
+            else:
+                differs = facet is not None and one.get(key) != other.get(key)
+            if differs and facet:
+                found.add(facet)
+        if calls_of(a) != calls_of(b):
+            found.add('tools')
+    if guard_differences(a, b):
+        found.add('guards')
+    return tuple(sorted(found))
+
+
+def guard_differences(a: Transition | None, b: Transition | None) -> tuple[GuardDifference, ...]:
+    """The guards whose answers differ, in the order in which they were asked."""
+    if not (a and b) or a.guards == b.guards:
+        return ()
+    one, other = _answers(a.guards), _answers(b.guards)
+    return tuple(
+        GuardDifference(name=name, source=source, dest=dest, wanted=wanted, a=one.get(key), b=other.get(key))
+        for key in {**one, **other}
+        for name, source, dest, wanted in [key]
+        if one.get(key) != other.get(key)
+    )
+
+
+def calls_of(step: Transition) -> list[tuple[str, str]]:
+    """The tool calls of a reply, with their arguments."""
+    message = step.event.data.get('message')
+    parts = message.get('parts') if isinstance(message, Mapping) else None
+    return [
+        (str(part.get('name')), str(part.get('arguments')))
+        for part in parts or ()
+        if isinstance(part, Mapping) and part.get('kind') == 'call'
+    ]
+
+
+def results_of(step: Transition) -> list[Mapping[str, Any]]:
+    """The results of a batch of tool calls: name, ok, text."""
+    found = step.event.data.get('results') if step.event.name == 'done' and not step.raised else None
+    return [result for result in found if isinstance(result, Mapping)] if isinstance(found, list) else []
+
+
+def _answers(guards: Iterable[GuardResult]) -> dict[tuple[str, str, str, bool], bool]:
+    return {(guard.name, guard.source, guard.dest, guard.wanted): guard.value for guard in guards}
+
+
+def _results(value: Any) -> Any:
+    """Results without call ids, which are random."""
+    if not isinstance(value, list):
+        return value
+    return [
+        {key: item for key, item in result.items() if key != 'id'} if isinstance(result, Mapping) else result
+        for result in value
+    ]

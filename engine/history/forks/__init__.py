@@ -1,0 +1,1 @@
+"""Forks of runs: with changes, replayed from the record, with cost estimates, and as regression tests."""

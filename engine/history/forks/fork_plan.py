@@ -1,0 +1,107 @@
+"""ForkPlanner: works out a fork before it starts, so that all errors are found first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.errors import InvalidInput
+from engine.history.forks.fork_validation import apply_overrides, edits, still_has, validate_overrides
+from engine.history.forks.overrides import ForkOverrides
+from engine.history.run_reader import RunReader
+from engine.records import Event, RunInfo
+from engine.runtime.control_events import apply_edit
+from engine.runtime.live_runs import LiveRuns
+from engine.runtime.run_factory import (
+    child_run_info,
+    fork_run_info,
+    initial_state,
+    restore_state,
+    workflow_of,
+)
+from engine.statechart.chart import Chart
+from engine.statechart.pattern import Pattern
+from engine.statechart.run_state import RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkPlan:
+    """A run that is ready to start."""
+
+    info: RunInfo
+    chart: Chart
+    state: RunState
+    data: Mapping[str, Any]
+    """Data for its first step."""
+
+
+class ForkPlanner:
+    """Plans forks; starts none."""
+
+    def __init__(self, live: LiveRuns, reader: RunReader) -> None:
+        self._live, self._reader, self._services = live, reader, live.services
+
+    async def plan(self, parent: RunInfo, at: int, variation: ForkOverrides) -> ForkPlan:
+        """Plan a fork without starting it: everything that may be wrong with it is found here."""
+        workflow = workflow_of(
+            self._live.catalog, replace(parent, parameters={**parent.parameters, **variation.parameters})
+        )
+        workflow.instructed = {**workflow.instructed, **variation.instructions}
+        validate_overrides(variation, workflow, self._services)
+        chart = self._live.charts.of(workflow)
+        if variation.before != 'recorded' or at == 0:  # nothing precedes the first step
+            return await self._anew(parent, variation, workflow, chart)
+        fold = await self._reader.fold(parent.id, await self._reader.turn_end(parent, at))
+        if not still_has(chart.shape, await self._live.journal.shape(parent.id)):
+            problem = 'they change the chart: begin at the start, where the steps before are done anew'
+            raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
+        limits = fold.projection.meter.budget
+        made = fork_run_info(
+            parent, fold.view, owner=self._live.owner, now=self._services.clock.now(), budget=limits
+        )
+        info = apply_overrides(made, variation, workflow, self._services)
+        state = restore_state(fold, workflow, chart)
+        changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
+        if changes:
+            state, _ = apply_edit(state, Event(name='edit', data={'changes': changes}))
+        data: dict[str, Any] = {'changes': changes} if changes else {}
+        ways = {name: [_way(parent, name), _way(info, name)] for name in ('parameters', 'instructions')}
+        turned = {name: way for name, way in ways.items() if way[0] != way[1]}
+        return ForkPlan(
+            info=info, chart=chart, state=state, data=data | ({'varied': turned} if turned else {})
+        )
+
+    async def _anew(
+        self, parent: RunInfo, variation: ForkOverrides, workflow: Pattern, chart: Chart
+    ) -> ForkPlan:
+        state = await self._first_state(parent, variation, workflow)
+        changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
+        if changes:
+            state, _ = apply_edit(state, Event(name='edit', data={'changes': changes}))
+        made = child_run_info(parent, owner=self._live.owner, now=self._services.clock.now())
+        return ForkPlan(
+            info=apply_overrides(made, variation, workflow, self._services), chart=chart, state=state, data={}
+        )
+
+    async def _first_state(self, parent: RunInfo, variation: ForkOverrides, workflow: Pattern) -> RunState:
+        """The initial data; a replayed run begins with what was recorded.
+
+        Raises:
+            PatternError: the pattern itself can no longer start.
+        """
+        fresh = initial_state(workflow)
+        if variation.after == 'recorded' and not variation.parameters:
+            steps = await self._live.journal.transitions(parent.id, limit=1)
+            memory = steps[0].event.data.get('memory') if steps else None
+            if memory:
+                with suppress(ValidationError):  # The pattern has changed too much for the recorded data.
+                    return RunState(workflow, workflow.Memory.model_validate(memory))
+        return fresh
+
+
+def _way(info: RunInfo, what: str) -> Any:
+    return info.parameters if what == 'parameters' else info.options.get(what, {})

@@ -1,0 +1,59 @@
+"""ForkSetup: gives a fork the files and recorded events it starts from."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from engine.errors import UnknownRun
+from engine.history.audit import group_turns
+from engine.history.forks.replay_log import ReplayLog
+from engine.history.forks.replay_policy import ReplayPolicy
+from engine.history.forks.replayer import Replayer
+from engine.journal.fold_reader import read_fold
+from engine.journal.projection import RunProjection
+from engine.journal.protocol import Journal
+from engine.records import RunId, RunInfo, Shape
+from engine.runtime.run_recordings import Recordings
+from engine.workspace.workspaces import Workspaces
+
+
+class ForkSetup:
+    """Prepares new runs; see `RunSetup`."""
+
+    def __init__(self, journal: Journal, workspaces: Workspaces, recordings: Recordings) -> None:
+        self._journal, self._workspaces, self._recordings = journal, workspaces, recordings
+
+    async def equip(self, info: RunInfo) -> None:
+        """Give a run that has not started its initial files.
+
+        The run is already in the journal: if the process dies on the way, recovery repeats this, and the
+        files are removed with the run.
+
+        Raises:
+            InvalidInput, WorkspaceError
+        """
+        await self._recordings.copy_source(info)
+        if info.parent is None:
+            return
+        if info.parent_at:
+            view = (await read_fold(self._journal, info.id, info.parent_at)).view
+            await self._workspaces.fork(info.parent, info.id, view.files.values())
+            await self._recordings.truncate(info.parent, view, into=info.id)
+        elif 'play' in info.options:
+            await self._workspaces.fork(info.parent, info.id, ())
+
+    async def replay_source(self, info: RunInfo, projection: RunProjection, shape: Shape) -> Replayer | None:
+        """What is replayed to a run, if anything, from its projection's current step on."""
+        if 'play' not in info.options:
+            return None
+        plays, script = ReplayPolicy.load(info.options['play']), ReplayLog()
+        begin = plays.begin
+        agents = (await read_fold(self._journal, info.id, begin)).view.agents if begin else {}
+        with suppress(UnknownRun):  # If the parent is gone, there is nothing to replay.
+            steps = await self._journal.transitions(info.parent or RunId(''), after=begin, until=plays.until)
+            script = ReplayLog.of(steps, agents)
+        replayer = Replayer(script, plays, projection, shape)
+        replayer.held = replayer.strict and bool(info.options.get('paused'))
+        for turn in group_turns(await self._journal.transitions(info.id, after=begin)):
+            replayer.saw(turn)
+        return replayer

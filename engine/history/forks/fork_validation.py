@@ -1,0 +1,174 @@
+"""Validates a fork's overrides, and applies them to its summary and first step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any, get_args
+
+from engine.errors import InvalidInput
+from engine.history.forks.overrides import Beyond, ForkOverrides, StepSource
+from engine.models.effort import EFFORT_SYNTAX, is_effort
+from engine.records import Change, RunInfo
+from engine.records.json_pointer import escape_token
+from engine.records.jsonable import to_jsonable
+from engine.records.message import Message
+from engine.records.shape import Shape
+from engine.runtime.activity import Services
+from engine.runtime.run_factory import check_effort, check_simulated, join_names, unknown_names
+from engine.statechart.pattern import Pattern
+from engine.statechart.run_state import AgentState, RunState
+from engine.statechart.shape_builder import walk
+
+
+def validate_overrides(variation: ForkOverrides, workflow: Pattern, services: Services) -> None:
+    """Check that everything the overrides name exists.
+
+    Args:
+        variation: the overrides requested.
+        workflow: the pattern with the fork's parameters.
+        services: the models and tools available.
+
+    Raises:
+        InvalidInput: names the field, as in `models.writer`.
+    """
+    stated = {path: state for path, _, state in walk(workflow.chart_states())}
+    agents = [state['agent'] for state in stated.values() if 'agent' in state]
+    roles = {role.name for spec in agents for role in spec.cast_list}
+    by_role = {
+        'instructions': variation.instructions,
+        'models': variation.models,
+        'tools': variation.tools,
+        'effort': variation.effort,
+    }
+    problems = {
+        **unknown_names(workflow, services, by_role=by_role, tools=variation.tools),
+        **_source_problems(variation, {*stated, *roles}),
+        **{
+            '.'.join(filter(None, ('effort', role))): EFFORT_SYNTAX
+            for role, effort in variation.effort.items()
+            if effort and not is_effort(effort)
+        },
+    }
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _source_problems(variation: ForkOverrides, known: set[str]) -> dict[str, str]:
+    problems = dict[str, str]()
+    for what, value, allowed in (
+        ('before', variation.before, StepSource),
+        ('after', variation.after, StepSource),
+        ('beyond', variation.beyond, Beyond),
+        *((f'plays.{where}', play, StepSource) for where, play in variation.plays.items()),
+    ):
+        if value not in get_args(allowed):
+            problems[what] = f'must be one of {", ".join(get_args(allowed))}, not {value!r}'
+    for where in variation.plays:
+        is_step = where.startswith('@') and where[1:].isdecimal()
+        if where not in known and not is_step:
+            problems[f'plays.{where}'] = 'it is no role, no state, and no step such as @17'
+    return problems
+
+
+def edits(variation: ForkOverrides, state: RunState, before: Mapping[str, Any]) -> tuple[Change, ...]:
+    """The edits to a run's data: the overrides' own, and those of agents' instructions and tasks.
+
+    Memory fields that still hold a parameter's old value get its new one.
+
+    Args:
+        variation: the overrides requested.
+        state: the run's data, and its pattern with the fork's parameters.
+        before: the parent's parameters.
+
+    Raises:
+        InvalidInput: an agent has not begun and so has no task text to change.
+    """
+    memory = state.dump()['memory']
+    now = state.pattern.parameters.model_dump(mode='json')
+    found = [
+        Change(op='replace', path=f'/memory/{escape_token(name)}', value=now[name])
+        for name in now
+        if name in memory and name in before and now[name] != before[name] == memory[name]
+    ]
+    found.extend(variation.changes)
+    for path, agent in state.agents.items():
+        if agent.role in variation.instructions:
+            found.extend(_instruction_changes(path, agent, variation.instructions[agent.role]))
+    for path, text in variation.prompts.items():
+        receiver = state.agents.get(path)
+        places = (
+            [n for n, message in enumerate(receiver.messages) if message.role == 'user'] if receiver else []
+        )
+        if not places:
+            begun = join_names(state.agents)
+            problem = f'there is no agent here that was told something; there are: {begun}'
+            raise InvalidInput({f'prompts.{path}': problem})
+        place = f'/agents/{escape_token(path)}/messages/{places[-1]}'
+        found.append(Change(op='replace', path=place, value=to_jsonable(asdict(Message.of('user', text)))))
+    return tuple(found)
+
+
+def _instruction_changes(path: str, agent: AgentState, text: str) -> Iterator[Change]:
+    home = f'/agents/{escape_token(path)}'
+    yield Change(op='replace', path=f'{home}/instructions', value=text)
+    message = to_jsonable(asdict(Message.of('system', text)))
+    if agent.messages and agent.messages[0].role == 'system':
+        yield Change(op='replace', path=f'{home}/messages/0', value=message)
+    else:
+        yield Change(op='add', path=f'{home}/messages/0', value=message)
+
+
+def apply_overrides(
+    info: RunInfo, variation: ForkOverrides, workflow: Pattern, services: Services
+) -> RunInfo:
+    """A run's summary with the overrides applied. Raises `InvalidInput`."""
+    models = {**info.models, **variation.models}
+    plays = {variation.after, *variation.plays.values(), *_before(variation)}
+    effort = {**info.options.get('effort', {}), **variation.effort}
+    effort = {role: wanted for role, wanted in effort.items() if wanted}
+    if plays == {'simulated'}:
+        models = dict.fromkeys({'', *models}, 'scripted')
+    else:
+        check_effort(services, models, effort)
+    given: dict[str, Any] = {
+        'instructions': workflow.instructed,
+        'tools': {**info.options.get('tools', {}), **variation.tools},
+    }
+    return replace(
+        info,
+        parameters=workflow.parameters.model_dump(mode='json'),
+        models=models,
+        options={
+            **{name: value for name, value in info.options.items() if name != 'effort'},
+            **to_jsonable({name: value for name, value in {**given, 'effort': effort}.items() if value}),
+        },
+        simulated=check_simulated(services, models) if models != info.models else info.simulated,
+    )
+
+
+def _before(variation: ForkOverrides) -> tuple[StepSource, ...]:
+    return () if variation.before == 'recorded' else (variation.before,)
+
+
+def still_has(today: Shape, recorded: Shape) -> bool:
+    """Whether a chart has all states and edges of a recorded one; timeouts may differ.
+
+    It may have more states inside others, and edges of these, but no more regions: a run that was in the
+    recorded chart is then in this one, too.
+    """
+    known = {state.path for state in recorded.states}
+    regions = {state.path for state in today.states if state.kind == 'parallel'}
+    added = {state.path for state in today.states} - known
+    if any(state.path in added and state.parent in {'', *regions} for state in today.states):
+        return False
+
+    def outline(shape: Shape) -> object:
+        states = [
+            (state.path, state.kind, state.initial, state.roles, state.waits)
+            for state in shape.states
+            if state.path not in added
+        ]
+        return states, [edge for edge in shape.edges if not added & {edge.source, edge.dest}], shape.initial
+
+    return outline(today) == outline(recorded)

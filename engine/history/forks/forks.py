@@ -1,0 +1,252 @@
+"""Forks: starts runs from existing ones, at a step or from the beginning."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from typing import Any
+
+from engine.errors import EventRefused, InvalidInput, JournalConflict
+from engine.history.forks.forecast import from_others, from_parent
+from engine.history.forks.fork_plan import ForkPlanner
+from engine.history.forks.lineage import lineage_tree
+from engine.history.forks.overrides import WINNER, CostEstimate, ForkOverrides, Kind, LineageNode
+from engine.history.forks.replay_policy import policy_of
+from engine.history.forks.retry_point import last_good
+from engine.history.run_reader import RunReader
+from engine.records import RunId, RunQuery, Status
+from engine.records.budget import Budget
+from engine.records.jsonable import to_jsonable
+from engine.runtime.live_runs import LiveRuns
+from engine.runtime.run_factory import new_run_id, normalize_budget
+
+LOOKED_AT = 20
+"""How many of a pattern's newest runs to estimate from when the parent has not finished."""
+
+
+class Forks:
+    """Forks, re-runs and retries. None of them changes the original run."""
+
+    def __init__(self, live: LiveRuns, reader: RunReader) -> None:
+        self._live, self._planner = live, ForkPlanner(live, reader)
+        self.journal = live.journal
+
+    async def fork(  # noqa: PLR0913  (all but the first two have defaults)
+        self,
+        run: RunId,
+        at: int,
+        *,
+        title: str = '',
+        paused: bool = False,
+        budget: Budget | None = None,
+        variation: ForkOverrides | None = None,
+        new: RunId | None = None,
+    ) -> RunId:
+        """Start a new run from step `at` of another, which is unchanged.
+
+        The `raised` steps right after step `at` belong to it and are copied too: see `parent_at` of the new
+        run. Its agents get their files as they were then, in folders of their own. It has all of `budget`,
+        or of its parent's budget at that step: what its parent had used does not count.
+
+        Args:
+            run: the parent.
+            at: the step; 0 to start over. Ignored if the overrides start over.
+            title: the new run's title; its parent's by default.
+            paused: whether it starts paused.
+            budget: the most it may use.
+            variation: what to change and what to replay; by default models are called from there on.
+            new: the new run's id, if the caller chooses it.
+
+        Raises:
+            UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
+            InvalidInput: names the field of the overrides, or the path of the edit.
+        """
+        return await self._fork(
+            run, at, variation or ForkOverrides(), title=title, paused=paused, budget=budget, new=new
+        )
+
+    async def fork_all(  # noqa: PLR0913  (all but the first three have defaults)
+        self,
+        run: RunId,
+        at: int,
+        variations: Mapping[str, ForkOverrides],
+        *,
+        paused: bool = False,
+        budget: Budget | None = None,
+        new: Sequence[RunId] = (),
+    ) -> list[RunId]:
+        """Fork several variants at once, to be watched side by side.
+
+        Args:
+            run: the parent.
+            at: the step.
+            variations: by name, which is appended to the run's title.
+            paused: whether they start paused.
+            budget: the most each may use.
+            new: the new runs' ids, if the caller chooses them; those that exist are left as they are.
+
+        Returns:
+            The runs, in that order. They share a tag: see `LineageNode.group`.
+
+        Raises:
+            UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
+            InvalidInput: no run was started; names the variant and the field.
+        """
+        parent, group = await self.journal.info(run), f'variants-{(new[0] if new else new_run_id())[:6]}'
+        ids = new or [new_run_id() for _ in variations]
+        for name, variation in variations.items():
+            try:
+                await self._planner.plan(parent, at, variation)
+            except InvalidInput as error:
+                found = {f'{name}: {field}': problem for field, problem in error.problems.items()}
+                raise InvalidInput(found) from None
+        titles = {name: f'{parent.title} ({name})' for name in variations}
+        for (name, variation), id in zip(variations.items(), ids, strict=True):
+            with suppress(JournalConflict):  # It was forked before this process died: see `new`.
+                await self._fork(
+                    run, at, variation, title=titles[name], paused=paused, budget=budget, group=group, new=id
+                )
+        return list(ids)
+
+    async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
+        """Estimate what a fork may use before it starts.
+
+        Raises:
+            UnknownRun, UnknownStep, UnknownPattern, EventRefused
+            InvalidInput: the fork would be rejected; names the field.
+        """
+        parent, chosen = await self.journal.info(run), variation or ForkOverrides()
+        info = (await self._planner.plan(parent, at, chosen)).info
+        if parent.status is Status.DONE:
+            begin = at if chosen.before == 'recorded' else 0
+            steps = await self.journal.transitions(run, after=begin)
+            shape = await self.journal.shape(run)
+            return await asyncio.to_thread(from_parent, chosen, at, steps, shape, info, self._live.services)
+        others = RunQuery(pattern=parent.pattern, status=(Status.DONE,), limit=LOOKED_AT)
+        found = (await self.journal.runs(others)).runs
+        return await asyncio.to_thread(from_others, chosen, info, found, info.usage, self._live.services)
+
+    async def rerun(
+        self,
+        run: RunId,
+        *,
+        title: str = '',
+        paused: bool = False,
+        budget: Budget | None = None,
+        new: RunId | None = None,
+    ) -> RunId:
+        """Start a run over from the first step: same parameters, models, seed, options and budget.
+
+        `new` is the new run's id, if the caller chooses it.
+
+        Raises:
+            UnknownRun, UnknownPattern, InvalidInput
+        """
+        live = ForkOverrides(before='live')
+        return await self._fork(
+            run, 0, live, title=title, paused=paused, budget=budget, kind='rerun', new=new
+        )
+
+    async def retry(
+        self,
+        run: RunId,
+        *,
+        title: str = '',
+        paused: bool = False,
+        budget: Budget | None = None,
+        new: RunId | None = None,
+    ) -> RunId:
+        """Fork a failed or cancelled run from just before that, so that what failed is tried again.
+
+        `new` is the new run's id, if the caller chooses it.
+
+        Raises:
+            UnknownRun, UnknownPattern, WorkspaceError
+            EventRefused: the run has not failed.
+        """
+        at = await self.retry_at(run)
+        return await self._fork(
+            run, at, ForkOverrides(), title=title, paused=paused, budget=budget, kind='retry', new=new
+        )
+
+    async def retry_at(self, run: RunId) -> int:
+        """The step from which `retry` continues. Raises `UnknownRun`, `EventRefused`."""
+        info = await self.journal.info(run)
+        if not info.status.retriable:
+            raise EventRefused(run, 'retry', f'it has not failed: it is {info.status}')
+        return await last_good(self.journal, info)
+
+    async def lineage(self, run: RunId) -> LineageNode:
+        """The family of a run, as a tree from its oldest ancestor. Raises `UnknownRun`."""
+        return lineage_tree(await self.journal.family(run))
+
+    async def family(self, run: RunId) -> list[RunId]:
+        """A run with its ancestors and all their forks, parents first; others in the trash are left out.
+
+        Raises:
+            UnknownRun
+        """
+        members = (await self.lineage(run)).members()
+        return [one.run for _, one in members if not one.info.deleted or one.run == run]
+
+    async def mark_winner(self, run: RunId) -> None:
+        """Mark a run as the best of the variants it was forked with. Raises `UnknownRun`."""
+        info = await self.journal.info(run)
+        group = info.options.get('group')
+        for other in await self.journal.family(run) if group else [info]:
+            if other.id != run and other.options.get('group') == group and WINNER in other.tags:
+                await self.journal.annotate(other.id, tags=[tag for tag in other.tags if tag != WINNER])
+        if WINNER not in info.tags:
+            await self.journal.annotate(run, tags=[*info.tags, WINNER])
+
+    async def _fork(  # noqa: PLR0913  (all but the first three have defaults)
+        self,
+        run: RunId,
+        at: int,
+        variation: ForkOverrides,
+        *,
+        title: str,
+        paused: bool,
+        budget: Budget | None,
+        kind: Kind = 'fork',
+        group: str = '',
+        new: RunId | None = None,
+    ) -> RunId:
+        parent = await self.journal.info(run)
+        draft = await self._planner.plan(parent, at, variation)
+        begin = draft.info.parent_at
+        plays = policy_of(variation, begin=begin, at=at, until=parent.seq)
+        begins_paused = paused and not draft.info.parent_at
+        marks = {
+            'kind': kind if kind != 'fork' else '',
+            'group': group,
+            'paused': begins_paused,
+            'play': plays and asdict(plays),
+        }
+        limited = normalize_budget(budget) or draft.info.budget
+        if begin:
+            says: dict[str, Any] = {
+                'forked': f'{run}@{begin}',
+                'playing': plays is not None and plays.strict,
+                'paused': paused,
+                'retried': kind == 'retry',
+                'budget': limited and asdict(limited),
+                **draft.data,
+            }
+            # Stored with the run from the start, in case it is interrupted before its first step.
+            marks['begins'] = to_jsonable({name: value for name, value in says.items() if value})
+        info = replace(
+            draft.info,
+            id=new or draft.info.id,
+            title=title.strip() or draft.info.title,
+            options={**draft.info.options, **{name: value for name, value in marks.items() if value}},
+            tags=(*(tag for tag in draft.info.tags if tag != WINNER), *([group] if group else ())),
+            budget=limited,
+        )
+        if info.parent_at:
+            await self._live.fork(info, draft.chart)
+        else:
+            await self._live.create(info, draft.chart, draft.state)
+        return info.id

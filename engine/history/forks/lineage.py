@@ -1,0 +1,41 @@
+"""Lineage: the family of a run as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.history.forks.overrides import Kind, LineageNode
+from engine.records import RunId, RunInfo
+
+
+def lineage_tree(family: Sequence[RunInfo]) -> LineageNode:
+    """The family as a tree, from the oldest run still kept.
+
+    Args:
+        family: all its runs, oldest first, as `Journal.family` returns them.
+    """
+    known = {info.id for info in family}
+    children: dict[RunId | None, list[RunInfo]] = {}
+    for info in family:
+        parent = info.parent if info.parent in known else None
+        children.setdefault(parent, []).append(info)
+    # From the leaves up, so that a long chain of forks needs no deep recursion.
+    made: dict[RunId, LineageNode] = {}
+    order, todo = [], children[None][:1]
+    while todo:
+        info = todo.pop()
+        order.append(info)
+        todo.extend(children.get(info.id, ()))
+    for info in reversed(order):
+        below = tuple(made[child.id] for child in children.get(info.id, ()))
+        group = str(info.options.get('group', ''))
+        made[info.id] = LineageNode(info=info, kind=kind_of(info), group=group, children=below)
+    return made[order[0].id]
+
+
+def kind_of(info: RunInfo) -> Kind:
+    """How a run originated."""
+    if info.parent is None:
+        return 'root'
+    said = info.options.get('kind')
+    return said if said in ('rerun', 'retry') else 'fork'

@@ -1,0 +1,72 @@
+"""ReplayPolicy: which of a fork's work is replayed, simulated or done live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from engine.history.forks.overrides import Beyond, ForkOverrides, StepSource
+from engine.records.state_path import parent_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPolicy:
+    """How a fork replays its parent; stored with the fork, among its options."""
+
+    begin: int
+    """The parent's step after which the replay log begins."""
+    at: int
+    """The last step to which `before` applies."""
+    until: int
+    """The parent's last step when the fork was made."""
+    before: StepSource
+    after: StepSource
+    beyond: Beyond
+    plays: Mapping[str, StepSource] = field(default_factory=dict)
+
+    @property
+    def anew(self) -> bool:
+        """Whether the run begins at its first step."""
+        return not self.begin
+
+    @property
+    def strict(self) -> bool:
+        """Whether everything that can be replayed is."""
+        return {self.after, self.before, *self.plays.values()} == {'recorded'}
+
+    def of(self, path: str, role: str, step: int) -> StepSource:
+        """The source for work of a state that the parent's step `step` ended (0: none did)."""
+        return self.before if 0 < step <= self.at and self.anew else play_of(self, path, role, step)
+
+    @classmethod
+    def load(cls, kept: Mapping[str, Any]) -> Self:
+        """Load the policy from a run's options."""
+        return cls(**kept)
+
+
+def play_of(said: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:
+    """The source by the most specific setting: the step, the innermost state, the role, or the default."""
+    if f'@{step}' in said.plays:
+        return said.plays[f'@{step}']
+    where = path
+    while where:
+        if where in said.plays:
+            return said.plays[where]
+        where = parent_of(where)
+    return said.plays.get(role, said.after)
+
+
+def policy_of(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:
+    """The policy a fork needs; None if nothing is replayed and everything has one source."""
+    made = ReplayPolicy(
+        begin=begin,
+        at=at,
+        until=until,
+        before=variation.before,
+        after=variation.after,
+        beyond=variation.beyond,
+        plays=dict(variation.plays),
+    )
+    ways = {variation.after, *variation.plays.values(), *(() if begin else (variation.before,))}
+    return made if 'recorded' in ways or len(ways) > 1 else None

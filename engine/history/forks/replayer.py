@@ -1,0 +1,293 @@
+"""Replayer: feeds a fork the results and outside events recorded in its parent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+
+from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, asking
+from engine.history.forks.replay_policy import ReplayPolicy
+from engine.journal.projection import RunProjection
+from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
+from engine.records.state_path import is_active, parent_of, within
+from engine.runtime.replay_source import Way
+from engine.statechart.run_state import AgentState, RunState
+from engine.workspace.workspaces import Workspaces
+
+UNRECORDED = 'nothing is recorded'
+"""The start of a pause's reason when a fork cannot continue without a person."""
+
+
+class Replayer:
+    """Replays a log to one run.
+
+    While it is `strict`, nothing runs live: every step is the parent's, at the parent's time, and the
+    budget, timeouts and breakpoints act as they did then. Live work happens in the present: from then on
+    time passes, and recorded events are delivered to the states they belong to.
+
+    Args:
+        script: the recorded events.
+        plays: what is to be replayed.
+        projection: the run's projection.
+        shape: the shape of its chart.
+    """
+
+    def __init__(
+        self, script: ReplayLog, plays: ReplayPolicy, projection: RunProjection, shape: Shape
+    ) -> None:
+        self.plays, self._projection = plays, projection
+        self._items, self._known = list(script.items), script.visits
+        self._visits: Counter[str] = Counter()
+        self._invoking = [state.path for state in shape.states if state.invokes]
+        self._roles = {state.path: state.role for state in shape.states if state.role}
+        self.strict = plays.strict
+        self.held = False
+        """Whether a person held the run while it was played."""
+        self._one = False
+        """Whether one thing is played although it is held: it was stepped."""
+        self._debugged = False
+        """Whether a person has set breakpoints, or stepped over or out: what is played halts there, too."""
+        self.stopped = ''
+        """Why it cannot continue until a person decides, or ''."""
+        self.released = False
+        """Whether somebody gave that word: what is not recorded is done live."""
+        self.parted = False
+        """Whether the run has gone another way than its parent."""
+        self._given_up: set[tuple[str, int]] = set()
+        self._behind: dict[str, str] = {}
+        """Folders that are not yet as what was played left them: their snapshots."""
+        self._lock = asyncio.Lock()
+        self.time = 0.0
+        """When the item happened that was played last."""
+        self._current: RecordedEvent | None = None
+
+    # What has happened
+
+    def saw(self, steps: Sequence[Transition]) -> None:
+        """Advance by the steps of one turn of the run."""
+        for step in steps:
+            self._visits.update(step.entered)
+            event = step.event
+            if step.raised:
+                continue
+            if event.played:
+                self._take(event, steps[-1].active)
+            elif event.name == 'breakpoints':
+                self._debugged = True
+            elif event.name in ('pause', 'resume', 'step', 'recover'):
+                self._follow_steering(event)
+            elif self.strict:
+                self.parted = True
+
+    def skip(self, event: Event) -> None:
+        """Drop a replayed event that the run did not take."""
+        self._take(event, ())
+
+    def _take(self, event: Event, active: tuple[StatePath, ...]) -> None:
+        found = next((item for item in self._items if item.step == event.played), None)
+        if found is None:
+            return
+        self._items.remove(found)
+        self.parted = self.parted or found.active != active
+        snapshots = event.data.get('snapshots') if event.name in ('done', 'asked') else None
+        if isinstance(snapshots, Mapping):
+            files = self._projection.files
+            self._behind |= {name: files[name] for name in snapshots if name in files}
+
+    def _follow_steering(self, event: Event) -> None:
+        if event.name == 'recover':
+            self.strict = self.strict and 'left' not in event.data
+            self.held = bool(event.data.get('paused', self.held))
+            self.stopped = '' if 'left' in event.data else self.stopped
+            return
+        how = event.data.get('how') if event.name == 'step' else ''
+        self._debugged = self._debugged or how in ('over', 'out')
+        self._one = how == 'in'
+        self.released = self.released or (event.name == 'resume' and bool(self.stopped))
+        self.held = event.name == 'pause' or how == 'in'
+        reason = str(event.data.get('reason', '')) if event.name == 'pause' else ''
+        self.stopped = reason if reason.startswith(UNRECORDED) else ''
+
+    # What happens next
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person holds the replay and has not let this one event through."""
+        return self.strict and self.held and not self._one
+
+    @property
+    def overlooks(self) -> bool:
+        """Whether breakpoints are ignored: recorded ones have already acted."""
+        return self.strict and not self._debugged
+
+    def next_event(
+        self, started: Collection[StatePath], at_work: Collection[StatePath], state: RunState
+    ) -> Event | None:
+        """The event that is due, or None if there is none yet.
+
+        Args:
+            started: the states whose work has begun and is replayed.
+            at_work: the states whose work runs live.
+            state: the run's data.
+        """
+        item = self._next(started, at_work, state)
+        return self._event(item) if item else None
+
+    def _next(
+        self, started: Collection[StatePath], at_work: Collection[StatePath], state: RunState
+    ) -> RecordedEvent | None:
+        if self.strict and not self.parted:
+            return self._items[0] if self._items else None
+        over: list[RecordedEvent] = []
+        for item in list(self._items):
+            if item.control or (over and item.event.name == 'edit'):
+                self._items.remove(item)
+            elif item.ending and item.event.at in self._invoking:
+                if self._is_over(item):
+                    self._items.remove(item)
+                elif self._fits(item, started, state):
+                    return item
+                elif item.event.at in at_work:
+                    return None  # Later events must wait for this one.
+                else:
+                    over.append(item)
+            elif not over and self._is_playable(item, state):
+                return item
+            else:
+                over.append(item)
+        asked = (item for item in over if not item.ending and item.event.name != 'expired')
+        return (
+            None
+            if at_work or started
+            else next((item for item in asked if self._is_playable(item, state)), None)
+        )
+
+    def _event(self, item: RecordedEvent) -> Event:
+        """A recorded event as the run receives it."""
+        self._current, self.time, event = item, item.time, item.event
+        self._one = False
+        since = self._projection.entered.get(event.at, (0,))[0] if event.since else 0
+        return replace(event, since=since, played=item.step)
+
+    @property
+    def started(self) -> tuple[StatePath, ...]:
+        """The active states whose work would be running if it were not replayed."""
+        return tuple(path for path in self._invoking if path in self._projection.entered)
+
+    def way(self, path: StatePath, state: RunState) -> Way:
+        """How to treat work that is about to start in a state."""
+        visit, attempt = self._visits[path], self._projection.attempts.get(path, 1)
+        item = next((item for item in self._items if self._is(item, path, visit, attempt)), None)
+        play = self.plays.of(path, self._role(path, state), item.step if item else 0)
+        if play == 'recorded' and (path, visit) not in self._given_up:
+            if item is None and self._known[path] >= visit:
+                return 'keep'  # In the parent it never ended: the state was left.
+            if item is not None and self._is_same(item, state):
+                return 'keep'
+        return play if play != 'recorded' else 'live' if self.released else self.plays.beyond
+
+    def untold(self, agents: Collection[str]) -> set[StatePath]:
+        """States of the agents that were busy when the current event told all others of the budget."""
+        informed = self._current.informed if self._current else frozenset()
+        return {StatePath(f'{path}.thinking') for path in agents if path not in informed}
+
+    def first_event(self) -> Event | None:
+        """The event a run begins with, if everything is replayed."""
+        found = self._items[0] if self.strict and self._items else None
+        return self._event(found) if found and found.event.name == 'start' else None
+
+    def leave(self) -> None:
+        """From now on, work runs live."""
+        self.strict = False
+
+    def give_up(self, paths: Collection[StatePath]) -> None:
+        """Mark the current work of these states as having no recorded result."""
+        self._given_up |= {(path, self._visits[path]) for path in paths}
+
+    def cast(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
+        """The run's summary as the work of a state receives it: with other models if simulated."""
+        return replace(info, models={'': 'scripted'}) if self.way(path, state) == 'simulated' else info
+
+    def last_word(
+        self, started: Collection[StatePath], state: RunState, budget: Budget | None
+    ) -> Event | None:
+        """The event once nothing is left to replay: the run pauses, or goes live."""
+        self.give_up(started)
+        stuck = [path for path in started if self.way(path, state) == 'stop']
+        what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'
+        if stuck:
+            return Event(name='pause', data={'reason': f'{UNRECORDED} {what}; resume to go on live'})
+        if not self.strict:
+            return None
+        limits = {'budget': asdict(budget)} if budget else {}
+        return Event(name='recover', data={'left': f'{UNRECORDED} {what}', **limits})
+
+    async def files(self, workspaces: Workspaces, run: RunId) -> None:
+        """Bring the agents' folders to the state that the replayed events left them in."""
+        async with self._lock:
+            while self._behind:
+                folder, snapshot = next(iter(self._behind.items()))
+                await workspaces.of(run, folder).restore(snapshot)
+                del self._behind[folder]
+
+    def _is(self, item: RecordedEvent, path: str, visit: int, attempt: int) -> bool:
+        return item.ending and (item.event.at, item.visit, item.attempt) == (path, visit, attempt)
+
+    def _is_over(self, item: RecordedEvent) -> bool:
+        path, visit = item.event.at, self._visits[item.event.at]
+        if item.visit != visit:
+            return item.visit < visit
+        return not is_active(path, self._projection.active) or item.attempt < self._projection.attempts.get(
+            path, 1
+        )
+
+    def _fits(self, item: RecordedEvent, started: Collection[StatePath], state: RunState) -> bool:
+        path = item.event.at
+        return (
+            path in started
+            and item.visit == self._visits[path]
+            and item.attempt == self._projection.attempts.get(path, 1)
+            and self.way(path, state) == 'keep'
+        )
+
+    def _is_playable(self, item: RecordedEvent, state: RunState) -> bool:
+        event = item.event
+        if event.name == 'expired' and item.visit != self._visits[event.at]:
+            return False
+        if event.name == 'approve' and not self._is_allowed(item, state):
+            return False
+        if event.name == ANSWER and not self._is_answered(item, state):
+            return False
+        return not event.at or is_active(event.at, self._projection.active)
+
+    def _is_same(self, item: RecordedEvent, state: RunState) -> bool:
+        """Whether a recorded batch of tool results belongs to the current calls."""
+        home = parent_of(item.event.at)
+        return item.calls is None or home not in state.agents or item.calls == _calls(state.agents[home])
+
+    def _is_allowed(self, item: RecordedEvent, state: RunState) -> bool:
+        """Whether the recorded approval is for exactly the calls that wait now."""
+        waiting = asking(self._projection.active)
+        asked = [home for home in waiting if home in state.agents and within(home, item.event.at)]
+        asked += [home for home in waiting if item.event.at == f'{home}.approving']
+        return all(item.allowed.get(home) == _calls(state.agents[home]) for home in asked)
+
+    def _is_answered(self, item: RecordedEvent, state: RunState) -> bool:
+        """Whether the recorded answer is to what is asked now."""
+        batches = {home: state.agents[home].batch for home in item.questions if home in state.agents}
+        return bool(item.questions) and all(
+            (batch := batches.get(home)) and batch.question and batch.question.is_same(question)
+            for home, question in item.questions.items()
+        )
+
+    def _role(self, path: str, state: RunState) -> str:
+        home = parent_of(path)
+        return state.agents[home].role if home in state.agents else self._roles.get(StatePath(home), '')
+
+
+def _calls(agent: AgentState) -> Called:
+    """The tool calls an agent made last."""
+    last = next((message.calls for message in reversed(agent.messages) if message.calls), ())
+    return tuple((call.name, call.arguments) for call in last)

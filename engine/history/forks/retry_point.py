@@ -1,0 +1,40 @@
+"""Finds the step from which to retry a failed run."""
+
+from __future__ import annotations
+
+from engine.errors import EventRefused
+from engine.journal.protocol import Journal
+from engine.records import RunInfo, Transition
+
+LOOKED_AT = 200
+"""How many of a run's last steps to search for the one that failed it."""
+
+
+async def last_good(journal: Journal, info: RunInfo) -> int:
+    """The last step from which a failed run can continue, so that what failed is tried again.
+
+    That is the step before the failure the run gives as its reason, or before the budget was exceeded; if
+    the cause is unknown, the step before the event that ended the run.
+
+    Raises:
+        EventRefused: it failed in its first step.
+    """
+    steps = await journal.transitions(info.id, after=max(0, info.seq - LOOKED_AT))
+    first = _culprit(steps, info.error)
+    if first.seq < 2:
+        raise EventRefused(info.id, 'retry', 'it failed at its first step: run it again')
+    return first.seq - 1
+
+
+def _culprit(steps: list[Transition], reason: str) -> Transition:
+    caused = [step for step in steps if not step.raised]
+    last = caused[-1]
+    for step in reversed(caused):
+        name, said = step.event.name, str(step.event.data.get('error', ''))
+        if name == 'extend':
+            break
+        if name == 'exhaust':
+            return step
+        if name in ('failed', 'expired') and said and said in reason:
+            return step
+    return last

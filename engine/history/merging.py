@@ -1,0 +1,295 @@
+"""RunMerging: takes what a run's agents made into the project it was made for, when a person says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from engine.errors import InvalidInput
+from engine.history.forks.forks import Forks
+from engine.history.forks.overrides import ForkOverrides
+from engine.history.run_reader import RunReader
+from engine.records import Change, Message, RunId, RunInfo, escape_token, parent_of
+from engine.workspace.diff import FileChange, is_own_work
+from engine.workspace.git.merge import GitMerge, MergePreview, Resolution, Work
+from engine.workspace.git.repository import Repository
+from engine.workspace.hunks import apply_hunks, split_hunks
+from engine.workspace.project import SAMPLE, copy_project, find_project
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.sandbox.test_run import SuiteResult, run_test_suite
+from engine.workspace.workspace import Workspace
+from engine.workspace.workspaces import Workspaces
+
+RESULT = 'the result'
+"""The folder in which a result is put together; it belongs to no agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mergeable:
+    """What of a run can be merged."""
+
+    run: RunInfo
+    project: str
+    problem: str
+    """Why it cannot be merged into a branch, or ''; a patch can be taken all the same."""
+    folders: Mapping[str, tuple[str, str]]
+    """The snapshots that each agent's folder began with and holds now."""
+    best: str
+    """Whose work is the run's result; '' if nothing says so."""
+    base: Mapping[str, str] = field(default_factory=dict)
+    """`commit` and `branch` that the folders began at, where the project has a repository."""
+    branches: tuple[str, ...] = ()
+    """The branches of the repository, the one that is checked out first."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What each candidate says of its work."""
+    tests: Mapping[str, str] = field(default_factory=dict)
+    """The counts of each candidate's required tests, such as `40 passed, 2 failed`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """What is taken of one file."""
+
+    path: str
+    agent: str
+    """From whose work."""
+    hunks: tuple[int, ...] | None = None
+    """Which changes in it, by their numbers from 0; None takes the whole file."""
+
+
+class RunMerging:
+    """Reads a journal and the files of runs; writes into a project's repository only in `merge`."""
+
+    def __init__(self, reader: RunReader, workspaces: Workspaces, sandbox: Sandbox, forks: Forks) -> None:
+        self._reader, self._workspaces, self._sandbox, self._forks = reader, workspaces, sandbox, forks
+
+    async def mergeable(self, run: RunId) -> Mergeable:
+        """What of a run can be merged, and into what. Raises `UnknownRun`."""
+        info = await self._reader.info(run)
+        project = str(info.parameters.get('project') or '')
+        folders, base = await self._folders(run)
+        view = await self._reader.view(run)
+        newest = {name: (said, versions) for name, said, versions in _candidates(view.memory)}
+        if newest:
+            folders = {
+                name: (folders[name][0], str(versions[-1]['snapshot']) if versions else folders[name][1])
+                for name, (_, versions) in newest.items()
+                if name in folders
+            }
+        choices = view.memory.get('choices') or ()
+        chosen = str(choices[-1].get('candidate', '')) if choices else str(view.memory.get('winner') or '')
+        best = chosen if chosen in folders else next(iter(folders), '') if len(folders) == 1 else ''
+        repository, problem = await self._repository(project)
+        return Mergeable(
+            run=info,
+            project=project,
+            problem=problem or ('' if folders else 'its agents have changed no files'),
+            folders=folders,
+            best=best,
+            base=base,
+            branches=tuple(await repository.branches()) if repository else (),
+            said={name: said for name, (said, _) in newest.items()},
+            tests={name: _counts(versions[-1]) for name, (_, versions) in newest.items() if versions},
+        )
+
+    async def changes(self, found: Mergeable, agent: str) -> list[FileChange]:
+        """What an agent has changed in its project. Raises `InvalidInput`, `WorkspaceError`."""
+        before, after = self._snapshots(found, agent)
+        return [
+            change
+            for change in await self._workspaces.diff(found.run.id, before, after)
+            if is_own_work(change)
+        ]
+
+    async def compose(self, found: Mergeable, picks: Sequence[Pick]) -> Mergeable:
+        """Put a result together from several agents' files, or from some of their changes.
+
+        Returns:
+            The same with one folder more, `RESULT`, which is the best now.
+
+        Raises:
+            InvalidInput: there is no such agent, file or change.
+            WorkspaceError
+        """
+        start = next((found.folders[pick.agent][0] for pick in picks if pick.agent in found.folders), '')
+        place = self._workspaces.of(found.run.id, RESULT)
+        await (place.restore(start) if start else place.make())
+        for agent in dict.fromkeys(pick.agent for pick in picks):
+            changes = {change.path: change for change in await self.changes(found, agent)}
+            for pick in picks:
+                if pick.agent == agent:
+                    await self._take(found, pick, changes.get(pick.path), place)
+        folders = {**found.folders, RESULT: (start, await place.snapshot())}
+        return replace(found, folders=folders, best=RESULT)
+
+    async def _take(self, found: Mergeable, pick: Pick, change: FileChange | None, place: Workspace) -> None:
+        if change is None:
+            raise InvalidInput({'path': f'{pick.agent} has not changed {pick.path}'})
+        content = partial(self._workspaces.content, found.run.id)
+        if pick.hunks is None or change.after is None or not change.text:
+            if change.after is None:
+                await place.remove(pick.path)
+            elif change.after.target is None:
+                data = await content(change.after.digest)
+                await place.write(pick.path, data, executable=change.after.executable)
+            return
+        known = split_hunks(change.text)
+        if not all(0 <= number < len(known) for number in pick.hunks):
+            raise InvalidInput({'hunks': f'{pick.path} has {len(known)} changes'})
+        before = (await content(change.before.digest)).decode() if change.before else ''
+        text = apply_hunks(before, [known[number] for number in pick.hunks])
+        if text or change.before:
+            await place.write(pick.path, text.encode(), executable=change.after.executable)
+
+    async def test(self, found: Mergeable, agent: str) -> SuiteResult:
+        """Run the run's tests on a copy of an agent's folder: its command, or pytest. Raises `ToolError`."""
+        _, snapshot = self._snapshots(found, agent)
+        given = found.run.parameters
+        copy = self._workspaces.of(found.run.id, f'tests of {agent}')
+        await copy.restore(snapshot)
+        if tests := str(given.get('tests') or ''):
+            await copy_project(tests, copy)
+        command = str(given.get('command') or given.get('test_command') or '')
+        seconds = float(given.get('test_seconds') or 120)
+        return await run_test_suite(copy, self._sandbox, command=command, seconds=seconds)
+
+    async def send_back(self, run: RunId, agent: str, text: str) -> RunId:
+        """Fork a run from an agent's last turn, with a message to it as what it is asked next.
+
+        Raises:
+            UnknownRun
+            InvalidInput: the agent has ended no turn.
+        """
+        last, path = 0, ''
+        for step in await self._reader.transitions(run):
+            at = parent_of(step.event.at)
+            if step.event.name == 'done' and 'message' in step.event.data and agent in at.split('.'):
+                last, path = step.seq - 1, at
+        if not path:
+            raise InvalidInput({'agent': f'{agent} has ended no turn'})
+        message = to_jsonable_python(Message.of('user', text))
+        change = Change(op='add', path=f'/agents/{escape_token(path)}/messages/-', value=message)
+        return await self._forks.fork(run, last, variation=ForkOverrides(changes=[change]))
+
+    async def preview(
+        self,
+        found: Mergeable,
+        agent: str = '',
+        into: str = '',
+        *,
+        resolutions: Mapping[str, Resolution] | None = None,
+        only: Sequence[str] = (),
+    ) -> MergePreview:
+        """Work out a merge; touches nothing.
+
+        Args:
+            found: what of the run can be merged.
+            agent: whose work; by default that of the best.
+            into: the branch; by default the one that is checked out.
+            resolutions: of files in conflict, by path.
+            only: take these files only.
+
+        Raises:
+            InvalidInput, WorkspaceError
+        """
+        merge, branch = await self._merge(found, agent, into)
+        return await merge.preview(branch, resolutions, only=only)
+
+    async def merge(  # noqa: PLR0913  (all but two have defaults)
+        self,
+        found: Mergeable,
+        preview: MergePreview,
+        agent: str = '',
+        *,
+        resolutions: Mapping[str, Resolution] | None = None,
+        only: Sequence[str] = (),
+        message: str = '',
+    ) -> str:
+        """Merge as previewed: one commit on the branch. Returns its id.
+
+        Raises:
+            InvalidInput
+            WorkspaceError: as `GitMerge.commit`.
+        """
+        merge, _ = await self._merge(found, agent, preview.branch)
+        words = message or merge_message(found, agent or found.best)
+        return await merge.commit(
+            preview.branch, words, onto=preview.onto, resolutions=resolutions, only=only
+        )
+
+    async def _merge(self, found: Mergeable, agent: str, into: str) -> tuple[GitMerge, str]:
+        before, after = self._snapshots(found, agent or found.best)
+        repository, problem = await self._repository(found.project)
+        if repository is None:
+            raise InvalidInput({'project': problem})
+        branch = into or repository.branch
+        if not branch:
+            raise InvalidInput({'into': f'no branch is checked out in {found.project}: name one'})
+        work = Work(
+            objects=self._workspaces.objects(found.run.id),
+            before=before,
+            after=after,
+            base=str(found.base.get('commit', '')),
+        )
+        return GitMerge(repository, work), branch
+
+    def _snapshots(self, found: Mergeable, agent: str) -> tuple[str, str]:
+        if agent not in found.folders:
+            names = ', '.join(sorted(found.folders)) or 'none'
+            raise InvalidInput({'agent': f'name whose work; there is that of: {names}'})
+        return found.folders[agent]
+
+    async def _repository(self, project: str) -> tuple[Repository | None, str]:
+        """The repository of a project, or why there is none."""
+        if not project:
+            return None, 'the run was given no project: save its files, or take them as a patch'
+        if project.startswith(SAMPLE):
+            return None, f'{project} is a sample, and no repository of yours: take a patch'
+        repository = await Repository.find(find_project(project))
+        if repository is None:
+            return None, f'{project} has no git repository with a commit: run git init there, or take a patch'
+        return repository, ''
+
+    async def _folders(self, run: RunId) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+        """The first and the newest snapshot of each folder, and the commit that they began at."""
+        found: dict[str, tuple[str, str]] = {}
+        base: dict[str, str] = {}
+        for step in await self._reader.transitions(run):
+            data = step.event.data
+            if step.raised or step.event.name not in ('done', 'asked'):
+                continue
+            base = base or {str(name): str(value) for name, value in (data.get('base') or {}).items()}
+            for folder, snapshot in (data.get('snapshots') or {}).items():
+                if folder in found:
+                    found[folder] = (found[folder][0], str(snapshot))
+                else:  # What it was given; what it made is compared to an empty folder.
+                    given = 'results' not in data and 'message' not in data and 'evidence' not in data
+                    found[folder] = (str(snapshot) if given else '', str(snapshot))
+        return found, base
+
+
+def _candidates(
+    memory: Mapping[str, Any],
+) -> Iterator[tuple[str, str, Sequence[Mapping[str, Any]]]]:
+    """The candidates of a contest, as its memory holds them: name, own words, versions."""
+    candidates = memory.get('candidates')
+    for name, one in candidates.items() if isinstance(candidates, Mapping) else ():
+        versions = one.get('versions') or ()
+        yield name, str((versions[-1] if versions else one).get('said') or ''), versions
+
+
+def _counts(version: Mapping[str, Any]) -> str:
+    """What the required tests of a version gave, such as `40 passed, 2 failed`."""
+    suite = version['evidence']['required']
+    told = (f'{suite[name]} {name}' for name in ('passed', 'failed', 'errors', 'skipped') if suite[name])
+    return ', '.join(told) or str(suite['problem'] or 'none ran')
+
+
+def merge_message(found: Mergeable, agent: str) -> str:
+    """The message of a commit with an agent's work: the run's title, and where it comes from."""
+    title = ' '.join(found.run.title.split()) or f'Work of {agent}'
+    return f'{title[:72]}\n\nHemicycle-Run: {found.run.id}\nHemicycle-Agent: {agent}\n'

@@ -1,0 +1,61 @@
+"""Brings path statistics up to date: continues each run where it stood, a few runs at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from engine.errors import JournalDamaged, UnknownRun
+from engine.history.path_statistics.path_tally import PathTally
+from engine.journal.protocol import Journal
+from engine.records import RunId, RunQuery
+from engine.records.path_stats import PathStats
+
+TOGETHER = 20
+"""Runs saved per transaction: the most that is repeated after an interruption."""
+AT_ONCE = 2_000
+"""Steps read and folded at a time."""
+
+Progress = Callable[[int, int], object]
+"""Called with the number of runs read, and the total."""
+
+
+async def refresh_paths(
+    journal: Journal, query: RunQuery, progress: Progress | None = None
+) -> dict[str, str]:
+    """Create or update the statistics of every run that matches. Can be cancelled at any time.
+
+    Returns:
+        The runs whose history is damaged, and why; nothing of these is counted.
+
+    Raises:
+        JournalError: the journal itself cannot be read or written.
+    """
+    due = await journal.due(query)
+    unread: dict[str, str] = {}
+    for start in range(0, len(due), TOGETHER):
+        if progress:
+            progress(start, len(due))
+        found: dict[RunId, PathStats] = {}
+        for run in due[start : start + TOGETHER]:
+            try:
+                found[run] = await _continue_tally(journal, run)
+            except UnknownRun:
+                continue  # deleted meanwhile
+            except JournalDamaged as error:
+                unread[run] = str(error)
+        await journal.keep_trails(found)
+    if progress and due:
+        progress(len(due), len(due))
+    return unread
+
+
+async def _continue_tally(journal: Journal, run: RunId) -> PathStats:
+    info = await journal.info(run)
+    tally = PathTally(info, await journal.shape(run), await journal.trail(run))
+    while tally.seq < info.seq:
+        steps = await journal.transitions(run, after=tally.seq, until=info.seq, limit=AT_ONCE)
+        if not steps:
+            raise JournalDamaged(f'step {tally.seq + 1} of run {run} is missing')
+        await asyncio.to_thread(tally.take_all, steps)
+    return tally.trail

@@ -1,0 +1,1 @@
+"""Retention: which runs are kept and for how long, and people's notes on them."""

@@ -1,0 +1,158 @@
+"""RunMaintenance: notes on runs and steps, and what is kept: trash, purge, retention."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from typing import Literal, Unpack
+
+from engine.errors import EventRefused, InvalidInput, UnknownRun, UnknownStep
+from engine.history.retention.disk_usage import DiskUsage, DiskUsageMeter
+from engine.journal.retention_policy import DAY, ExpiredRun, Retention, expired_runs
+from engine.records import PURGING, Annotation, Note, RunId, RunInfo, RunQuery
+from engine.runtime.live_runs import LiveRuns
+from engine.runtime.run_control import RunControl
+
+MAX_NOTE = 10_000
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupResult:
+    """What `RunMaintenance.clean_up` did."""
+
+    taken: tuple[ExpiredRun, ...] = ()
+    """Moved to the trash by the policy."""
+    purged: tuple[RunId, ...] = ()
+    """Deleted for good: their time in the trash was over."""
+
+
+class RunMaintenance:
+    """Annotates runs and deletes them: first into the trash, and only from there for good."""
+
+    def __init__(self, live: LiveRuns, control: RunControl) -> None:
+        self._live, self._control = live, control
+        self.journal, self.workspaces, self.clock = live.journal, live.workspaces, live.services.clock
+        self._meter = DiskUsageMeter(self.workspaces, self.clock)
+
+    @property
+    def retention(self) -> Retention:
+        """The configured policy."""
+        return self._live.catalog.configuration.retention
+
+    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+        """Change title, tags, note, star or pin; omitted ones stay. Raises `UnknownRun`."""
+        return await self.journal.annotate(run, **said)
+
+    async def write_note(self, run: RunId, text: str, *, at: int = 0, note: int = 0) -> Note:
+        """Add a note to step `at`, or replace the text of note number `note`.
+
+        Notes are stored apart from the history: no transition is changed or added.
+
+        Raises:
+            UnknownRun, UnknownStep, UnknownNote
+            InvalidInput: the text is empty or too long.
+        """
+        text, info = text.strip(), await self.journal.info(run)
+        if not 0 < len(text) <= MAX_NOTE:
+            raise InvalidInput({'note': f'it needs 1 to {MAX_NOTE:,} characters, and has {len(text):,}'})
+        if not note and not 1 <= at <= info.seq:
+            raise UnknownStep(run, at, info.seq)
+        now = self.clock.now()
+        if note:
+            return await self.journal.write_note(Note(id=note, run=run, seq=at, text=text, edited=now))
+        return await self.journal.write_note(Note(run=run, seq=at, text=text, created=now))
+
+    async def delete_note(self, run: RunId, note: int) -> None:
+        """Delete a note. Raises `UnknownRun`, `UnknownNote`."""
+        await self.journal.delete_note(run, note)
+
+    async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
+        """The disk usage of runs."""
+        return await self._meter.disk_usage(infos)
+
+    async def delete(self, run: RunId, *, cancel: bool = False) -> None:
+        """Move a run to the trash, from which it can be restored until it is purged.
+
+        Args:
+            run: the run. Its forks are unaffected: each has its own copy of the shared history.
+            cancel: whether to cancel a run that has not ended first.
+
+        Raises:
+            UnknownRun
+            EventRefused: it has not ended, and is not stranded either.
+        """
+        info = await self.journal.info(run)
+        if cancel and self._live.runs_here(run) and not info.status.ended:
+            await self._control.cancel(run, 'it was deleted')
+        elif not info.status.ended and run not in self._live.stranded:
+            raise EventRefused(run, 'delete', 'it has not ended; cancel it first')
+        if not info.deleted:
+            await self.journal.annotate(run, deleted=self.clock.now())
+
+    async def restore(self, run: RunId) -> RunInfo:
+        """Take a run out of the trash. One that had not ended continues at the next `recover`.
+
+        Raises:
+            UnknownRun: also if it was purged.
+            EventRefused: it was not deleted.
+        """
+        info = await self.journal.info(run)
+        if info.deleted == PURGING:
+            raise UnknownRun(run)
+        if not info.deleted:
+            raise EventRefused(run, 'restore', 'it was not deleted')
+        return await self.journal.annotate(run, deleted=0.0)
+
+    async def purge(self, run: RunId) -> None:
+        """Delete a run in the trash for good, with its files.
+
+        It is marked first: interrupted at any point, it is either still in the trash and complete, or
+        hidden until `clean_up` removes the rest.
+
+        Raises:
+            UnknownRun
+            EventRefused: it is not in the trash.
+        """
+        if not (await self.journal.info(run)).deleted:
+            raise EventRefused(run, 'purge', 'it is not deleted; delete it first')
+        await self.journal.annotate(run, deleted=PURGING)
+        await self.workspaces.delete(run)
+        await self.journal.delete(run)
+        self._live.stranded.pop(run, None)
+        self._meter.forget(run)
+
+    async def preview_cleanup(self, policy: Retention | None = None) -> list[ExpiredRun]:
+        """The runs the policy would remove now, oldest first; nothing is changed."""
+        chosen = policy or self.retention
+        if chosen.idle:
+            return []
+        runs = [info async for info in self.every('list')]
+        weights = await self.disk_usage(runs) if chosen.size is not None else {}
+        sizes = [(info, weights[info.id].total if weights else info.bytes) for info in runs]
+        return expired_runs(chosen, sizes, self.clock.now())
+
+    async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
+        """Apply the policy: move runs to the trash, and purge those there long enough."""
+        chosen = policy or self.retention
+        found = await self.preview_cleanup(chosen)
+        now = self.clock.now()
+        for item in found:
+            await self.journal.annotate(item.info.id, deleted=now)
+        overdue = [
+            info.id
+            async for info in self.every('trash')
+            if now - info.deleted >= chosen.trash_days * DAY and info.deleted < now
+        ]
+        overdue += [info.id async for info in self.every('purging')]  # purges interrupted by a crash
+        for run in overdue:
+            await self.purge(run)
+        return CleanupResult(taken=tuple(found), purged=tuple(overdue))
+
+    async def every(self, place: Literal['list', 'trash', 'purging'] = 'list') -> AsyncIterator[RunInfo]:
+        """All runs that are listed, in the trash, or being purged, newest first."""
+        offset = 0
+        while page := (await self.journal.runs(RunQuery(place=place, offset=offset, limit=PAGE))).runs:
+            for info in page:
+                yield info
+            offset += len(page)

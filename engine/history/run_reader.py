@@ -1,0 +1,148 @@
+"""RunReader: queries on past and present runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.catalog import Catalog
+from engine.errors import InvalidInput, UnknownPattern, UnknownStep
+from engine.history.accepted_events import AcceptedEvent, accepted_events
+from engine.history.audit import audit
+from engine.history.comparison import Comparison, RunStats, compare, count_run
+from engine.history.path_statistics.refresh import Progress, refresh_paths
+from engine.journal.fold_reader import read_fold
+from engine.journal.projection import Fold
+from engine.journal.protocol import Journal
+from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Traffic, Transition, View
+from engine.runtime.debugger.guard_explanations import GuardExplanations
+from engine.runtime.run_factory import workflow_of
+from engine.statechart.chart import MOST_MOVES
+from engine.statechart.shape_builder import build_shape
+
+
+class RunReader:
+    """Reads a journal; runs no workflow."""
+
+    def __init__(self, journal: Journal, catalog: Catalog) -> None:
+        self.journal, self.catalog = journal, catalog
+
+    async def runs(self, query: RunQuery | None = None) -> RunPage:
+        """A page of the list of runs.
+
+        If the query names an edge or a state, path statistics are brought up to date first.
+        """
+        asked = query or RunQuery()
+        if asked.edges or asked.state:
+            await refresh_paths(self.journal, asked)
+        return await self.journal.runs(asked)
+
+    async def traffic(self, query: RunQuery | None = None, progress: Progress | None = None) -> Traffic:
+        """The combined path statistics of all runs that match; the query's page is ignored.
+
+        The first call reads every step of these runs, later ones only what is new. It can be cancelled at any
+        time; what was read by then is not read again.
+
+        Args:
+            query: selects the runs.
+            progress: called now and then with the number of runs read, and the total.
+        """
+        asked = query or RunQuery()
+        unread = await refresh_paths(self.journal, asked, progress)
+        return replace(await self.journal.traffic(asked), unread=unread)
+
+    async def info(self, run: RunId) -> RunInfo:
+        """A run's summary. Raises `UnknownRun`."""
+        return await self.journal.info(run)
+
+    async def shape(self, run: RunId) -> Shape:
+        """A run's chart. Raises `UnknownRun`."""
+        return await self.journal.shape(run)
+
+    async def view(self, run: RunId, at: int | None = None) -> View:
+        """The state of the run at step `at`, or now.
+
+        Raises:
+            UnknownRun, UnknownStep
+        """
+        return (await self.fold(run, at)).view
+
+    async def fold(self, run: RunId, at: int | None = None) -> Fold:
+        """A projection of the run up to step `at`, from the nearest snapshot, ready to continue."""
+        return await read_fold(self.journal, run, at)
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before `at`, from which to fold. Raises `UnknownRun`."""
+        return await self.journal.snapshot(run, at)
+
+    async def turn_end(self, info: RunInfo, at: int) -> int:
+        """The last step of the turn that step `at` belongs to, including the steps it raised."""
+        if not 1 <= at <= info.seq:
+            raise UnknownStep(info.id, at, info.seq)
+        following = await self.journal.transitions(info.id, after=at, limit=MOST_MOVES)
+        return at + next((n for n, step in enumerate(following) if not step.raised), len(following))
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """Steps of a run, in order. Raises `UnknownRun`."""
+        return await self.journal.transitions(run, after=after, until=until, limit=limit)
+
+    async def notes(self, run: RunId) -> list[Note]:
+        """The notes on the run's steps, in order. Raises `UnknownRun`."""
+        return await self.journal.notes(run)
+
+    async def audit(self, run: RunId) -> int:
+        """Replay the run's events through a fresh chart.
+
+        Returns:
+            The number of steps, all as recorded.
+
+        Raises:
+            Diverged, UnknownPattern, UnknownRun
+        """
+        info = await self.journal.info(run)
+        workflow = workflow_of(self.catalog, info)
+        transitions = await self.journal.transitions(run)
+        return await asyncio.to_thread(audit, run, workflow, transitions)
+
+    async def compare(self, a: RunId, b: RunId) -> Comparison:
+        """Compare two runs as far as they have got. Raises `UnknownRun`."""
+        one, other = await self._count(a), await self._count(b)
+        return await asyncio.to_thread(compare, one[0], other[0], one[1], other[1])
+
+    async def _count(self, run: RunId) -> tuple[RunStats, list[Transition]]:
+        fold = await self.fold(run)
+        steps = await self.journal.transitions(run, until=fold.projection.seq)
+        info = await self.journal.info(run)
+        return await asyncio.to_thread(count_run, info, fold.shape, fold.view, steps), steps
+
+    async def accepts(self, run: RunId) -> list[AcceptedEvent]:
+        """What people can send to a run now; nothing once it has ended. Raises `UnknownRun`."""
+        fold = await self.fold(run)
+        if fold.view.status.ended:
+            return []
+        return accepted_events(fold.shape, fold.view, self.catalog.patterns.get(fold.shape.pattern))
+
+    async def grounds(self, run: RunId) -> GuardExplanations:
+        """What guards mean and depend on; empty if the run's pattern is gone.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        info = await self.journal.info(run)
+        try:
+            pattern = workflow_of(self.catalog, info)
+        except (UnknownPattern, InvalidInput):
+            return GuardExplanations(None, info.parameters)
+        return await asyncio.to_thread(GuardExplanations, pattern, info.parameters)
+
+    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+        """The chart a run of the pattern would have; omitted parameters take their defaults.
+
+        Raises:
+            UnknownPattern, InvalidInput
+        """
+        return build_shape(self.catalog.pattern(pattern).sample(parameters))

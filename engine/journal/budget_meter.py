@@ -1,0 +1,232 @@
+"""Meter: how much of its budget a run has used, and what followed, as read from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from engine.errors import InvalidInput
+from engine.records import Event, Usage
+from engine.records.budget import FIELDS, KINDS, NOTICE, Budget, Gauge
+
+SLACK = {'tokens': 0.0, 'cost': 1e-9, 'seconds': 1e-3}
+"""How far sums of fractions and timers may fall short of a limit and still count as reaching it."""
+UNPRICED = 'unpriced'
+WRAP_UP = (
+    'Wrap up now: finish what you are doing, start nothing new, and give your answer as soon as you can.'
+)
+KEPT = ('running', 'unpriced', 'warned', 'notices', 'exhausted', 'reason', 'closing', 'until')
+
+
+class Meter:
+    """The budget part of a `RunProjection`. `take` applies one control event or `exhausted`."""
+
+    def __init__(self) -> None:
+        self.budget: Budget | None = None
+        self.inherited = self.uncounted = Usage()
+        """What the parent of a fork had used; and the usage that budgets ignore. During replay all usage
+        counts, as it did originally."""
+        self.playing = False
+        self.running = 0.0
+        """Seconds of running up to the last step (in a fork: since the fork)."""
+        self.warned: dict[str, str] = {}
+        """Warnings given, with their sentences, by limit; `unpriced` is for calls with unknown prices."""
+        self.notices: tuple[str, ...] = ()
+        """What each agent is to be told, in order; '' marks a notice that was superseded."""
+        self.unpriced = ''
+        """Chosen models whose price is unknown."""
+        self.exhausted = self.reason = ''
+        """The limit that was reached, and the sentence about it."""
+        self.closing = 0
+        """The step at which the pattern was told: states entered from then on belong to its shutdown."""
+        self.until = 0.0
+        """When the grace period ends, in seconds of running."""
+
+    def take(self, event: Event, seq: int, usage: Usage) -> None:
+        """Apply an event journaled as step `seq`; `usage` is the run's after it."""
+        data = event.data
+        if event.name in ('start', 'recover'):
+            self.unpriced = ', '.join(map(str, data.get('unpriced', ())))
+        match event.name:
+            case 'start':
+                self.budget, self.playing = _budget(data), bool(event.played)
+            case 'recover' if 'forked' in data and data.get('playing'):
+                self.inherited, self.playing = usage, True
+            case 'recover' if resets_budget(data):
+                self._begin_anew(_budget(data) or self.budget, usage)
+            case 'warn' if self.budget and data.get('budget'):
+                self.warned[str(data['budget'])] = str(data.get('reason', ''))
+                self.notices += (str(data['notice']),) if data.get('notice') else ()
+            case 'exhaust' if self.budget:
+                self.exhausted, self.reason = str(data.get('budget', '')), str(data.get('reason', ''))
+                self.closing = 0
+                self.until = self.running + self.budget.grace
+            case 'exhausted' if self.budget and self.exhausted:
+                self.closing, self.until = seq, self.running + self.budget.grace
+            case 'extend' if self.budget:
+                self._extend(_budget(data) or self.budget, usage)
+
+    def _begin_anew(self, budget: Budget | None, usage: Usage) -> None:
+        """A fork starts with its whole budget, whatever its parent has used or was warned about."""
+        count, without_price = len(self.notices), self.unpriced
+        self.__dict__.update(Meter().__dict__)
+        self.unpriced = without_price
+        self.budget, self.notices = budget, ('',) * count
+        self.inherited = self.uncounted = usage
+
+    def inherit(self, usage: Usage) -> None:
+        """Account for replayed usage: the parent of this fork paid for it."""
+        self.inherited += usage
+        self.uncounted += Usage() if self.playing else usage
+
+    def _extend(self, budget: Budget, usage: Usage) -> None:
+        self.budget = budget
+        limits, used = budget.limits(), self.measure(usage)
+        eased = [kind for kind in limits if kind in self.warned and used[kind] < budget.warn * limits[kind]]
+        if eased:
+            for kind in eased:
+                del self.warned[kind]
+            self.notices = (*('' for _ in self.notices), f'{NOTICE} it has been raised; go on as planned.')
+        if self.exhausted:
+            # Any other limit already reached is found right after this step.
+            self.exhausted, self.closing = '', 0
+
+    def measure(self, usage: Usage, more: float = 0.0) -> dict[str, float]:
+        """Usage that counts, by kind; `more` is seconds of running since the last step."""
+        return {
+            'tokens': usage.total - self.uncounted.total,
+            'cost': usage.dollars - self.uncounted.dollars,
+            'seconds': self.running + more,
+        }
+
+    def gauges(self, usage: Usage) -> dict[str, Gauge]:
+        """Each limit, and how much of it is used."""
+        if self.budget is None:
+            return {}
+        used = self.measure(usage)
+        return {
+            kind: Gauge(
+                used=used[kind],
+                limit=limit,
+                warned=kind in self.warned,
+                exhausted=kind == self.exhausted,
+                lasts=max(0.0, limit - used[kind]) * self.running / used[kind] if used[kind] > 0 else None,
+            )
+            for kind, limit in self.budget.limits().items()
+        }
+
+    def due(self, usage: Usage, more: float = 0.0) -> list[Event]:
+        """The control events now due: warnings, then the limit that is reached."""
+        if self.budget is None or self.exhausted:
+            return []
+        used, found, spent = self.measure(usage, more), [], ''
+        for kind, limit in self.budget.limits().items():
+            if used[kind] >= limit - SLACK[kind]:
+                spent = spent or kind
+            elif used[kind] >= self.budget.warn * limit - SLACK[kind] and kind not in self.warned:
+                found.append(_warning(kind, used[kind], limit))
+        if self.budget.cost is not None and UNPRICED not in self.warned:
+            called = 'a model that was called' if usage.unpriced > self.uncounted.unpriced else ''
+            what = self.unpriced or called
+            found += [_price_warning(what, self.budget.cost)] if what else []
+        return [*found, _exhaustion(spent, used[spent], self.budget.limits()[spent])] if spent else found
+
+    def next(self) -> float | None:
+        """Seconds of running at which the next event is due; None if time alone triggers nothing."""
+        if self.budget is None:
+            return None
+        if self.exhausted:
+            return self.until
+        if self.budget.seconds is None:
+            return None
+        return self.budget.seconds * (1.0 if 'seconds' in self.warned else self.budget.warn)
+
+    def over(self, more: float) -> bool:
+        """Whether the grace period is over."""
+        return self.running + more >= self.until - SLACK['seconds']
+
+    def starts(self, entered: int) -> bool:
+        """Whether work may start in a state entered at that step."""
+        return not self.exhausted or 0 < self.closing <= entered
+
+    def raise_limits(self, more: Mapping[str, Any], usage: Usage) -> Budget:
+        """The budget raised by these amounts. Raises `InvalidInput`, naming the field."""
+        problems: dict[str, str] = {}
+        asked = {kind: amount for kind, amount in more.items() if amount is not None}
+        limits = self.budget.limits() if self.budget else {}
+        for kind, amount in asked.items():
+            if kind not in KINDS:
+                problems[kind] = f'there is no such budget; there are: {", ".join(KINDS)}'
+            elif isinstance(amount, bool) or not isinstance(amount, int | float) or not amount > 0:
+                problems[kind] = f'must be a number above 0, not {amount!r}'
+            elif kind not in limits:
+                problems[kind] = 'this run has no such budget'
+        if not asked:
+            problems['budget'] = f'say how much more of which: {", ".join(KINDS)}'
+        if problems or self.budget is None:
+            raise InvalidInput(problems)
+        wider = replace(self.budget, **{kind: limits[kind] + amount for kind, amount in asked.items()})
+        wider.check()
+        if self.exhausted:
+            used, limit = self.measure(usage)[self.exhausted], wider.limits()[self.exhausted]
+            if used >= limit:
+                least = f'must be more than {describe_amount(self.exhausted, used - limits[self.exhausted])}'
+                raise InvalidInput({self.exhausted: f'{least}: so much is used beyond the limit already'})
+        return wider
+
+    def dump(self) -> dict[str, Any]:
+        """The complete state as JSON values."""
+        budget = asdict(self.budget) if self.budget else None
+        kept = {name: getattr(self, name) for name in KEPT}
+        usages = {name: asdict(getattr(self, name)) for name in ('inherited', 'uncounted')}
+        return {**kept, **usages, 'warned': dict(self.warned), 'budget': budget, 'playing': self.playing}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Restore the state from `dump`."""
+        for name in KEPT:
+            setattr(self, name, state[name])
+        self.notices = tuple(self.notices)
+        self.budget, self.inherited = _budget(state), Usage(**state['inherited'])
+        self.uncounted = Usage(**state.get('uncounted', state['inherited']))
+        self.playing = bool(state.get('playing', False))
+
+
+def resets_budget(data: Mapping[str, Any]) -> bool:
+    """Whether a `recover` starts a run's own usage: in a fork, or once its replay has run out."""
+    return ('forked' in data and not data.get('playing')) or 'left' in data
+
+
+def describe_amount(kind: str, amount: float) -> str:
+    """Format an amount: `20,000 tokens`, `$0.50`, `90 seconds`."""
+    if kind == 'cost':
+        return f'${amount:,.2f}' if amount >= 0.1 else f'${amount:.4f}'
+    return f'{amount:,.0f} {kind}'
+
+
+def _price_warning(what: str, limit: float) -> Event:
+    """The warning that a cost budget cannot be enforced."""
+    amount = describe_amount('cost', limit)
+    problem = f'the price of {what} is not known: its budget of {amount} cannot count those calls'
+    return Event(name='warn', data={'budget': UNPRICED, 'limit': limit, 'reason': problem})
+
+
+def _warning(kind: str, used: float, limit: float) -> Event:
+    amount = describe_amount(kind, limit)
+    share = f'{used / limit:.0%} of its budget of {amount} is used'
+    notice = f'{NOTICE} {used / limit:.0%} of the budget of this run ({amount}) is used. {WRAP_UP}'
+    data = {'budget': kind, 'used': used, 'limit': limit, 'reason': share, 'notice': notice}
+    return Event(name='warn', data=data)
+
+
+def _exhaustion(kind: str, used: float, limit: float) -> Event:
+    amount = describe_amount(kind, used).removesuffix(f' {kind}')
+    reason = f'its budget of {describe_amount(kind, limit)} is spent ({amount} used)'
+    return Event(name='exhaust', data={'budget': kind, 'used': used, 'limit': limit, 'reason': reason})
+
+
+def _budget(data: Mapping[str, Any]) -> Budget | None:
+    limits = data.get('budget')
+    if not isinstance(limits, Mapping) or not set(limits) <= set(FIELDS):
+        return None
+    return Budget(**limits)

@@ -1,0 +1,306 @@
+"""MemoryJournal: the in-memory journal, for tests and throwaway runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any, Unpack
+
+from engine.errors import EntryChanged, JournalConflict, StaleOwner, UnknownNote, UnknownRun
+from engine.journal.history_size import estimate_size, split_history
+from engine.journal.path_aggregate import aggregate, passes
+from engine.journal.protocol import KEPT_FOR, Entry, EntryQuery, Reservation, WholeRun
+from engine.journal.run_filter import in_order, matches, rank
+from engine.records import (
+    RULES,
+    Annotation,
+    Note,
+    PathStats,
+    RunId,
+    RunInfo,
+    RunPage,
+    RunQuery,
+    Shape,
+    Snapshot,
+    Traffic,
+    Transition,
+    Usage,
+)
+
+KEPT = ('title', 'tags', 'note', 'owner', 'starred', 'pinned', 'author', 'private', 'deleted')
+"""Summary fields that `append` leaves as stored."""
+
+
+class MemoryJournal:
+    """Keeps everything in dictionaries: for tests and throwaway runs."""
+
+    def __init__(self) -> None:
+        self._infos: dict[RunId, RunInfo] = {}
+        self._shapes: dict[RunId, Shape] = {}
+        self._transitions: dict[RunId, list[Transition]] = {}
+        self._snapshots: dict[RunId, list[Snapshot]] = {}
+        self._notes: dict[int, Note] = {}
+        self._last_note = 0
+        self._trails: dict[RunId, PathStats] = {}
+        self._reserved: dict[str, Reservation] = {}
+        self._entries: dict[tuple[str, str], Entry] = {}
+
+    async def create(self, info: RunInfo, shape: Shape) -> None:
+        """Store a new run."""
+        if info.id in self._infos:
+            raise JournalConflict(info.id, 0)
+        self._infos[info.id], self._shapes[info.id] = info, shape
+        self._transitions[info.id], self._snapshots[info.id] = [], []
+
+    async def fork(self, info: RunInfo, shape: Shape) -> None:
+        """Store a new run that begins as a copy of its parent."""
+        parent = self._check_run(info.parent or RunId(''))
+        history = [replace(item, run=info.id) for item in self._transitions[parent][: info.parent_at]]
+        snapshots = [
+            replace(item, run=info.id) for item in self._snapshots[parent] if item.seq <= info.parent_at
+        ]
+        weight = estimate_size(history, snapshots)
+        await self.create(replace(info, seq=len(history), bytes=weight), shape)
+        self._transitions[info.id], self._snapshots[info.id] = history, snapshots
+
+    async def put(self, runs: Sequence[WholeRun]) -> None:
+        """Store whole runs, all or none."""
+        found = [(run, *await asyncio.to_thread(split_history, run.info.id, run.history)) for run in runs]
+        ids = [run.info.id for run in runs]
+        if taken := [run for n, run in enumerate(ids) if run in self._infos or run in ids[:n]]:
+            raise JournalConflict(taken[0], 0)
+        for run, steps, snapshots in found:
+            weight = estimate_size(steps, snapshots)
+            await self.create(replace(run.info, seq=len(steps), bytes=weight), run.shape)
+            self._transitions[run.info.id], self._snapshots[run.info.id] = steps, snapshots
+            for note in run.notes:
+                await self.write_note(replace(note, id=0, run=run.info.id))
+
+    async def claim(self, run: RunId, owner: str) -> RunInfo:
+        """Make `owner` the only writer."""
+        info = self._infos[self._check_run(run)]
+        self._infos[run] = replace(info, owner=owner, epoch=info.epoch + 1)
+        return self._infos[run]
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
+    ) -> int:
+        """Store transitions and the run's new summary."""
+        stored = self._infos[self._check_run(info.id)]
+        if stored.epoch != info.epoch:
+            raise StaleOwner(info.id, info.epoch)
+        history = self._transitions[info.id]
+        for offset, transition in enumerate(transitions, start=1):
+            if transition.seq != len(history) + offset:
+                raise JournalConflict(info.id, transition.seq)
+        history.extend(transitions)
+        weight = estimate_size(transitions, [snapshot] if snapshot else [])
+        if snapshot:
+            self._snapshots[info.id].append(snapshot)
+        kept = {name: getattr(stored, name) for name in KEPT}
+        self._infos[info.id] = replace(info, **kept, bytes=stored.bytes + weight)
+        return weight
+
+    async def info(self, run: RunId) -> RunInfo:
+        """The run's summary."""
+        return self._infos[self._check_run(run)]
+
+    async def shape(self, run: RunId) -> Shape:
+        """The run's chart."""
+        return self._shapes[self._check_run(run)]
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """The steps in the given range."""
+        found = self._transitions[self._check_run(run)][after:until]
+        return found if limit is None else found[:limit]
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before step `at`."""
+        return next(
+            (item for item in reversed(self._snapshots[self._check_run(run)]) if item.seq <= at), None
+        )
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Summaries of the runs that match, newest first."""
+        found = self._matches(query)
+        total, place = len(found), query.beyond
+        if place is not None:
+            mark = (False, place[0] if query.place == 'trash' else 0.0, *place[1:])
+            found = [info for info in found if rank(info, query) < mark]
+        usage = reduce(add, (info.usage for info in self._matches(query)), Usage()) if query.totals else None
+        return RunPage(
+            runs=tuple(found[query.offset : query.offset + query.limit]),
+            total=total,
+            usage=usage and replace(usage, source='provider'),
+        )
+
+    async def family(self, run: RunId) -> list[RunInfo]:
+        """The run, its ancestors, and all forks of these."""
+        root = self._infos[self._check_run(run)]
+        while root.parent in self._infos:
+            root = self._infos[root.parent]
+        forks: dict[RunId | None, list[RunInfo]] = {}
+        for info in self._infos.values():
+            forks.setdefault(info.parent, []).append(info)
+        found = [root]
+        for info in found:  # grows during the loop
+            found.extend(forks.get(info.id, ()))
+        return sorted(found, key=lambda info: (info.created, info.id))
+
+    async def unfinished(self) -> list[RunInfo]:
+        """Every run that has not ended, oldest first."""
+        found = [info for info in self._infos.values() if not info.status.ended and not info.deleted]
+        return sorted(found, key=lambda info: (info.created, info.id))
+
+    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+        """Change a person's annotations of a run."""
+        given: dict[str, Any] = dict(said)
+        if 'tags' in said:
+            given['tags'] = tuple(said['tags'])
+        self._infos[run] = replace(self._infos[self._check_run(run)], **given)
+        return self._infos[run]
+
+    async def notes(self, run: RunId) -> list[Note]:
+        """The notes on a run's steps."""
+        found = [note for note in self._notes.values() if note.run == self._check_run(run)]
+        return sorted(found, key=lambda note: (note.seq, note.id))
+
+    async def write_note(self, note: Note) -> Note:
+        """Store or change a note."""
+        self._check_run(note.run)
+        if note.id:
+            old = self._note(note.run, note.id)
+            note = replace(old, text=note.text, edited=note.edited)
+        else:
+            self._last_note += 1
+            note = replace(note, id=self._last_note)
+        self._notes[note.id] = note
+        return note
+
+    async def delete_note(self, run: RunId, note: int) -> None:
+        """Delete a note."""
+        del self._notes[self._note(self._check_run(run), note).id]
+
+    async def delete(self, run: RunId) -> None:
+        """Delete a run."""
+        del self._infos[self._check_run(run)], self._shapes[run], self._transitions[run], self._snapshots[run]
+        self._notes = {id: note for id, note in self._notes.items() if note.run != run}
+        self._trails.pop(run, None)
+
+    async def due(self, query: RunQuery) -> list[RunId]:
+        """Matching runs that have progressed since their path statistics were stored."""
+        asked = replace(query, edges=(), state='')
+        return [info.id for info in self._matches(asked) if self._trail_step(info.id) < info.seq]
+
+    async def trail(self, run: RunId) -> PathStats | None:
+        """The stored path statistics of a run."""
+        return self._trails[run] if self._trail_step(self._check_run(run)) else None
+
+    async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
+        """Store path statistics."""
+        for run, trail in given.items():
+            if run in self._infos and self._trail_step(run) <= trail.seq:
+                self._trails[run] = trail
+
+    async def traffic(self, query: RunQuery) -> Traffic:
+        """The traffic of all matching runs together."""
+        found = list(self._matches(query))
+        return aggregate(
+            ((info.status, self._shapes[info.id], self._trails.get(info.id)) for info in found),
+            [info.parent_at for info in found if info.parent],
+        )
+
+    async def reserve(self, asked: Reservation) -> Reservation:
+        """Store a reservation, unless its key is in use."""
+        too_old = asked.created - KEPT_FOR
+        self._reserved = {key: kept for key, kept in self._reserved.items() if kept.created >= too_old}
+        return self._reserved.setdefault(asked.key, asked)
+
+    async def settle(self, key: str, reply: str | None) -> None:
+        """Store the reply to a reserved request, or free its key."""
+        kept = self._reserved.pop(key, None)
+        if kept and reply is not None:
+            self._reserved[key] = replace(kept, reply=reply)
+
+    async def entry(self, kind: str, key: str) -> Entry | None:
+        """An entry by its key."""
+        return self._entries.get((kind, key))
+
+    async def entries(self, query: EntryQuery) -> list[Entry]:
+        """The entries that match."""
+        found = sorted(self._matching(query), key=lambda entry: (entry.rank, entry.key), reverse=query.newest)
+        return found[: query.limit]
+
+    async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
+        """Write and delete entries, all or none."""
+        for entry in (*written, *deleted):
+            stored = self._entries.get((entry.kind, entry.key))
+            if (stored.version if stored else 0) != entry.version:
+                raise EntryChanged(entry.kind, entry.key)
+        for entry in deleted:
+            self._entries.pop((entry.kind, entry.key), None)
+        for entry in written:
+            self._entries[entry.kind, entry.key] = replace(entry, version=entry.version + 1)
+
+    async def forget_entries(self, query: EntryQuery) -> int:
+        """Delete all entries that match."""
+        found = self._matching(query)
+        for entry in found:
+            del self._entries[entry.kind, entry.key]
+        return len(found)
+
+    async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
+        """Runs whose last step is beyond the rank of their entry."""
+        found = [
+            info
+            for info in self._infos.values()
+            if info.updated >= since
+            and info.seq > (entry.rank if (entry := self._entries.get((kind, info.id))) else 0)
+        ]
+        return [info.id for info in sorted(found, key=lambda info: (info.updated, info.id))]
+
+    async def close(self) -> None:
+        """Nothing to flush."""
+
+    def _matching(self, query: EntryQuery) -> list[Entry]:
+        return [
+            entry
+            for entry in self._entries.values()
+            if entry.kind == query.kind
+            and query.state in ('', entry.state)
+            and query.about in ('', entry.about)
+            and (query.until is None or entry.rank <= query.until)
+        ]
+
+    def _matches(self, query: RunQuery) -> list[RunInfo]:
+        """All matches, in list order."""
+        said: dict[RunId, list[str]] = {}
+        for note in self._notes.values():
+            said.setdefault(note.run, []).append(note.text)
+        found = [
+            info
+            for info in self._infos.values()
+            if matches(info, query, said.get(info.id, []))
+            and passes(self._trails.get(info.id), query.edges, query.state, trouble=query.trouble)
+        ]
+        return in_order(found, query)
+
+    def _trail_step(self, run: RunId) -> int:
+        """The step up to which its path statistics are stored."""
+        trail = self._trails.get(run)
+        return trail.seq if trail and trail.rules == RULES else 0
+
+    def _check_run(self, run: RunId) -> RunId:
+        if run not in self._infos:
+            raise UnknownRun(run)
+        return run
+
+    def _note(self, run: RunId, note: int) -> Note:
+        if note not in self._notes or self._notes[note].run != run:
+            raise UnknownNote(run, note)
+        return self._notes[note]

@@ -1,0 +1,77 @@
+"""Aggregates path statistics into traffic, for journals without a database."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from engine.records.path_stats import Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
+from engine.records.shape import Shape
+from engine.records.state_path import StatePath
+
+
+def aggregate(runs: Iterable[tuple[str, Shape, PathStats | None]], inherited: Sequence[int] = ()) -> Traffic:
+    """The traffic of runs.
+
+    Args:
+        runs: newest first, each with status, chart and, if stored, path statistics.
+        inherited: for each fork among them, the steps it inherited.
+    """
+    statuses: Counter[str] = Counter()
+    shapes: Counter[Shape] = Counter()
+    edges: defaultdict[Ends, list[int]] = defaultdict(list)
+    stays: defaultdict[StatePath, list[Dwell]] = defaultdict(list)
+    for status, shape, trail in runs:
+        statuses[status] += 1
+        shapes[shape] += 1
+        for ends, times in trail.edges.items() if trail else ():
+            edges[ends].append(times)
+        for path, stay in trail.stays.items() if trail else ():
+            stays[path].append(stay)
+    return Traffic(
+        runs=statuses.total(),
+        statuses=dict(statuses),
+        forks=len(inherited),
+        inherited=sum(inherited),
+        shapes=tuple(shapes.most_common()),
+        edges=tuple(
+            EdgeTraffic(source=ends[0], dest=ends[1], times=sum(times), runs=len(times))
+            for ends, times in sorted(edges.items())
+        ),
+        states=tuple(_together(path, some) for path, some in sorted(stays.items())),
+    )
+
+
+def _together(path: StatePath, stays: Sequence[Dwell]) -> StateTraffic:
+    times = sorted(stay.seconds for stay in stays)
+    return StateTraffic(
+        path=path,
+        runs=len(stays),
+        visits=sum(stay.visits for stay in stays),
+        repeated=sum(stay.visits > 1 for stay in stays),
+        most=max(stay.visits for stay in stays),
+        seconds=sum(times),
+        median=times[-(-len(times) // 2) - 1],
+        p90=times[-(-len(times) * 9 // 10) - 1],
+        failed=sum(stay.failed for stay in stays),
+        expired=sum(stay.expired for stay in stays),
+        fell=sum(stay.fell for stay in stays),
+        troubled=sum(has_trouble(stay) for stay in stays),
+    )
+
+
+def has_trouble(stay: Dwell) -> bool:
+    """Whether something failed in the state."""
+    return bool(stay.failed or stay.expired or stay.fell)
+
+
+def passes(trail: PathStats | None, edges: Sequence[str], state: str, *, trouble: bool) -> bool:
+    """Whether a run took any of `edges` (`source>dest`), entered `state`, and had trouble there."""
+    if not (edges or state):
+        return True
+    if trail is None:
+        return False
+    named = [edge.partition('>')[::2] for edge in edges]
+    took = not named or any((StatePath(source), dest) in trail.edges for source, dest in named)
+    stay = trail.stays.get(StatePath(state))
+    return took and (not state or (stay is not None and (not trouble or has_trouble(stay))))

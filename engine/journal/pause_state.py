@@ -1,0 +1,199 @@
+"""PauseState: what of a run is held and why, its breakpoints, and pending steps, from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from engine.errors import InvalidInput
+from engine.journal.budget_meter import resets_budget
+from engine.records.breakpoint import Breakpoint, dump_breakpoints, load_breakpoints
+from engine.records.state_path import StatePath, is_active, parent_of, within
+
+MOST_WHY = 300
+"""Characters of existing reasons beyond which no further one is appended."""
+StepMode = Literal['in', 'over', 'out']
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingStep:
+    """A step in progress in a region: it continues until something has happened there."""
+
+    how: StepMode
+    until: str = ''
+    """For `out`: the state whose end completes it."""
+
+
+class PauseState:
+    """The debugger part of a `RunProjection`.
+
+    What is set for a region applies to everything inside it, unless a region further in has its own setting.
+    A region is named by its path; '' is the whole run.
+
+    Args:
+        ends: the paths of final states.
+    """
+
+    def __init__(self, ends: Collection[str] = ()) -> None:
+        self._ends = ends
+        self.says: dict[str, bool] = {}
+        """By region: True if held, False if it runs although its surroundings are held."""
+        self.why: dict[str, str] = {}
+        """By held region: the reason as a sentence, unless a person held it."""
+        self.strides: dict[str, PendingStep] = {}
+        """By region: the pending step over or out."""
+        self.breakpoints: tuple[Breakpoint, ...] = ()
+        self.visits: dict[str, int] = {}
+        """Number of entries by state."""
+
+    @property
+    def held(self) -> dict[StatePath, str]:
+        """The regions held on their own, and why; '' if a person did it."""
+        return {StatePath(path): self.why.get(path, '') for path, held in self.says.items() if path and held}
+
+    @property
+    def stopped(self) -> str:
+        """Why something is held, unless a person held it."""
+        return '; '.join(dict.fromkeys(filter(None, self.why.values())))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the conditions of breakpoints."""
+        return tuple(f'breakpoint {item.id}: {item.problem}' for item in self.breakpoints if item.problem)
+
+    def holds(self, path: str) -> bool:
+        """Whether the state at `path` is held."""
+        if not self.says:
+            return False
+        while path and path not in self.says:
+            path = parent_of(path)
+        return self.says.get(path, False)
+
+    def hold_all(self, leaves: Sequence[StatePath]) -> bool:
+        """Whether everything that could proceed is held."""
+        if not self.says:
+            return False
+        going = [leaf for leaf in leaves if leaf not in self._ends]
+        return all(map(self.holds, going)) if going else self.holds('')
+
+    def take(
+        self,
+        name: str,
+        at: str,
+        data: Mapping[str, Any],
+        active: Sequence[StatePath],
+    ) -> None:
+        """Apply a journaled control event; `active` are the leaves after it."""
+        match name:
+            case 'start':
+                self.breakpoints = _read(data.get('breakpoints'))
+                self.says = {'': True} if data.get('paused') else {}
+            case 'recover' if resets_budget(data):
+                # A fork is a run of its own: to stop it, set breakpoints on it.
+                self.says = {'': True} if data.get('paused') else {}
+                self.why, self.strides, self.breakpoints = {}, {}, ()
+            case 'recover' if data.get('paused') and not self.says.get(''):
+                self._hold(at, {}, active)
+            case 'breakpoints':
+                self._set(data)
+            case 'pause':
+                self._hold(at, data, active)
+            case 'resume':
+                self._free(at, active)
+            case 'step' if data.get('how') in ('over', 'out'):
+                self._free(at, active)
+                self.strides[at] = PendingStep(how=data['how'], until=str(data.get('until', '')))
+            case 'step':
+                self._forget(at)
+                if not self.holds(at):
+                    self.says[at] = True
+                self.says = {path: held for path, held in self.says.items() if held or not _in(path, at)}
+
+    def move(
+        self, entered: Sequence[StatePath], left: Sequence[StatePath], active: Sequence[StatePath]
+    ) -> None:
+        """Apply a step of the chart: settings of a region last as long as the region."""
+        for path in entered:
+            self.visits[path] = self.visits.get(path, 0) + 1
+        if left and self.says:
+            self.says = {
+                path: held for path, held in self.says.items() if not path or is_active(path, active)
+            }
+            self.why = {path: why for path, why in self.why.items() if path in self.says}
+
+    def _hold(self, at: str, data: Mapping[str, Any], active: Sequence[StatePath]) -> None:
+        before = self.why.get(at, '')
+        self._forget(at)
+        self.strides = {path: stride for path, stride in self.strides.items() if is_active(path, active)}
+        self.says = {path: held for path, held in self.says.items() if held or not within(path, at)}
+        self.says[at] = True
+        if data.get('reason'):
+            # Work that ends while held may reach another breakpoint.
+            known = f'{before}; ' if before and len(before) < MOST_WHY else ''
+            self.why[at] = f'{known}{data["reason"]}'
+        hit = data.get('breakpoints') or ()
+        self.breakpoints = tuple(
+            replace(item, hits=item.hits + 1, enabled=item.enabled and not item.once)
+            if item.id in hit
+            else item
+            for item in self.breakpoints
+        )
+
+    def _free(self, at: str, active: Sequence[StatePath]) -> None:
+        """Release a region. What is held further in stays held, unless nothing could proceed then."""
+        was = self.holds(at)
+        self._forget(at)
+        self.says = {path: held for path, held in self.says.items() if held or not within(path, at)}
+        self.says.pop(at, None)
+        if self.holds(at):
+            self.says[at] = False
+        leaves = [leaf for leaf in active if within(leaf, at) and leaf not in self._ends]
+        if not was or all(self.holds(leaf) for leaf in leaves):
+            self.says = {path: held for path, held in self.says.items() if not _in(path, at)}
+        self.why = {path: why for path, why in self.why.items() if path in self.says}
+
+    def _forget(self, at: str) -> None:
+        """Forget pending steps and reasons of a region."""
+        self.strides = {path: stride for path, stride in self.strides.items() if not within(path, at)}
+        self.why.pop(at, None)
+
+    def _set(self, data: Mapping[str, Any]) -> None:
+        if 'breakpoints' in data:
+            hits = {(item.id, item.label): item.hits for item in self.breakpoints}
+            fresh = _read(data['breakpoints'])
+            self.breakpoints = tuple(replace(item, hits=hits.get((item.id, item.label), 0)) for item in fresh)
+        problems = data.get('problems') or {}
+        self.breakpoints = tuple(
+            replace(item, problem=str(problems[item.id])) if item.id in problems else item
+            for item in self.breakpoints
+        )
+
+    def dump(self) -> dict[str, Any]:
+        """The complete state as JSON values."""
+        return {
+            'says': dict(self.says),
+            'why': dict(self.why),
+            'strides': {path: asdict(stride) for path, stride in self.strides.items()},
+            'breakpoints': dump_breakpoints(self.breakpoints),
+            'visits': dict(self.visits),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Restore the state from `dump`."""
+        self.says, self.why = dict(state['says']), dict(state['why'])
+        self.strides = {path: PendingStep(**stride) for path, stride in state['strides'].items()}
+        self.breakpoints, self.visits = _read(state['breakpoints']), dict(state['visits'])
+
+
+def _in(path: str, at: str) -> bool:
+    """Whether it is strictly inside."""
+    return path != at and within(path, at)
+
+
+def _read(recorded: Any) -> tuple[Breakpoint, ...]:
+    """Read journaled breakpoints; skip those of a later version that this one cannot read."""
+    try:
+        return load_breakpoints(recorded or ())
+    except InvalidInput:
+        return ()

@@ -1,0 +1,301 @@
+"""Folds transitions into what a screen shows; runs no pattern code, so old runs keep opening."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from functools import reduce
+from operator import add
+from typing import Any, Self
+
+from engine.journal.budget_meter import Meter
+from engine.journal.pause_state import PauseState
+from engine.journal.usage_records import add_spending, load_spending, origin_of, usage_from_dict
+from engine.records import (
+    RUN,
+    Event,
+    RunId,
+    Shape,
+    Snapshot,
+    Spending,
+    StatePath,
+    Status,
+    Transition,
+    Usage,
+    View,
+)
+from engine.records.json_patch import Fresh, apply_patch, deep_copy
+from engine.records.state_path import parent_of
+from engine.workspace.object_store import DIGEST
+
+
+class RunProjection:
+    """A run's derived state, without its memory: kept by live runs and by every fold."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._waits = {state.path: state.waits for state in shape.states if state.waits}
+        self._agents = {state.path for state in shape.states if state.role}
+        ends = {state.path for state in shape.states if state.kind == 'final'}
+        self._rest = ends | set(self._waits)
+        self.pauses = PauseState(ends)
+        """What is held, where the run stops, and pending steps."""
+        self._finals = {
+            state.path: state.outcome for state in shape.states if state.kind == 'final' and not state.parent
+        }
+        self.seq = 0
+        self.time = self.started = self.ran = 0.0
+        """The times of the last and the first step, and the seconds of running, pauses excluded."""
+        self.active: tuple[StatePath, ...] = ()
+        self.entered: dict[str, tuple[int, float]] = {}
+        self.attempts: dict[str, int] = {}
+        self.usage = Usage()
+        self.spending: dict[str, Spending] = {}
+        """By agent path: what it has used."""
+        self.files: dict[str, str] = {}
+        """By agent path: the latest snapshot of its folder."""
+        self.meter = Meter()
+        """The budget's."""
+        self.cancelled = self.aborted = False
+        self.error = self.caveat = ''
+        """The latest error, and how the result falls short according to the pattern."""
+        self._caveat_field = shape.caveat
+        self.settle()
+
+    def take(self, transition: Transition) -> None:
+        """Apply one step."""
+        event = transition.event
+        if event.name != 'recover':  # Before a recovery no process had the run.
+            self.ran = self.ran_at(transition.time)
+        if self.status is Status.RUNNING and self.seq and event.name != 'recover':
+            # Time before a recovery does not count: the run had no process for most of it.
+            self.meter.running += transition.time - self.time
+        self.seq, self.time = transition.seq, transition.time
+        self.started = self.started or transition.time
+        for path in transition.left:
+            self.entered.pop(path, None)
+            self.attempts.pop(path, None)
+        for path in transition.entered:
+            self.entered[path] = (transition.seq, transition.time)
+        self.active = transition.active
+        self.pauses.move(transition.entered, transition.left, transition.active)
+        if not transition.raised:
+            self._control(transition)
+        if not transition.raised and 'usage' in event.data:
+            self._count(event)
+        if event.name in ('failed', 'expired') and event.data.get('error'):
+            self.error = str(event.data['error'])
+        if event.name in ('done', 'asked') and not transition.raised and event.data.get('snapshots'):
+            self._keep_files(event.data['snapshots'])
+        if self._caveat_field:
+            self._follow_caveat(transition)
+        self.settle()
+
+    def _follow_caveat(self, transition: Transition) -> None:
+        if transition.event.name == 'start':
+            memory = transition.event.data.get('memory', {})
+            self.caveat = str(memory.get(self._caveat_field, ''))
+        for change in transition.changes:
+            if change.path == f'/memory/{self._caveat_field}':
+                self.caveat = str(change.value or '')
+
+    def _count(self, event: Event) -> None:
+        used = usage_from_dict(event.data)
+        home = parent_of(event.at)
+        path = home if home in self._agents else event.at
+        self.usage = reduce(add, used.values(), self.usage)
+        if event.played:  # Its parent used it.
+            self.meter.inherit(reduce(add, used.values(), Usage()))
+        origin = 'replayed' if event.played and origin_of(event.data) == 'live' else origin_of(event.data)
+        self.spending[path] = add_spending(self.spending.get(path, Spending()), used, origin)
+
+    def ran_at(self, time: float) -> float:
+        """Seconds of running at `time`, if nothing happens until then."""
+        return self.ran + (time - self.time if self.started and not self.paused else 0.0)
+
+    def _keep_files(self, snapshots: Any) -> None:
+        # A pattern's own activity may return something else under this name.
+        if isinstance(snapshots, Mapping):
+            found = {str(agent): str(snapshot) for agent, snapshot in snapshots.items()}
+            self.files = self.files | {
+                agent: snapshot for agent, snapshot in found.items() if DIGEST.fullmatch(snapshot)
+            }
+
+    def _control(self, transition: Transition) -> None:
+        event = transition.event
+        self.meter.take(event, transition.seq, self.usage)
+        self.pauses.take(event.name, event.at, event.data, transition.active)
+        match event.name:
+            case 'recover' if event.data.get('retried'):
+                self.attempts = {}
+            case 'cancel':
+                self.cancelled, self.error = True, str(event.data.get('reason', ''))
+            case 'abort':
+                self.aborted, self.error = True, str(event.data.get('error', ''))
+            case 'retry':
+                self.attempts[event.at] = event.attempt
+            case 'exhaust' | 'exhausted':
+                self.error = str(event.data.get('reason') or event.data.get('error', ''))
+            case 'extend' if self.error == self.meter.reason:
+                self.error = ''
+
+    @property
+    def reason(self) -> str:
+        """Why the run failed or was cancelled, how its result falls short, or the latest error."""
+        status = self.status
+        if status is Status.DONE:
+            return self.caveat
+        if status is Status.WAITING:
+            return self.caveat or self.error
+        if status is Status.FAILED and not self.aborted:
+            return self.caveat or self.error or f'it ended in {self.active[0]}'
+        return self.error or ('it was aborted' if self.aborted else '')
+
+    def settle(self) -> None:
+        """Derive `outcome`, `waiting`, `paused` and `status`."""
+        self.outcome = self._finals.get(self.active[0], '') if len(self.active) == 1 else ''
+        """The outcome of the final state the run is in, or ''."""
+        self.waiting = next((self._waits[path] for path in self.active if path in self._waits), '')
+        """What a person is asked for, or ''."""
+        self.paused = self.pauses.hold_all(self.active)
+        """Whether everything that could proceed is held."""
+        self.status = self._status()
+        """What the run is doing."""
+
+    def _status(self) -> Status:
+        if self.cancelled:
+            return Status.CANCELLED
+        if self.aborted or self.outcome == 'failed':
+            return Status.FAILED
+        if self.outcome:
+            return Status.DONE
+        if self.paused:
+            return Status.PAUSED
+        # A waiting region does not stop the others: the run waits only when nothing else proceeds.
+        going = (leaf for leaf in self.active if not self.pauses.holds(leaf))
+        return Status.WAITING if self.waiting and self._rest.issuperset(going) else Status.RUNNING
+
+
+class Fold:
+    """A run read up to some step. `take` applies the next; documents handed out stay unchanged."""
+
+    def __init__(self, run: RunId, shape: Shape) -> None:
+        self.run, self.shape = run, shape
+        self.projection = RunProjection(shape)
+        self.document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
+
+    def take(self, transition: Transition) -> Self:
+        """Apply one step."""
+        return self.take_all((transition,))
+
+    def take_all(self, transitions: Iterable[Transition]) -> Self:
+        """Apply steps in order."""
+        fresh: Fresh = {}
+        for transition in transitions:
+            if transition.event.name == 'start':
+                self.document = {**self.document, 'memory': transition.event.data.get('memory', {})}
+            self.projection.take(transition)
+            if transition.changes:
+                self.document = apply_patch(self.document, transition.changes, fresh)
+        return self
+
+    @property
+    def view(self) -> View:
+        """The run at this step; valid until the next `take`.
+
+        All but memory and agents are shared with the fold.
+        """
+        projection = self.projection
+        return View(
+            run=self.run,
+            seq=projection.seq,
+            time=projection.time,
+            started=projection.started,
+            status=projection.status,
+            active=projection.active,
+            entered=projection.entered,
+            attempts=projection.attempts,
+            memory=self.document['memory'],
+            agents=self.document['agents'],
+            files=projection.files,
+            usage=projection.usage,
+            paused=projection.paused,
+            error=projection.reason,
+            waiting=projection.waiting,
+            ran=projection.ran,
+            spending=projection.spending,
+            seconds=projection.meter.running,
+            inherited=projection.meter.inherited,
+            budget=projection.meter.gauges(projection.usage),
+            warnings=(*projection.meter.warned.values(), *projection.pauses.problems),
+            held=projection.pauses.held,
+            stopped=projection.pauses.stopped,
+            breakpoints=projection.pauses.breakpoints,
+        )
+
+    def snapshot(self) -> Snapshot:
+        """The complete fold state as JSON values."""
+        return snapshot_of(self.run, self.projection, self.document)
+
+    @classmethod
+    def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
+        """Restore a fold from a snapshot."""
+        fold = cls(snapshot.run, shape)
+        # The journal may return its own objects: copy what is modified in place; documents are not.
+        state = deep_copy({name: value for name, value in snapshot.state.items() if name != 'document'})
+        fold.document = {'told': {}, **snapshot.state['document']}
+        state['usage'] = Usage(**state['usage'])
+        state['spending'] = load_spending(state.get('spending'), fold.document['agents'])
+        if meter := state.pop('meter', None):
+            fold.projection.meter.load(meter)
+        else:
+            fold.projection.meter.running = max(0.0, state['time'] - state['started'])
+        _load_pauses(fold, state)
+        state['active'] = tuple(state['active'])
+        state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
+        for name, value in state.items():
+            setattr(fold.projection, name, value)
+        fold.projection.seq = snapshot.seq
+        fold.projection.settle()
+        return fold
+
+
+def _load_pauses(fold: Fold, state: dict[str, Any]) -> None:
+    """Restore what is held; old snapshots only know the whole run's pause and the visits of agents."""
+    paused, pauses = state.pop('paused', False), state.pop('halts', None)
+    if pauses:
+        fold.projection.pauses.load(pauses)
+        return
+    agents = {path: int(agent.get('visits', 1)) for path, agent in fold.document['agents'].items()}
+    fold.projection.pauses.says = {'': True} if paused else {}
+    fold.projection.pauses.visits = dict.fromkeys(state['entered'], 1) | agents
+
+
+KEPT = (
+    'time', 'started', 'ran', 'active', 'entered', 'attempts', 'cancelled', 'aborted', 'error', 'caveat',
+    'files',
+)  # fmt: skip
+
+
+def snapshot_of(run: RunId, projection: RunProjection, document: Mapping[str, Any]) -> Snapshot:
+    """A projection and a document as one snapshot, unaffected by later changes to them."""
+    state = {name: deep_copy(getattr(projection, name)) for name in KEPT}
+    return Snapshot(
+        run=run,
+        seq=projection.seq,
+        state={
+            **state,
+            'usage': asdict(projection.usage),
+            'spending': {path: asdict(spent) for path, spent in projection.spending.items()},
+            'meter': projection.meter.dump(),
+            'halts': projection.pauses.dump(),
+            'document': document,
+        },
+    )
+
+
+def fold(run: RunId, shape: Shape, transitions: Iterable[Transition]) -> View:
+    """The view after `transitions`, which start at the run's first."""
+    return Fold(run, shape).take_all(transitions).view
+
+
+__all__ = ['RUN', 'Fold', 'RunProjection', 'fold', 'snapshot_of']

@@ -1,0 +1,228 @@
+"""The Journal protocol: stores runs, their transitions and people's annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Unpack
+
+from engine.records import (
+    Annotation,
+    Note,
+    PathStats,
+    RunId,
+    RunInfo,
+    RunPage,
+    RunQuery,
+    Shape,
+    Snapshot,
+    Traffic,
+    Transition,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeRun:
+    """A run with its complete history, from elsewhere."""
+
+    info: RunInfo
+    """`bytes` is computed by the journal."""
+    shape: Shape
+    history: Iterable[Transition | Snapshot]
+    """All steps in order, with snapshots among them; iterated once, in a thread."""
+    notes: Sequence[Note] = ()
+    """Notes on its steps; they get new ids."""
+
+
+KEPT_FOR = 7 * 86_400.0
+"""Seconds after which a reservation is forgotten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A request that creates something and may be repeated, made before anything is created."""
+
+    key: str
+    digest: str
+    """Of its contents: the same key with other contents is a mistake."""
+    run: RunId
+    """The id of the run it creates, so that a repetition after a crash creates no second one."""
+    created: float
+    reply: str = ''
+    """What was answered; '' until then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A small document that programs around the engine keep with the runs; the engine reads none.
+
+    The key is unique within its kind. `version` counts the writes, so that of two writers who read the same
+    version one is refused.
+    """
+
+    kind: str
+    key: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values."""
+    state: str = ''
+    """To select by."""
+    rank: float = 0.0
+    """To sort by."""
+    about: str = ''
+    """To select by, too: the run it is about, for example. It need not exist."""
+    version: int = 0
+    """0 while it is not stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryQuery:
+    """Which entries of a kind to list, by rank, then by key; '' and None select all."""
+
+    kind: str
+    state: str = ''
+    about: str = ''
+    until: float | None = None
+    """Only those of this rank or a lower one."""
+    newest: bool = False
+    """Whether the highest ranks come first."""
+    limit: int | None = None
+
+
+class Journal(Protocol):
+    """Stores runs and their transitions. Every method may raise `JournalError`."""
+
+    async def create(self, info: RunInfo, shape: Shape) -> None:
+        """Store a new run. `info.id` must be new."""
+
+    async def fork(self, info: RunInfo, shape: Shape) -> None:
+        """Store a new run whose history starts as a copy of `info.parent` up to step `info.parent_at`."""
+
+    async def put(self, runs: Sequence[WholeRun]) -> None:
+        """Store whole runs, all or none; none is visible before all are stored.
+
+        Raises:
+            JournalConflict: an id is in use, or a step is missing or duplicated; nothing was written.
+        """
+
+    async def claim(self, run: RunId, owner: str) -> RunInfo:
+        """Make `owner` the run's only writer: sets the owner and increments the epoch.
+
+        Raises:
+            UnknownRun: no run of that id.
+        """
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
+    ) -> int:
+        """Store transitions, the run's new summary and optionally a snapshot, atomically.
+
+        Of `info`, only status, updated, seq, usage, budget, error and waiting are stored; the journal counts
+        bytes itself, and all else stays as stored. The transitions' values must not change until this
+        returns.
+
+        Returns:
+            The bytes that the transitions and the snapshot take.
+
+        Raises:
+            StaleOwner: `info.epoch` is not the stored one; nothing was written.
+            JournalConflict: a transition's (run, seq) exists; nothing was written.
+            JournalUnavailable: nothing was written, and trying again may help.
+        """
+
+    async def info(self, run: RunId) -> RunInfo:
+        """The run's summary. Raises `UnknownRun`."""
+
+    async def shape(self, run: RunId) -> Shape:
+        """The run's chart. Raises `UnknownRun`."""
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """The steps `after` < seq <= `until`, in order, at most `limit`."""
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before step `at`."""
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Summaries of matching runs, newest first, without reading histories.
+
+        A text matches if each of its words starts a word of the title, note, tags, pattern, parameters or a
+        note on a step. Edges and a state match by stored path statistics.
+        """
+
+    async def family(self, run: RunId) -> list[RunInfo]:
+        """The run, its stored ancestors, and all forks of these, oldest first.
+
+        Raises:
+            UnknownRun
+        """
+
+    async def unfinished(self) -> list[RunInfo]:
+        """Every run outside the trash that has not ended, oldest first."""
+
+    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+        """Change a person's annotations of a run, or move it to or out of the trash."""
+
+    async def notes(self, run: RunId) -> list[Note]:
+        """The notes on a run's steps, by step, then by time of writing. Raises `UnknownRun`."""
+
+    async def write_note(self, note: Note) -> Note:
+        """Store a new note, or change the text of the one with the given `id`.
+
+        Raises:
+            UnknownRun
+            UnknownNote: the run has no such note.
+        """
+
+    async def delete_note(self, run: RunId, note: int) -> None:
+        """Delete a note. Raises `UnknownRun`, `UnknownNote`."""
+
+    async def delete(self, run: RunId) -> None:
+        """Delete a run, its history and its notes. Raises `UnknownRun`."""
+
+    async def due(self, query: RunQuery) -> list[RunId]:
+        """All matching runs whose path statistics are missing or out of date, newest first.
+
+        The query's page and path criteria are ignored.
+        """
+
+    async def trail(self, run: RunId) -> PathStats | None:
+        """The stored path statistics of a run."""
+
+    async def keep_trails(self, given: Mapping[RunId, PathStats]) -> None:
+        """Store path statistics, except of deleted runs and where longer ones are stored already."""
+
+    async def traffic(self, query: RunQuery) -> Traffic:
+        """The traffic of all matching runs, by their stored path statistics; the page is ignored."""
+
+    async def reserve(self, asked: Reservation) -> Reservation:
+        """Store a reservation, unless its key is in use; returns the stored one. Old ones are forgotten."""
+
+    async def settle(self, key: str, reply: str | None) -> None:
+        """Store the reply to a reserved request; None frees the key, for nothing was created."""
+
+    async def entry(self, kind: str, key: str) -> Entry | None:
+        """An entry by its key."""
+
+    async def entries(self, query: EntryQuery) -> list[Entry]:
+        """The entries that match."""
+
+    async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
+        """Write and delete entries, all or none; each stored version becomes the given one and 1 more.
+
+        Raises:
+            EntryChanged: an entry's stored version is not the given one; nothing was written.
+        """
+
+    async def forget_entries(self, query: EntryQuery) -> int:
+        """Delete all entries that match, and return how many; the query's order and limit are ignored."""
+
+    async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
+        """Runs, also deleted ones, updated `since` a moment, whose last step is beyond an entry's rank.
+
+        The entry is the one of this kind whose key is the run's id; a run without one counts if it has any
+        step. The least recently updated come first.
+        """
+
+    async def close(self) -> None:
+        """Flush what is queued, and close."""

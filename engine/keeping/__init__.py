@@ -1,1 +1,0 @@
-"""Which runs are kept, how long, and what a person says of them."""

@@ -1,1 +1,0 @@
-"""MCP: tools of other programs, over the Model Context Protocol."""

@@ -1,0 +1,29 @@
+"""Reasoning effort: how much a model thinks before it answers, as a level or a number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+EFFORT_LEVELS = ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')
+"""Providers' words; each model takes some of them."""
+LEAST_TOKENS = 1_024
+"""Tokens; no provider takes a smaller thinking budget."""
+EFFORT_SYNTAX = (
+    f'must be one of {", ".join(EFFORT_LEVELS)}, or a number of thinking tokens from {LEAST_TOKENS:,}'
+)
+
+
+def thinking_tokens(effort: str) -> int | None:
+    """The number of tokens if the effort is one; None if it is a level."""
+    return int(effort) if effort.isdecimal() else None
+
+
+def is_effort(text: str) -> bool:
+    """Whether a text is a level or a number of tokens."""
+    tokens = thinking_tokens(text)
+    return text in EFFORT_LEVELS if tokens is None else tokens >= LEAST_TOKENS
+
+
+def role_effort(efforts: Mapping[str, str], role: str) -> str:
+    """A role's effort among those by role, where '' is for all others; '' leaves it to the model."""
+    return efforts.get(role) or efforts.get('', '')

@@ -1,0 +1,1 @@
+"""One thin client for the dialects that model providers speak over HTTP."""

@@ -1,0 +1,196 @@
+"""Limits calls to an endpoint over all runs: in flight, per minute, and pauses after a 429."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from engine.clock import Clock, RealClock
+from engine.models.protocol import Waiting
+
+LONGEST_PAUSE = 60.0
+"""Seconds. A call told to wait longer fails; the others find out for themselves."""
+DEFAULT_PAUSE = 1.0
+"""Seconds to pause when a provider limits the rate without saying for how long."""
+MINUTE = 60.0
+
+
+@dataclass(slots=True)
+class StartedCall:
+    """A call that started within the last minute."""
+
+    at: float
+    tokens: int
+
+
+class CallLimiter:
+    """Limits the calls of all runs of this process.
+
+    Args:
+        at_once: maximum number of calls in flight.
+        clock: measures pauses and minutes.
+        requests: maximum number of calls started within any minute; None means no limit.
+        tokens: maximum number of tokens they use, input and output; one call that needs more runs alone.
+    """
+
+    def __init__(
+        self,
+        at_once: int,
+        clock: Clock | None = None,
+        *,
+        requests: int | None = None,
+        tokens: int | None = None,
+    ) -> None:
+        self._at_once, self._slots = at_once, asyncio.Semaphore(at_once)
+        self.clock = clock or RealClock()
+        self._requests, self._tokens = requests, tokens
+        self._until = 0.0
+        self._started: deque[StartedCall] = deque()
+        self._queue: list[Admission] = []
+        """The calls that have a slot and wait for a limit, in order of arrival."""
+        self._mean_output = 0.0
+
+    def admission(self, tokens: int = 0) -> Admission:
+        """An `async with` block around a call.
+
+        Args:
+            tokens: an estimate of its input; its output is estimated from earlier calls.
+        """
+        return Admission(self, tokens + round(self._mean_output))
+
+    def pause(self, seconds: float | None) -> None:
+        """Start no calls for this many seconds: the provider has limited the rate."""
+        wished = DEFAULT_PAUSE if seconds is None else seconds
+        if wished <= LONGEST_PAUSE:
+            self._until = max(self._until, self.clock.now() + wished)
+
+    def wait_for_slot(self) -> Waiting | None:
+        """The wait for a slot; None if one is free."""
+        return Waiting(reason=f'{self._at_once} calls at a time') if self._slots.locked() else None
+
+    async def take_slot(self) -> None:
+        """Take a slot, as soon as one is free."""
+        await self._slots.acquire()
+
+    def release_slot(self) -> None:
+        """Give a slot back."""
+        self._slots.release()
+
+    def enqueue(self, call: Admission) -> None:
+        """Join the calls that wait for a limit."""
+        self._queue.append(call)
+
+    def leave(self, call: Admission) -> None:
+        """Leave the queue without starting."""
+        if call in self._queue:
+            self._queue.remove(call)
+
+    def start(self, call: Admission) -> StartedCall:
+        """Count a call as started now."""
+        self._queue.remove(call)
+        made = StartedCall(self.clock.now(), call.tokens)
+        if self._requests or self._tokens:
+            self._started.append(made)
+        return made
+
+    def settle(self, started: StartedCall, input_tokens: int, output_tokens: int) -> None:
+        """Replace the estimate for a call by what it used."""
+        started.tokens = input_tokens + output_tokens
+        self._mean_output += (output_tokens - self._mean_output) * LEARNING
+
+    def next_wait(self, call: Admission) -> Waiting | None:
+        """How long a queued call has to wait, calls ahead of it included, and why; None if not at all."""
+        now = self.clock.now()
+        while self._started and self._started[0].at <= now - MINUTE:
+            self._started.popleft()
+        window = Window(self._requests, self._tokens, self._started)
+        start, reason = max(now, self._until), 'it has asked for a pause' if self._until > now else ''
+        for queued in self._queue:
+            at, limit = window.earliest(start, queued.tokens)
+            start, reason = (at, limit) if at > start else (start, reason)
+            if queued is call:
+                break
+            window.add(start, queued.tokens)
+        return Waiting(seconds=start - now, reason=reason) if start > now else None
+
+
+LEARNING = 0.2
+"""The weight of the latest call in the mean output of an endpoint's calls."""
+
+
+@dataclass
+class Window:
+    """The calls of the last minute, and of the next as planned."""
+
+    requests: int | None
+    tokens: int | None
+    started: Iterable[StartedCall]
+    _calls: deque[StartedCall] = field(init=False)
+    _sum: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._calls = deque(self.started)
+        self._sum = sum(call.tokens for call in self._calls)
+
+    def earliest(self, at: float, tokens: int) -> tuple[float, str]:
+        """When a call may start, not before `at`, and which limit decides."""
+        reason = ''
+        while self._calls:
+            if self._calls[0].at + MINUTE <= at:
+                self._sum -= self._calls.popleft().tokens
+            elif self.requests and len(self._calls) >= self.requests:
+                at, reason = self._calls[0].at + MINUTE, f'{self.requests:,} requests a minute'
+            elif self.tokens and self._sum and self._sum + tokens > self.tokens:
+                at, reason = self._calls[0].at + MINUTE, f'{self.tokens:,} tokens a minute'
+            else:
+                break
+        return at, reason
+
+    def add(self, at: float, tokens: int) -> None:
+        """Plan a call."""
+        self._calls.append(StartedCall(at, tokens))
+        self._sum += tokens
+
+
+class Admission:
+    """One call's way through the limits."""
+
+    def __init__(self, limiter: CallLimiter, tokens: int) -> None:
+        self._limiter, self.tokens = limiter, tokens
+        self.waited = False
+        self._has_slot = False
+        self._started: StartedCall | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def waits(self) -> AsyncGenerator[Waiting]:
+        """Wait until the call may start, yielding each wait before it begins."""
+        limiter = self._limiter
+        if wait := limiter.wait_for_slot():
+            self.waited = True
+            yield wait
+        await limiter.take_slot()
+        self._has_slot = True
+        limiter.enqueue(self)
+        while wait := limiter.next_wait(self):
+            self.waited = True
+            yield wait
+            await limiter.clock.sleep(wait.seconds)
+        self._started = limiter.start(self)
+
+    def settle(self, input_tokens: int, output_tokens: int) -> None:
+        """Report what the call used."""
+        if self._started is not None:
+            self._limiter.settle(self._started, input_tokens, output_tokens)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._limiter.leave(self)
+        if self._has_slot:
+            self._limiter.release_slot()

@@ -1,0 +1,289 @@
+"""One attempt at a model call: sends a request and reads its event stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+
+import httpx
+import orjson
+
+from engine.errors import ModelError
+from engine.models.http.deadline import Deadline
+from engine.models.http.dialects.anthropic import Anthropic
+from engine.models.http.dialects.dialect import Decoder, Dialect, parse_object, unreadable_error
+from engine.models.http.dialects.error_mapping import error_of_response, page_text
+from engine.models.http.dialects.openai import OpenAI
+from engine.models.http.dialects.responses import FORGOTTEN, Responses
+from engine.models.http.dialects.structured_output import AnswerUnwrapper
+from engine.models.http.endpoint import Endpoint
+from engine.models.http.sse_reader import SseReader, lost_connection
+from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
+
+DIALECTS: dict[str, Dialect] = {'openai': OpenAI(), 'responses': Responses(), 'anthropic': Anthropic()}
+STREAM_HEADERS = {'content-type': 'application/json', 'accept': 'text/event-stream'}
+MAX_BODY = 4_000_000
+"""Largest body in bytes that is not a stream; a long model list takes about one million."""
+
+
+async def call(
+    http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest
+) -> AsyncGenerator[ModelEvent]:
+    """Send the request and yield the events of its answer; closing or cancelling closes the connection.
+
+    Raises:
+        ModelError: on any failure except a recording that lacks the request.
+    """
+    try:
+        async with aclosing(_attempt(http, endpoint, model, request)) as events:
+            async for event in events:
+                yield event
+        return
+    except ModelError as error:
+        if error.code != FORGOTTEN or not endpoint.store:
+            raise
+    # The provider has deleted what the request continues: send the whole conversation.
+    async with aclosing(_attempt(http, replace(endpoint, store=False), model, request)) as events:
+        async for event in events:
+            yield event
+
+
+async def _attempt(
+    http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest
+) -> AsyncGenerator[ModelEvent]:
+    dialect = DIALECTS[endpoint.dialect]
+    decoder = dialect.decoder(endpoint)
+    deadline = Deadline(request.timeouts or _timeouts(endpoint))
+    unwrapped = AnswerUnwrapper()
+    try:
+        headers = dialect.headers(endpoint) | STREAM_HEADERS
+        content = orjson.dumps(dialect.body(model, request, endpoint))
+        sent = _through(http, endpoint, model, request)
+        response = await _exchange(http, sent, endpoint, 'POST', dialect.path, headers, content, deadline)
+        try:
+            async with aclosing(_answer(response, decoder, deadline)) as events:
+                async for event in events:
+                    if turned := unwrapped.turn(event):
+                        yield turned
+        finally:
+            await response.aclose()
+    except ModelError as error:
+        raise _annotate_error(error, endpoint, decoder) from error.__cause__
+
+
+async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float) -> tuple[str, ...]:
+    """List an endpoint's models, waiting at most `within` seconds.
+
+    Raises:
+        ModelError: the endpoint is unreachable, rejects the key, or is not a model endpoint.
+    """
+    dialect = DIALECTS[endpoint.dialect]
+    deadline = Deadline(Timeouts(first=within, total=within))
+    try:
+        response = await _exchange(
+            http, _straight(http), endpoint, 'GET', '/models', dialect.headers(endpoint), None, deadline
+        )
+        try:
+            body = await _read(response.aiter_bytes(), deadline)
+        finally:
+            await response.aclose()
+        if not response.is_success:
+            raise error_of_response(response.status_code, response.headers, body)
+        found = parse_object(body.decode('utf-8', 'replace'))
+        models = found.get('data')
+        if not isinstance(models, list):
+            raise unreadable_error(body.decode('utf-8', 'replace'))
+        return tuple(sorted(str(item['id']) for item in models if isinstance(item, dict) and item.get('id')))
+    except ModelError as error:
+        raise _annotate_error(error, endpoint, None) from error.__cause__
+
+
+Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
+
+
+def _straight(http: httpx.AsyncClient) -> Send:
+    return partial(http.send, stream=True)
+
+
+def _through(http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest) -> Send:
+    """How requests reach the endpoint: through the cassette, if there is one."""
+    carrier = request.carrier
+    if carrier is None:
+        return _straight(http)
+    return lambda sent: carrier.send(http, sent, endpoint, model, request.model)
+
+
+def _timeouts(endpoint: Endpoint) -> Timeouts:
+    given = {
+        'first': endpoint.first_seconds,
+        'idle': endpoint.idle_seconds,
+        'total': endpoint.total_seconds,
+    }
+    return Timeouts(**{name: seconds for name, seconds in given.items() if seconds is not None})
+
+
+async def _exchange(  # noqa: PLR0913  (a request has that many parts)
+    http: httpx.AsyncClient,
+    send: Send,
+    endpoint: Endpoint,
+    method: str,
+    path: str,
+    headers: dict[str, str],
+    content: bytes | None,
+    deadline: Deadline,
+) -> httpx.Response:
+    """Send a request and wait for the response head."""
+    try:
+        request = http.build_request(
+            method,
+            endpoint.url.rstrip('/') + path,
+            params=dict(endpoint.query) or None,
+            headers={**headers, **endpoint.headers},
+            content=content,
+            timeout=None,
+        )
+        async with deadline.wait():
+            return await send(request)
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError, httpx.LocalProtocolError) as error:
+        problem = f'its address or a header is not valid: {type(error).__name__}'
+        raise ModelError(problem, kind='bad request') from None
+    except (ExceptionGroup, OverflowError) as error:  # Raised below httpx, for example by port 99999.
+        problem = f'its address cannot be used: {innermost(error)}'
+        raise ModelError(problem, kind='bad request') from None
+    except httpx.HTTPError as error:
+        where = httpx.URL(endpoint.url).netloc.decode('ascii', 'replace')
+        problem = f'{where} cannot be reached: {str(error) or type(error).__name__}'
+        raise ModelError(problem, kind='connection', retryable=True) from error
+
+
+async def _read(pieces: AsyncIterator[bytes], deadline: Deadline, *, whole: bool = False) -> bytes:
+    """Read a body, up to a limit. Raises `ModelError` if it must be whole and is not."""
+    body = bytearray()
+    try:
+        async with deadline.wait():
+            async for piece in pieces:
+                body += piece
+                if len(body) > MAX_BODY:
+                    break
+    except (httpx.HTTPError, ModelError) as error:
+        if whole:
+            raise lost_connection(error) if isinstance(error, httpx.HTTPError) else error from error
+    return bytes(body)
+
+
+async def _answer(
+    response: httpx.Response, decoder: Decoder, deadline: Deadline
+) -> AsyncGenerator[ModelEvent]:
+    """Yield the events of a response: a stream or one JSON object, whatever its content type says."""
+    kind = response.headers.get('content-type', '').partition(';')[0].strip().lower()
+    if not response.is_success:
+        raise await _refusal(response, deadline)
+    pieces = response.aiter_bytes()
+    head = await _head(pieces, deadline)
+    if head[:1] in JSON_STARTS:
+        body = await _read(_chain(head, pieces), deadline, whole=True)
+        for event in _whole(body, kind, decoder):
+            yield event
+    elif head[:1] == b'<' or (kind and kind not in STREAM_TYPES and not head.startswith(SSE_STARTS)):
+        raise _not_a_stream(await _read(_chain(head, pieces), deadline), kind)
+    else:
+        reader = SseReader(_chain(head, pieces), decoder, deadline)
+        try:
+            while events := await reader.next():
+                for event in events:
+                    yield event
+        except ModelError as error:
+            if error.kind == 'truncated' and head and not (decoder.begun or head.startswith(SSE_STARTS)):
+                raise _not_a_stream(head, kind) from None
+            raise
+        finally:
+            await reader.close()
+    for event in decoder.close():
+        yield event
+
+
+BOM = b'\xef\xbb\xbf'
+JSON_STARTS = (b'{', b'[')
+SSE_STARTS = (b'data', b'event', b'id', b'retry', b':')
+STREAM_TYPES = ('text/event-stream', 'application/octet-stream', 'text/plain')
+
+
+async def _head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
+    """The leading bytes that identify the body, without byte order mark and leading white space."""
+    head = b''
+    try:
+        async with deadline.wait():
+            async for piece in pieces:
+                head = (head + piece).lstrip()
+                if len(head) > len(BOM) or not BOM.startswith(head):
+                    head = head.removeprefix(BOM).lstrip()
+                    if len(head) >= SHORTEST_HEAD:
+                        break
+    except httpx.HTTPError as error:
+        raise lost_connection(error) from error
+    return head
+
+
+SHORTEST_HEAD = 6
+"""Bytes; enough to tell `event:` from a word that merely starts the same."""
+
+
+async def _chain(head: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    yield head
+    async for piece in pieces:
+        yield piece
+
+
+def _whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
+    """The events of an answer that is one JSON object. Raises `ModelError` if it is not one."""
+    try:
+        answer = parse_object(body.decode('utf-8', 'replace'))
+    except ModelError:
+        answer = {}
+    if not answer or not any(name in answer for name in decoder.whole_fields):
+        if b'"error"' in body:
+            raise error_of_response(0, {}, body)
+        raise _not_a_stream(body, kind)
+    return decoder.feed('', body.decode('utf-8', 'replace'))
+
+
+async def _refusal(response: httpx.Response, deadline: Deadline) -> ModelError:
+    """The error described by an unsuccessful response."""
+    body = await _read(response.aiter_bytes(), deadline)
+    status = response.status_code
+    if 300 <= status < 400:
+        target = response.headers.get('location', 'elsewhere')
+        return ModelError(f'it redirects to {target}', kind='bad response', status=status)
+    return error_of_response(status, response.headers, body)
+
+
+def _not_a_stream(body: bytes, kind: str) -> ModelError:
+    """The error for an answer that is neither server-sent events nor the dialect's JSON."""
+    form = 'JSON, but not that of the dialect' if body[:1] in JSON_STARTS else 'not server-sent events'
+    said = unreadable_error(page_text(body.decode('utf-8', 'replace')))
+    problem = f'it answered with {kind or "no content type"}: {form}; is the address right? {said}'
+    return ModelError(problem, kind='bad response', status=200)
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Unwrap exception groups: the innermost error, or the first of several."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return error
+
+
+def _annotate_error(error: ModelError, endpoint: Endpoint, decoder: Decoder | None) -> ModelError:
+    """Prefix the error with the endpoint's name and remove its secrets."""
+    said = endpoint.hide(error.problem)
+    return ModelError(
+        f'{endpoint.name}: {said}' if endpoint.name else said,
+        kind=error.kind,
+        retryable=error.retryable,
+        retry_after=error.retry_after,
+        status=error.status,
+        code=endpoint.hide(error.code),
+        request_id=endpoint.hide(error.request_id),
+        usage=decoder.usage if decoder else None,
+    )

@@ -1,0 +1,1 @@
+"""Provider dialects: requests, streams, errors."""

@@ -1,0 +1,351 @@
+"""The Anthropic dialect (messages): writes requests and reads streams of content blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from operator import add
+from typing import Any
+
+from engine.models.http.dialects.dialect import (
+    Decoder,
+    as_mapping,
+    join_surrogates,
+    parse_object,
+    token_count,
+)
+from engine.models.http.dialects.error_mapping import error_of_payload
+from engine.models.http.dialects.reasoning import (
+    Thinking,
+    anthropic_problem,
+    anthropic_thinking,
+    chosen_effort,
+)
+from engine.models.http.dialects.structured_output import AnswerPlan, parse_arguments, plan_answer
+from engine.models.http.dialects.vision import Sight
+from engine.models.http.endpoint import Endpoint
+from engine.models.protocol import (
+    ArgumentPiece,
+    CallStarted,
+    ModelEvent,
+    ModelRequest,
+    OpaquePiece,
+    ReasoningPiece,
+    Started,
+    TextPiece,
+    UsageReport,
+)
+from engine.records import Usage
+from engine.records.message import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
+
+VERSION = '2023-06-01'
+PARTS = {'text_delta': 'text', 'thinking_delta': 'thinking', 'input_json_delta': 'partial_json'}
+
+
+class Anthropic:
+    """The Messages API."""
+
+    path = '/messages'
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        """The key and the API version."""
+        key = {endpoint.key_header or 'x-api-key': endpoint.key} if endpoint.key else {}
+        return {'anthropic-version': VERSION, **key}
+
+    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+        """The request as JSON values."""
+        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
+        return _build_body(model, request, endpoint, anthropic_thinking(model, effort))
+
+    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
+        """Why a model does not take a reasoning effort, or ''."""
+        return anthropic_problem(model, effort)
+
+    def decoder(self, endpoint: Endpoint) -> AnthropicDecoder:
+        """A decoder for the answer."""
+        return AnthropicDecoder(endpoint.name)
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """A content block as received so far."""
+
+    data: dict[str, Any]
+    place: int = -1
+    """Index among the tool calls, if it is one."""
+    held: str = ''
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """The block's type."""
+        return str(self.data.get('type') or '')
+
+
+class AnthropicDecoder(Decoder):
+    """Decodes an event stream or a whole message."""
+
+    whole_fields = ('content',)
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(provider)
+        self._blocks: dict[Any, Block] = {}
+        self._calls = 0
+        self._counted: dict[str, Any] = {}
+        """As reported up to now: the numbers are cumulative."""
+
+    def feed(self, event: str, data: str) -> list[ModelEvent]:
+        """Process the next event."""
+        payload = parse_object(data)
+        kind = payload.get('type') or event
+        if kind == 'error' or payload.get('error'):
+            self.fail(error_of_payload(payload))
+            return list(self._count(as_mapping(payload.get('usage'))))
+        self.begun = True
+        return list(self._events(kind, payload))
+
+    def close(self) -> list[ModelEvent]:
+        """Close blocks left open and end the answer."""
+        end = self.completed(calls=bool(self._calls))
+        by_age = as_mapping(self._counted.get('cache_creation'))
+        hour = min(end.usage.written, token_count(by_age.get('ephemeral_1h_input_tokens')))
+        end = replace(end, written_hour=hour)
+        return [*(event for index in list(self._blocks) for event in self._close(index)), end]
+
+    def _events(self, kind: str, payload: dict[str, Any]) -> Iterator[ModelEvent]:
+        match kind:
+            case 'message_start':
+                yield from self._start(as_mapping(payload.get('message')))
+            case 'content_block_start':
+                yield from self._open(payload.get('index'), dict(as_mapping(payload.get('content_block'))))
+            case 'content_block_delta':
+                yield from self._grow(payload.get('index'), as_mapping(payload.get('delta')))
+            case 'content_block_stop':
+                yield from self._close(payload.get('index'))
+            case 'message_delta':
+                yield from self._stop(as_mapping(payload.get('delta')), payload)
+            case 'message_stop':
+                self.ended = True
+            case 'message' | '' if 'content' in payload:
+                yield from self._whole(payload)
+
+    def _whole(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        yield from self._start(message)
+        blocks = message.get('content')
+        for index, block in enumerate(blocks if isinstance(blocks, list) else ()):
+            yield from self._open(index, dict(as_mapping(block)))
+            yield from self._close(index)
+        yield from self._stop(message, {})
+
+    def _stop(self, delta: Mapping[str, Any], event: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        yield from self._count(as_mapping(event.get('usage')))
+        if reason := delta.get('stop_reason'):
+            self.finish_with(str(reason))
+
+    def _start(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        yield Started(model=str(message.get('model') or ''), id=str(message.get('id') or ''))
+        yield from self._count(as_mapping(message.get('usage')))
+
+    def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        self._counted |= {name: value for name, value in reported.items() if value is not None}
+        if reported:
+            self.usage = parse_usage(self._counted)
+            yield UsageReport(usage=self.usage)
+
+    def _open(self, index: Any, data: dict[str, Any]) -> Iterator[ModelEvent]:
+        yield from self._close(index)
+        block = self._blocks[index] = Block(data=data)
+        if block.kind == 'tool_use':
+            block.place = self._calls
+            self._calls += 1
+            yield CallStarted(
+                index=block.place, name=str(data.get('name') or ''), id=str(data.get('id') or '')
+            )
+        for name in ('text', 'thinking'):
+            if data.get(name):
+                yield from self._piece(block, str(data[name]))
+
+    def _grow(self, index: Any, delta: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        block = self._blocks.get(index)
+        if block is None:
+            block = self._blocks[index] = Block(data={'type': str(delta.get('type')).removesuffix('_delta')})
+        if delta.get('type') == 'signature_delta':
+            block.data['signature'] = str(block.data.get('signature') or '') + str(
+                delta.get('signature') or ''
+            )
+            return
+        text = delta.get(PARTS.get(str(delta.get('type')), ''))
+        if isinstance(text, str) and text:
+            yield from self._piece(block, text)
+
+    def _piece(self, block: Block, text: str) -> Iterator[ModelEvent]:
+        text, block.held = join_surrogates(block.held + text)
+        block.pieces.append(text)
+        match block.kind:
+            case 'text':
+                yield TextPiece(text=text)
+            case 'thinking':
+                yield ReasoningPiece(text=text)
+            case 'tool_use':
+                yield ArgumentPiece(index=block.place, text=text)
+
+    def _close(self, index: Any) -> Iterator[ModelEvent]:
+        block = self._blocks.pop(index, None)
+        if block is None or block.kind == 'text':
+            return
+        if block.kind == 'tool_use':
+            if block.data.get('input') and not block.pieces:  # Some servers send it whole, up front.
+                text = json.dumps(block.data['input'], ensure_ascii=False)
+                yield ArgumentPiece(index=block.place, text=text)
+        elif block.kind == 'thinking':
+            # Its text is already in the message, like the reasoning before it.
+            signed = {'type': 'thinking', 'signature': block.data.get('signature', '')}
+            yield OpaquePiece(provider=self.provider, data=signed)
+        elif block.kind:
+            if block.pieces:  # A server-side tool: its arguments belong in its own block.
+                block.data['input'] = _value(''.join(block.pieces))
+            yield OpaquePiece(provider=self.provider, data=block.data)
+
+
+def parse_usage(counted: Mapping[str, Any]) -> Usage:
+    """Token usage as Messages counts it: cache reads and writes are not part of the input.
+
+    If a message took several iterations (for example, a compaction first), the totals cover only the last
+    kind, but all iterations are charged.
+    """
+    parts = counted.get('iterations')
+    listed = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return replace(reduce(add, map(_parse_counts, listed or [dict(counted)])), calls=1)
+
+
+def _parse_counts(counted: Mapping[str, Any]) -> Usage:
+    cached = token_count(counted.get('cache_read_input_tokens'))
+    written = token_count(counted.get('cache_creation_input_tokens'))
+    return Usage(
+        input=token_count(counted.get('input_tokens')) + cached + written,
+        output=token_count(counted.get('output_tokens')),
+        calls=1,
+        cached=cached,
+        written=written,
+        reasoning=token_count(as_mapping(counted.get('output_tokens_details')).get('thinking_tokens')),
+    )
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
+
+
+MOST_TOKENS = 8_192
+"""The dialect requires a limit; every current model accepts this one."""
+
+
+def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, thinking: Thinking) -> dict[str, Any]:
+    """The request as JSON values."""
+    plan = plan_answer(request, endpoint, model, thinks=thinking.enabled)
+    limit = request.most_tokens or endpoint.most_tokens or thinking.room or MOST_TOKENS
+    made: dict[str, Any] = {
+        'model': model,
+        'max_tokens': limit + thinking.budget,
+        'messages': _turns(plan.messages, endpoint, Sight.of(request, model, endpoint)),
+        'stream': True,
+    }
+    if instructions := [message.text for message in plan.messages if message.role == 'system']:
+        made['system'] = '\n\n'.join(instructions)
+    if plan.tools:
+        made['tools'] = [
+            {'name': tool.name, 'description': tool.description, 'input_schema': dict(tool.schema)}
+            for tool in plan.tools
+        ]
+        made['tool_choice'] = _choice(plan)
+    output: dict[str, Any] = {'effort': thinking.effort} if thinking.effort else {}
+    if plan.schema is not None:
+        output['format'] = {'type': 'json_schema', 'schema': plan.schema}
+    if output:
+        made['output_config'] = output
+    if endpoint.cache != 'off' and _repeats(request):
+        _mark_repeated(made, _cache_control(endpoint))
+    if thinking.thinking:
+        made['thinking'] = thinking.thinking
+    if request.temperature is not None and not thinking.enabled:
+        made['temperature'] = request.temperature
+    if request.stop:
+        made['stop_sequences'] = list(request.stop)
+    return made | dict(endpoint.body)
+
+
+def _repeats(request: ModelRequest) -> bool:
+    """Whether a later request probably begins like this one: an agent with tools, or a conversation."""
+    return bool(request.tools) or any(message.role == 'assistant' for message in request.messages)
+
+
+def _cache_control(endpoint: Endpoint) -> dict[str, str]:
+    return {'type': 'ephemeral', **({'ttl': '1h'} if endpoint.cache == '1h' else {})}
+
+
+def _mark_repeated(made: dict[str, Any], control: dict[str, str]) -> None:
+    """Mark where repeated beginnings end: after tools and instructions, and after the last two user turns.
+
+    Tools come before the instructions, so that one mark covers both. The mark before the last is where the
+    previous request ended: the provider looks only 20 blocks back for what it has cached.
+    """
+    if 'system' in made:
+        made['system'] = [{'type': 'text', 'text': made['system'], 'cache_control': control}]
+    elif made.get('tools'):
+        made['tools'][-1]['cache_control'] = control
+    for turn in [turn for turn in made['messages'] if turn['role'] == 'user'][-2:]:
+        turn['content'][-1]['cache_control'] = control
+
+
+def _choice(plan: AnswerPlan) -> dict[str, str]:
+    named = {'auto': 'auto', 'none': 'none', 'required': 'any'}.get(plan.choice)
+    return {'type': named} if named else {'type': 'tool', 'name': plan.choice}
+
+
+def _turns(messages: tuple[Message, ...], endpoint: Endpoint, sight: Sight) -> list[dict[str, Any]]:
+    """Messages as alternating turns; tool results count as the user's."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        blocks = list(_blocks(message, endpoint, sight)) if message.role != 'system' else []
+        role = 'assistant' if message.role == 'assistant' else 'user'
+        if blocks and turns and turns[-1]['role'] == role:
+            turns[-1]['content'] += blocks
+        elif blocks:
+            turns.append({'role': role, 'content': blocks})
+    return turns
+
+
+def _blocks(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict[str, Any]]:
+    thought, images = '', sight.results(message)
+    for part in message.parts:
+        match part:
+            case Text(text=text) if text.strip():  # The dialect rejects empty text blocks.
+                yield {'type': 'text', 'text': text}
+            case ToolCall():
+                yield {
+                    'type': 'tool_use',
+                    'id': part.id,
+                    'name': part.name,
+                    'input': parse_arguments(part.arguments),
+                }
+            case ToolResult():
+                shown = _shown(part.text, images.get(part.id, ()))
+                failed = {} if part.ok else {'is_error': True}
+                yield {'type': 'tool_result', 'tool_use_id': part.id, **shown, **failed}
+            case Opaque(provider=provider, data=data) if provider == endpoint.name:
+                yield {**data, 'thinking': thought} if data.get('type') == 'thinking' else dict(data)
+        thought = part.text if isinstance(part, Reasoning) else ''
+
+
+def _shown(text: str, images: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The content of a result."""
+    if not images:
+        return {'content': text} if text else {}
+    blocks: list[dict[str, Any]] = [{'type': 'text', 'text': text}] if text else []
+    for media_type, data in images:
+        blocks.append({'type': 'image', 'source': {'type': 'base64', 'media_type': media_type, 'data': data}})
+    return {'content': blocks}

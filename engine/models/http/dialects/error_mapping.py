@@ -1,0 +1,175 @@
+"""Maps error responses and errors in streams to `ModelError`: the kind, and whether to retry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import unescape
+from typing import Any
+
+import orjson
+
+from engine.errors import PASSING, Kind, ModelError
+from engine.models.http.dialects.dialect import as_mapping
+from engine.models.http.dialects.retry_delay import retry_delay
+
+CODES: dict[str, Kind] = {
+    'insufficient_quota': 'quota',
+    'billing_error': 'quota',
+    'billing_hard_limit_reached': 'quota',
+    'billing_not_active': 'quota',
+    'insufficient_balance': 'quota',
+    'context_length_exceeded': 'context too long',
+    'request_too_large': 'context too long',
+    'exceed_context_size_error': 'context too long',
+    'content_filter': 'content filter',
+    'content_policy_violation': 'content filter',
+    'responsibleaipolicyviolation': 'content filter',
+    'overloaded_error': 'overloaded',
+    'engine_overloaded': 'overloaded',
+    'rate_limit_error': 'rate limit',
+    'rate_limit_exceeded': 'rate limit',
+    'rate_limited': 'rate limit',
+    'timeout_error': 'timeout',
+    'authentication_error': 'auth',
+    'permission_error': 'auth',
+    'invalid_api_key': 'auth',
+    'not_found_error': 'not found',
+    'model_not_found': 'not found',
+    'api_error': 'server',
+    'server_error': 'server',
+    'internal_server_error': 'server',
+    'tool_use_failed': 'bad request',
+    'invalid_request_error': 'bad request',
+}
+"""Providers' error codes, most specific first: one error may carry two."""
+
+STATUSES: dict[int, Kind] = {
+    401: 'auth',
+    402: 'quota',
+    403: 'auth',
+    404: 'not found',
+    408: 'timeout',
+    409: 'server',
+    413: 'context too long',
+    425: 'server',
+    429: 'rate limit',
+    503: 'overloaded',
+    504: 'timeout',
+    529: 'overloaded',
+}
+
+SENTENCES: tuple[tuple[re.Pattern[str], Kind], ...] = (
+    (
+        re.compile(r'credit balance|insufficient (quota|balance|credit|funds)|exceeded your current quota'),
+        'quota',
+    ),
+    (
+        re.compile(
+            r'context (length|window|size)|maximum context|prompt is too long|input is too long'
+            r'|too many (input )?tokens in'
+        ),
+        'context too long',
+    ),
+    (re.compile(r'content (management|filter|policy)|requires moderation|safety system'), 'content filter'),
+)
+"""Patterns for providers that report the error only in its message."""
+
+UNREAD = re.compile(r'<!--.*?(?:-->|\Z)|<(style|script|svg|noscript)\b.*?(?:</\1\s*>|\Z)', re.I | re.S)
+"""Invisible parts of a web page, even if the page was cut off inside one."""
+TAG = re.compile(r'<[a-z/!?][^>]*>', re.I)
+
+
+def error_of_response(status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    """The error described by an unsuccessful response."""
+    try:
+        content = orjson.loads(body)
+    except ValueError:
+        content = None
+    payload = content if isinstance(content, dict) else {}
+    if isinstance(content, list) and content and isinstance(content[0], dict):
+        payload = content[0]
+    if not payload:
+        payload = {'message': page_text(body.decode('utf-8', 'replace'))[:MOST_SAID]}
+    return error_of_payload(payload, status=status, headers=headers)
+
+
+def page_text(page: str) -> str:
+    """The visible text of an answer that may be a web page, on one line."""
+    return ' '.join(unescape(TAG.sub(' ', UNREAD.sub(' ', page))).split())
+
+
+def error_of_payload(
+    payload: Mapping[str, Any], *, status: int = 0, headers: Mapping[str, str] | None = None
+) -> ModelError:
+    """The error in an object such as `{'error': {'message': ..., 'type': ...}}`."""
+    headers = headers or {}
+    inner = payload.get('error')
+    error = inner if isinstance(inner, dict) else payload
+    status = status or _status(error) or _status(payload)
+    message = _message(inner, error, payload)
+    codes = [str(word) for word in (error.get('code'), error.get('type')) if word and word != 'error']
+    wait = retry_delay(headers, error, message)
+    kind = _kind(status, [code.lower() for code in codes], message.lower())
+    if kind == 'quota' and wait is not None and not _is_lasting(codes, error):
+        kind = 'rate limit'  # A per-minute quota, restored after the wait.
+    named = message or 'it gave no reason'
+    if status and str(status) not in message:
+        named += f' (HTTP {status})'
+    return ModelError(
+        named,
+        kind=kind,
+        retryable=kind in PASSING and headers.get('x-should-retry') != 'false',
+        retry_after=wait,
+        status=status,
+        code=codes[0] if codes else '',
+        request_id=str(
+            headers.get('x-request-id') or headers.get('request-id') or payload.get('request_id') or ''
+        ),
+    )
+
+
+def _is_lasting(codes: list[str], error: Mapping[str, Any]) -> bool:
+    """Whether an exhausted quota stays exhausted: the provider says so, or it is a daily quota."""
+    by_code = any(CODES.get(code.lower()) == 'quota' for code in codes)
+    return by_code or PER_DAY.search(str(error.get('details') or '').lower()) is not None
+
+
+PER_DAY = re.compile(r'per_?-?day')
+
+
+def _kind(status: int, codes: list[str], message: str) -> Kind:
+    telling = [kind for code, kind in CODES.items() if code in codes]
+    if telling and telling[0] not in ('bad request', 'server'):
+        return telling[0]
+    for sentence, kind in SENTENCES:
+        if sentence.search(message) and (kind == 'quota' or status not in (429, 529)):
+            return kind
+    if status in STATUSES:
+        return STATUSES[status]
+    if telling:
+        return telling[0]
+    return 'bad request' if 400 <= status < 500 else 'server'
+
+
+def _status(error: Mapping[str, Any]) -> int:
+    for name in ('status_code', 'status', 'code'):
+        value = error.get(name)
+        if isinstance(value, str) and value.isdigit():
+            value = int(value)
+        if isinstance(value, int) and 400 <= value < 600:
+            return value
+    return 0
+
+
+def _message(inner: Any, error: Mapping[str, Any], payload: Mapping[str, Any]) -> str:
+    if isinstance(inner, str):
+        return inner
+    said = error.get('message') or payload.get('message') or payload.get('detail') or ''
+    message = said if isinstance(said, str) else orjson.dumps(said).decode()
+    raw = as_mapping(error.get('metadata')).get('raw')  # Set by a proxy: what the upstream provider said.
+    return f'{message}: {raw}'[:MOST_SAID] if isinstance(raw, str) and raw else message[:MOST_SAID]
+
+
+MOST_SAID = 1_000
+"""Maximum characters kept of a provider's message."""

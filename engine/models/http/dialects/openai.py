@@ -1,0 +1,355 @@
+"""The OpenAI dialect (chat completions) and its variants: writes requests and reads streams."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+from engine.models.http.dialects.dialect import (
+    Decoder,
+    amount,
+    as_mapping,
+    join_surrogates,
+    parse_object,
+    token_count,
+)
+from engine.models.http.dialects.error_mapping import error_of_payload
+from engine.models.http.dialects.reasoning import chosen_effort, openai_fields, openai_problem
+from engine.models.http.dialects.structured_output import (
+    ANSWER,
+    AnswerPlan,
+    plan_answer,
+    repair_arguments,
+    strict_tool_schema,
+)
+from engine.models.http.dialects.tool_call_assembler import ToolCallAssembler
+from engine.models.http.dialects.vision import Sight, data_url
+from engine.models.http.endpoint import Endpoint
+from engine.models.protocol import (
+    ModelEvent,
+    ModelRequest,
+    OpaquePiece,
+    ReasoningPiece,
+    Started,
+    TextPiece,
+    ToolSpec,
+    UsageReport,
+)
+from engine.records import Usage
+from engine.records.message import Message, Opaque, Reasoning, ToolCall, ToolResult
+
+WANTED_BACK = 'reasoning_content'
+"""Providers that use this field name expect reasoning back with the calls it led to."""
+
+
+ANTHROPIC_MODEL = re.compile(r'(^|/)claude-|^anthropic/')
+"""Models that cache only what they are asked to cache, also behind a proxy such as OpenRouter."""
+
+
+def bearer_headers(endpoint: Endpoint) -> dict[str, str]:
+    """The key as a bearer token, unless it goes in another header."""
+    if not endpoint.key:
+        return {}
+    if endpoint.key_header:
+        return {endpoint.key_header: endpoint.key}
+    return {'authorization': f'Bearer {endpoint.key}'}
+
+
+class OpenAI:
+    """The Chat Completions API."""
+
+    path = '/chat/completions'
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        """The key as a bearer token, unless it goes in another header."""
+        return bearer_headers(endpoint)
+
+    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+        """The request as JSON values."""
+        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
+        made = _build_body(model, request, endpoint) | openai_fields(effort, endpoint)
+        if endpoint.cache != 'off' and ANTHROPIC_MODEL.search(model):
+            made['cache_control'] = {'type': 'ephemeral', 'ttl': endpoint.cache}
+        return made | dict(endpoint.body)
+
+    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
+        """Why a model does not take a reasoning effort, or ''."""
+        return openai_problem(model, effort, endpoint)
+
+    def decoder(self, endpoint: Endpoint) -> OpenAIDecoder:
+        """A decoder for the answer."""
+        return OpenAIDecoder(endpoint.name)
+
+
+class OpenAIDecoder(Decoder):
+    """Decodes a stream of chunks or a whole completion."""
+
+    whole_fields = ('choices',)
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(provider)
+        self._refused = False
+        self._calls = ToolCallAssembler(provider)
+        self._details = ReasoningDetails()
+        self._field = ''
+        """What the provider calls its reasoning."""
+        self._held = {'text': '', 'reasoning': ''}
+        self._cost: float | None = None
+
+    def feed(self, event: str, data: str) -> list[ModelEvent]:
+        """Process the next chunk."""
+        if data.strip() == '[DONE]':
+            self.ended = True
+            return []
+        chunk = parse_object(data)
+        inner = as_mapping(chunk.get('x_groq'))
+        if event == 'error' or chunk.get('error') or chunk.get('object') == 'error':
+            self.fail(error_of_payload(chunk))
+        elif inner.get('error'):
+            self.fail(error_of_payload(inner))
+        return list(self._events(chunk, inner))
+
+    def close(self) -> list[ModelEvent]:
+        """What goes back to the provider with the next request, then the end."""
+        end = self.completed(calls=bool(self._calls), cost=self._cost)
+        if self._refused:
+            end = replace(end, reason='filter')
+        data: dict[str, Any] = {}
+        if self._details:
+            data['reasoning_details'] = self._details.whole()
+        elif self._field == WANTED_BACK and self._calls:
+            data['reasoning_field'] = self._field
+        return [*([OpaquePiece(provider=self.provider, data=data)] if data else []), end]
+
+    def _events(self, chunk: dict[str, Any], inner: Any) -> Iterator[ModelEvent]:
+        if not self.begun:
+            self.begun = True
+            yield Started(model=str(chunk.get('model') or ''), id=str(chunk.get('id') or ''))
+        choice = _first_choice(chunk.get('choices'))
+        delta = as_mapping(choice.get('delta')) or as_mapping(choice.get('message'))
+        if delta:
+            yield from self._delta(delta)
+        reported = chunk.get('usage') or inner.get('usage') or choice.get('usage')
+        if isinstance(reported, dict):
+            self.usage = parse_usage(reported)
+            self._cost = parse_cost(reported)
+            yield UsageReport(usage=self.usage)
+        if finish := choice.get('finish_reason'):
+            self.finish_with(str(finish))
+
+    def _delta(self, delta: Any) -> Iterator[ModelEvent]:
+        for name in ('reasoning_content', 'reasoning'):
+            if isinstance(thought := delta.get(name), str) and thought:
+                self._field = name
+                yield from self._say('reasoning', thought)
+                break
+        if isinstance(details := delta.get('reasoning_details'), list):
+            self._details.add(details)
+            if not (delta.get('reasoning_content') or delta.get('reasoning')):
+                for detail in details:
+                    yield from self._say('reasoning', _readable(as_mapping(detail)))
+        yield from self._content(delta.get('content'))
+        if isinstance(refusal := delta.get('refusal'), str) and refusal:
+            self._refused = True
+            yield from self._say('text', refusal)
+        fragments = delta.get('tool_calls')
+        for fragment in fragments if isinstance(fragments, list) else ():
+            yield from self._calls.feed(as_mapping(fragment))
+        if isinstance(legacy := delta.get('function_call'), dict):
+            yield from self._calls.feed({'index': 0, 'function': legacy})
+
+    def _content(self, content: Any) -> Iterator[ModelEvent]:
+        if isinstance(content, str) and content:
+            yield from self._say('text', content)
+        elif isinstance(content, list):
+            for part in content:
+                yield from self._part(as_mapping(part))
+
+    def _part(self, part: Any) -> Iterator[ModelEvent]:
+        """Content as a list of parts, as Mistral sends it."""
+        if part.get('type') == 'thinking':
+            inside = part.get('thinking')
+            for item in inside if isinstance(inside, list) else [{'text': inside}]:
+                yield from self._say('reasoning', str(as_mapping(item).get('text') or ''))
+        elif part.get('text'):
+            yield from self._say('text', str(part['text']))
+
+    def _say(self, kind: Literal['text', 'reasoning'], text: str) -> Iterator[ModelEvent]:
+        text, self._held[kind] = join_surrogates(self._held[kind] + text)
+        if text:
+            yield TextPiece(text=text) if kind == 'text' else ReasoningPiece(text=text)
+
+
+def _first_choice(choices: Any) -> Mapping[str, Any]:
+    """The choice with index 0; with several choices, chunks come in any order."""
+    listed = map(as_mapping, choices if isinstance(choices, list) else ())
+    return next((choice for choice in listed if str(choice.get('index') or 0) == '0'), {})
+
+
+def _readable(detail: Mapping[str, Any]) -> str:
+    text = detail.get('text') or detail.get('summary')
+    return text if isinstance(text, str) else ''
+
+
+def parse_cost(reported: Mapping[str, Any]) -> float | None:
+    """Cost in dollars, if reported: OpenRouter sends a number, Perplexity an object."""
+    price = reported.get('cost')
+    cost = amount(price.get('total_cost') if isinstance(price, dict) else price)
+    if cost is not None and reported.get('is_byok'):  # With the user's own key, the cost is only the fee.
+        cost += amount(as_mapping(reported.get('cost_details')).get('upstream_inference_cost')) or 0.0
+    return cost
+
+
+def parse_usage(reported: dict[str, Any]) -> Usage:
+    """Token usage as Chat Completions counts it: cached and reasoning tokens are included in the others."""
+    asked, said = (
+        as_mapping(reported.get('prompt_tokens_details')),
+        as_mapping(reported.get('completion_tokens_details')),
+    )
+    cached = asked.get('cached_tokens') or reported.get('prompt_cache_hit_tokens')
+    return Usage(
+        input=token_count(reported.get('prompt_tokens')),
+        output=token_count(reported.get('completion_tokens')),
+        calls=1,
+        cached=token_count(cached),
+        reasoning=token_count(said.get('reasoning_tokens')),
+    )
+
+
+ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
+
+
+def _build_body(model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+    """The request as JSON values."""
+    plan, sight = plan_answer(request, endpoint, model), Sight.of(request, model, endpoint)
+    made: dict[str, Any] = {
+        'model': model,
+        'messages': [item for message in plan.messages for item in _messages(message, endpoint, sight)],
+        'stream': True,
+    }
+    if endpoint.usage_option:
+        made['stream_options'] = {'include_usage': True}
+    if plan.tools:
+        made['tools'] = [_tool(tool, endpoint) for tool in plan.tools]
+        made['tool_choice'] = _choice(plan)
+    if plan.schema is not None:
+        made['response_format'] = {
+            'type': 'json_schema',
+            'json_schema': {'name': ANSWER, 'schema': plan.schema, 'strict': plan.strict},
+        }
+    limit = request.most_tokens or endpoint.most_tokens
+    options = {
+        endpoint.limit_field: limit,
+        'temperature': request.temperature,
+        'seed': request.seed,
+        'stop': list(request.stop) or None,
+    }
+    made |= {name: value for name, value in options.items() if value is not None}
+    return made
+
+
+def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
+    exact = strict_tool_schema(tool.schema) if endpoint.strict_tools and tool.nullable else None
+    function = {
+        'name': tool.name,
+        'description': tool.description,
+        'parameters': exact or dict(tool.schema),
+    }
+    return {'type': 'function', 'function': function | ({'strict': True} if exact else {})}
+
+
+def _choice(plan: AnswerPlan) -> Any:
+    if plan.choice in ('auto', 'none', 'required'):
+        return plan.choice
+    return {'type': 'function', 'function': {'name': plan.choice}}
+
+
+def _messages(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict[str, Any]]:
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    for result in results:
+        text = result.text if result.ok else f'Error: {result.text}'
+        yield {'role': 'tool', 'tool_call_id': _id(result.id, endpoint), 'content': text}
+    if images := sight.results(message):
+        yield {'role': 'user', 'content': list(_image_messages(results, images))}
+    if results:
+        return
+    made: dict[str, Any] = {'role': message.role, 'content': message.text}
+    if calls := [_call(call, endpoint) for call in message.calls]:
+        made['tool_calls'] = calls
+        made['content'] = message.text or None
+    for part in message.parts:
+        if isinstance(part, Opaque) and part.provider == endpoint.name:
+            _put_back(part, message, made)
+    yield made
+
+
+def _image_messages(
+    results: list[ToolResult], images: Mapping[str, list[tuple[str, str]]]
+) -> Iterator[dict[str, Any]]:
+    """The images of tools as a message of the user's: messages of tools hold text only."""
+    for result in results:
+        if found := images.get(result.id):
+            yield {'type': 'text', 'text': f'What {result.name} has returned as an image:'}
+            for image in found:
+                yield {'type': 'image_url', 'image_url': {'url': data_url(*image)}}
+
+
+def _put_back(part: Opaque, message: Message, made: dict[str, Any]) -> None:
+    """Send opaque data back to the provider it came from."""
+    data = dict(part.data)
+    if 'reasoning_field' in data:
+        thoughts = [item.text for item in message.parts if isinstance(item, Reasoning)]
+        made[data['reasoning_field']] = ''.join(thoughts)
+    elif 'call' in data and data['call'] < len(made.get('tool_calls', ())):
+        made['tool_calls'][data['call']]['extra_content'] = data['extra_content']
+    elif 'reasoning_details' in data:
+        made['reasoning_details'] = data['reasoning_details']
+
+
+def _call(call: ToolCall, endpoint: Endpoint) -> dict[str, Any]:
+    function = {'name': call.name, 'arguments': repair_arguments(call.arguments)}
+    return {'id': _id(call.id, endpoint), 'type': 'function', 'function': function}
+
+
+def _id(ident: str, endpoint: Endpoint) -> str:
+    """Our own id, or nine letters and digits derived from it deterministically."""
+    if not endpoint.short_ids:
+        return ident
+    digest = hashlib.sha256(ident.encode()).digest()
+    return ''.join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:9])
+
+
+GROWING = ('text', 'summary', 'data')
+
+
+class ReasoningDetails:
+    """Reasoning details, assembled from fragments with the same index and type."""
+
+    def __init__(self) -> None:
+        self._whole: list[dict[str, Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._whole)
+
+    def add(self, fragments: list[Any]) -> None:
+        """Add fragments."""
+        for fragment in fragments:
+            if not isinstance(fragment, dict):
+                continue
+            last = self._whole[-1] if self._whole else {}
+            if last and all(last.get(name) == fragment.get(name) for name in ('index', 'type')):
+                for name, value in fragment.items():
+                    if name in GROWING and isinstance(value, str) and isinstance(last.get(name), str):
+                        last[name] += value
+                    elif value is not None:
+                        last[name] = value
+            else:
+                self._whole.append(dict(fragment))
+
+    def whole(self) -> list[dict[str, Any]]:
+        """The assembled details."""
+        return self._whole

@@ -1,0 +1,155 @@
+"""Reasoning effort in each dialect: what a model takes, and how it is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import ModelError
+from engine.models.effort import thinking_tokens
+from engine.models.http.endpoint import Endpoint
+from engine.models.protocol import ModelRequest
+
+NO_REASONING = re.compile(r'(^|/)(gpt-[34]|chatgpt-|gpt-5-chat|o1-mini|o1-preview)')
+"""OpenAI's models that take no effort."""
+OPENAI_LEVELS = (
+    (re.compile(r'(^|/)gpt-5-pro'), ('high',)),
+    (re.compile(r'(^|/)gpt-5(-|$)'), ('minimal', 'low', 'medium', 'high')),
+    (re.compile(r'(^|/)gpt-5\.1-codex-max'), ('low', 'medium', 'high', 'xhigh')),
+    (re.compile(r'(^|/)gpt-5\.1-codex'), ('low', 'medium', 'high')),
+    (re.compile(r'(^|/)gpt-5\.1'), ('none', 'low', 'medium', 'high')),
+    (re.compile(r'(^|/)o[134](-|$)'), ('low', 'medium', 'high')),
+)
+"""What older models take; of others, the provider itself says it."""
+GOOGLE_LEVELS = ('none', 'minimal', 'low', 'medium', 'high')
+
+
+def refused(effort: str, levels: tuple[str, ...], *, tokens: bool = False) -> str:
+    """Why a model does not take an effort, or ''.
+
+    Args:
+        effort: what is asked for.
+        levels: the levels it takes.
+        tokens: whether it takes a number of tokens as well.
+    """
+    if effort in levels or (tokens and thinking_tokens(effort) is not None):
+        return ''
+    return f'it takes {", ".join(levels)}{" or a number of tokens" if tokens else ""}, not {effort!r}'
+
+
+def openai_problem(model: str, effort: str, endpoint: Endpoint) -> str:
+    """Why a model behind the OpenAI dialects does not take an effort, or ''."""
+    match endpoint.reasoning:
+        case 'off':
+            return 'its endpoint takes no reasoning effort (`reasoning = "off"`)'
+        case 'object':
+            return ''
+        case 'google':
+            return refused(effort, GOOGLE_LEVELS, tokens=True)
+    if NO_REASONING.search(model):
+        return 'it does not reason, and takes no effort'
+    for name, levels in OPENAI_LEVELS:
+        if name.search(model):
+            return refused(effort, levels)
+    return 'it takes a level, not a number of tokens' if thinking_tokens(effort) is not None else ''
+
+
+def openai_fields(effort: str, endpoint: Endpoint) -> dict[str, Any]:
+    """The fields of a chat completion that ask for an effort; none for ''."""
+    tokens = thinking_tokens(effort)
+    if not effort:
+        return {}
+    if endpoint.reasoning == 'object':
+        return {'reasoning': {'effort': effort} if tokens is None else {'max_tokens': tokens}}
+    if tokens is not None:
+        config = {'thinking_budget': tokens, 'include_thoughts': True}
+        return {'extra_body': {'google': {'thinking_config': config}}}
+    return {'reasoning_effort': effort}
+
+
+def responses_reasoning(effort: str) -> dict[str, Any]:
+    """The `reasoning` of a Responses request; empty for ''."""
+    tokens = thinking_tokens(effort)
+    if not effort:
+        return {}
+    return {'effort': effort} if tokens is None else {'max_tokens': tokens}
+
+
+NO_THINKING = re.compile(r'claude-(2|instant|3(?!-7))')
+ADAPTIVE = re.compile(r'((opus|sonnet)-4-[6-9]|(opus|sonnet|haiku|fable|mythos)-[5-9]|mythos)(?!\d)')
+"""Models that decide themselves when to think, guided by an effort."""
+ADAPTIVE_ONLY = re.compile(r'(opus-4-[7-9]|(opus|sonnet|haiku|fable|mythos)-[5-9]|mythos)(?!\d)')
+"""Those of them that take no number of tokens."""
+ALWAYS_THINKS = re.compile(r'fable|mythos|opus-5-5')
+LEVEL_BESIDE_BUDGET = re.compile(r'opus-4-5(?!\d)')
+BUDGETS = {'minimal': 1_024, 'low': 2_048, 'medium': 8_192, 'high': 16_384}
+"""Thinking tokens by level, for models that take only a number."""
+ROOM = 32_000
+"""The reply limit, in tokens, of an adaptive model that thinks: the limit includes its thinking."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """How a Messages request asks for thinking."""
+
+    thinking: dict[str, Any] | None = None
+    effort: str = ''
+    """`output_config.effort`."""
+    budget: int = 0
+    """Tokens of thinking, to be added to the reply limit."""
+    room: int = 0
+    """The reply limit to use if none is configured; 0 means the dialect's own."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the model thinks."""
+        return bool(self.budget or self.room)
+
+
+def anthropic_problem(model: str, effort: str) -> str:
+    """Why a model behind the Anthropic dialect does not take an effort, or ''."""
+    if effort == 'none':
+        return 'it always thinks' if ALWAYS_THINKS.search(model) else ''
+    if NO_THINKING.search(model):
+        return 'it does not think, and takes no effort'
+    if ADAPTIVE.search(model):
+        only = ADAPTIVE_ONLY.search(model) is not None
+        levels = ('none', 'low', 'medium', 'high', *(['xhigh'] if only else []), 'max')
+        return refused(effort, levels, tokens=not only)
+    if LEVEL_BESIDE_BUDGET.search(model):
+        return refused(effort, ('none', 'low', 'medium', 'high'), tokens=True)
+    return refused(effort, ('none', *BUDGETS), tokens=True)
+
+
+def anthropic_thinking(model: str, effort: str) -> Thinking:
+    """What a Messages request says for an effort that the model takes; nothing for ''."""
+    tokens = thinking_tokens(effort)
+    if not effort or (effort == 'none' and NO_THINKING.search(model)):
+        return Thinking()
+    if effort == 'none':
+        return Thinking(thinking={'type': 'disabled'})
+    if tokens is None and ADAPTIVE.search(model):
+        # Without `display`, newer models leave out what they think.
+        shown = {'type': 'adaptive', 'display': 'summarized'}
+        return Thinking(thinking=shown, effort=effort, room=ROOM)
+    budget = BUDGETS[effort] if tokens is None else tokens
+    return Thinking(
+        thinking={'type': 'enabled', 'budget_tokens': budget},
+        effort=effort if tokens is None and LEVEL_BESIDE_BUDGET.search(model) else '',
+        budget=budget,
+    )
+
+
+def chosen_effort(request: ModelRequest, endpoint: Endpoint, problem_of: Callable[[str], str]) -> str:
+    """The effort of a call: that of the request, else the endpoint's own where the model takes it.
+
+    Raises:
+        ModelError: the model does not take the one that was asked for.
+    """
+    if request.effort:
+        if problem := problem_of(request.effort):
+            raise ModelError(f'reasoning effort: {problem}', kind='bad request')
+        return request.effort
+    return endpoint.effort if endpoint.effort and not problem_of(endpoint.effort) else ''

@@ -1,0 +1,349 @@
+"""OpenAI's Responses dialect: writes requests, stored or stateless, and reads streams of output items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+from engine.models.http.dialects.dialect import (
+    Decoder,
+    as_mapping,
+    join_surrogates,
+    parse_object,
+    token_count,
+)
+from engine.models.http.dialects.error_mapping import error_of_payload
+from engine.models.http.dialects.openai import bearer_headers
+from engine.models.http.dialects.reasoning import (
+    NO_REASONING,
+    chosen_effort,
+    openai_problem,
+    responses_reasoning,
+)
+from engine.models.http.dialects.structured_output import (
+    ANSWER,
+    plan_answer,
+    repair_arguments,
+    strict_tool_schema,
+)
+from engine.models.http.dialects.vision import Sight, data_url
+from engine.models.http.endpoint import Endpoint
+from engine.models.protocol import (
+    ArgumentPiece,
+    CallStarted,
+    ModelEvent,
+    ModelRequest,
+    OpaquePiece,
+    ReasoningPiece,
+    Started,
+    TextPiece,
+    ToolSpec,
+    UsageReport,
+)
+from engine.records import Usage
+from engine.records.message import Message, Opaque, Text, ToolCall, ToolResult
+
+FORGOTTEN = 'previous_response_not_found'
+"""The error code for a stored response that the provider has deleted."""
+
+Kind = Literal['message', 'reasoning']
+SPOKEN: dict[str, Kind] = {
+    'output_text.delta': 'message',
+    'refusal.delta': 'message',
+    'reasoning_summary_text.delta': 'reasoning',
+    'reasoning_text.delta': 'reasoning',
+}
+"""Events with a piece of text, and the item it belongs to."""
+
+
+class Responses:
+    """The Responses API."""
+
+    path = '/responses'
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        """The key, as for chat completions."""
+        return bearer_headers(endpoint)
+
+    def body(self, model: str, request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+        """The request as JSON values."""
+        effort = chosen_effort(request, endpoint, partial(self.effort_problem, model, endpoint=endpoint))
+        return _build_body(model, request, endpoint, effort)
+
+    def effort_problem(self, model: str, effort: str, endpoint: Endpoint) -> str:
+        """Why a model does not take a reasoning effort, or ''."""
+        return openai_problem(model, effort, endpoint)
+
+    def decoder(self, endpoint: Endpoint) -> ResponsesDecoder:
+        """A decoder for the answer."""
+        return ResponsesDecoder(endpoint.name, store=endpoint.store)
+
+
+@dataclass(slots=True)
+class OutputItem:
+    """An output item as received so far."""
+
+    kind: str
+    place: int = -1
+    """Index among the calls, if it is one."""
+    begun: bool = False
+    """Whether any of its text or arguments has come."""
+    held: str = ''
+
+
+class ResponsesDecoder(Decoder):
+    """Decodes an event stream or a whole response.
+
+    Args:
+        provider: the provider that opaque data goes back to.
+        store: whether the provider keeps the response, so that the next request can continue it by its id.
+    """
+
+    whole_fields = ('output',)
+
+    def __init__(self, provider: str, *, store: bool = False) -> None:
+        super().__init__(provider)
+        self._store = store
+        self._items: dict[Any, OutputItem] = {}
+        self._calls = 0
+        self._refused = False
+        self._id = ''
+
+    def feed(self, event: str, data: str) -> list[ModelEvent]:
+        """Process the next event."""
+        if data.strip() == '[DONE]':
+            self.ended = True
+            return []
+        payload = parse_object(data)
+        kind = str(payload.get('type') or event or '')
+        if kind == 'error' or (payload.get('error') and 'output' not in payload):
+            self.fail(error_of_payload(payload))
+            return []
+        return list(self._events(kind, payload))
+
+    def close(self) -> list[ModelEvent]:
+        """What goes back to the provider with the next request, then the end."""
+        end = self.completed(calls=bool(self._calls))
+        if self._refused:
+            end = replace(end, reason='filter')
+        kept = {'response': self._id} if self._store and self._id else {}
+        return [*([OpaquePiece(provider=self.provider, data=kept)] if kept else []), end]
+
+    def _events(self, kind: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        index, name = payload.get('output_index'), kind.removeprefix('response.')
+        if name in SPOKEN:
+            self._refused = self._refused or name == 'refusal.delta'
+            yield from self._say(index, SPOKEN[name], payload.get('delta'))
+            return
+        match name:
+            case 'created' | 'in_progress':
+                yield from self._start(as_mapping(payload.get('response')))
+            case 'output_item.added':
+                yield from self._open(index, as_mapping(payload.get('item')))
+            case 'reasoning_summary_part.added' if payload.get('summary_index'):
+                yield from self._say(index, 'reasoning', '\n\n')
+            case 'function_call_arguments.delta':
+                yield from self._argue(index, payload.get('delta'))
+            case 'output_item.done':
+                yield from self._close(index, as_mapping(payload.get('item')))
+            case 'completed' | 'incomplete' | 'failed' | 'cancelled':
+                yield from self._end(as_mapping(payload.get('response')))
+            case '' if 'output' in payload:
+                yield from self._whole(payload)
+
+    def _whole(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        yield from self._start(response)
+        items = response.get('output')
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            yield from self._close(index, as_mapping(item))
+        yield from self._end(response)
+
+    def _start(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        if not self.begun:
+            self.begun, self._id = True, str(response.get('id') or '')
+            yield Started(model=str(response.get('model') or ''), id=self._id)
+
+    def _open(self, index: Any, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        if index in self._items:
+            return
+        made = self._items[index] = OutputItem(str(item.get('type') or ''))
+        if made.kind == 'function_call':
+            made.place = self._calls
+            self._calls += 1
+            ident = str(item.get('call_id') or item.get('id') or '')
+            yield CallStarted(index=made.place, name=str(item.get('name') or ''), id=ident)
+            yield from self._argue(index, item.get('arguments'))
+
+    def _say(self, index: Any, kind: Kind, text: Any) -> Iterator[ModelEvent]:
+        item = self._items.setdefault(index, OutputItem(kind))
+        if not isinstance(text, str) or not text:
+            return
+        text, item.held = join_surrogates(item.held + text)
+        item.begun = True
+        if text:
+            yield TextPiece(text=text) if kind == 'message' else ReasoningPiece(text=text)
+
+    def _argue(self, index: Any, text: Any) -> Iterator[ModelEvent]:
+        item = self._items.get(index)
+        if item is None or not isinstance(text, str) or not text:
+            return
+        text, item.held = join_surrogates(item.held + text)
+        item.begun = True
+        if text:
+            yield ArgumentPiece(index=item.place, text=text)
+
+    def _close(self, index: Any, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        """Take what a finished item says and its pieces have not, and what goes back to the provider."""
+        yield from self._open(index, item)
+        kind, content = item.get('type'), [as_mapping(part) for part in item.get('content') or ()]
+        self._refused = self._refused or any(part.get('type') == 'refusal' for part in content)
+        if not self._items[index].begun:
+            yield from self._late(index, item, content)
+        if kind == 'message' and item.get('phase'):
+            yield OpaquePiece(provider=self.provider, data={'phase': item['phase']})
+        elif kind not in ('message', 'function_call') and not self._store:
+            # Reasoning, or a tool that the provider runs itself.
+            kept = _without_ids(item) if kind == 'reasoning' else dict(item)
+            yield OpaquePiece(provider=self.provider, data={'item': kept})
+
+    def _late(
+        self, index: Any, item: Mapping[str, Any], content: list[Mapping[str, Any]]
+    ) -> Iterator[ModelEvent]:
+        """What an item says that has come in one piece."""
+        match item.get('type'):
+            case 'message':
+                for part in content:
+                    yield from self._say(index, 'message', part.get('text') or part.get('refusal'))
+            case 'reasoning':
+                parts = [*map(as_mapping, item.get('summary') or ()), *content]
+                thoughts = '\n\n'.join(str(part.get('text') or '') for part in parts)
+                yield from self._say(index, 'reasoning', thoughts)
+            case 'function_call':
+                yield from self._argue(index, item.get('arguments'))
+
+    def _end(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        self.ended = True
+        if isinstance(reported := response.get('usage'), dict):
+            self.usage = parse_usage(reported)
+            yield UsageReport(usage=self.usage)
+        if response.get('error'):
+            self.fail(error_of_payload({'error': response['error']}))
+        reason = as_mapping(response.get('incomplete_details')).get('reason')
+        self.finish_with(str(reason or response.get('status') or 'completed'))
+
+
+def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item as the provider takes it back where it has not stored it."""
+    return {name: value for name, value in item.items() if name not in ('id', 'status') and value is not None}
+
+
+def parse_usage(reported: Mapping[str, Any]) -> Usage:
+    """Token usage as Responses counts it: cached and reasoning tokens are included in the others."""
+    asked, said = (as_mapping(reported.get(f'{name}_tokens_details')) for name in ('input', 'output'))
+    return Usage(
+        input=token_count(reported.get('input_tokens')),
+        output=token_count(reported.get('output_tokens')),
+        calls=1,
+        cached=token_count(asked.get('cached_tokens')),
+        reasoning=token_count(said.get('reasoning_tokens')),
+    )
+
+
+def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: str) -> dict[str, Any]:
+    plan = plan_answer(request, endpoint, model)
+    previous, fresh = _stored_response(plan.messages, endpoint)
+    sight = Sight.of(request, model, endpoint)
+    made: dict[str, Any] = {
+        'model': model,
+        'input': [item for message in fresh for item in _items(message, endpoint, sight)],
+        'stream': True,
+        'store': endpoint.store,
+    }
+    if instructions := [message.text for message in plan.messages if message.role == 'system']:
+        made['instructions'] = '\n\n'.join(instructions)
+    if previous:
+        made['previous_response_id'] = previous
+    if not endpoint.store and not NO_REASONING.search(model):
+        made['include'] = ['reasoning.encrypted_content']
+    if plan.tools:
+        made['tools'] = [_tool(tool, endpoint) for tool in plan.tools]
+        named = plan.choice not in ('auto', 'none', 'required')
+        made['tool_choice'] = {'type': 'function', 'name': plan.choice} if named else plan.choice
+    if plan.schema is not None:
+        form = {'type': 'json_schema', 'name': ANSWER, 'schema': plan.schema, 'strict': plan.strict}
+        made['text'] = {'format': form}
+    options = {
+        'max_output_tokens': request.most_tokens or endpoint.most_tokens,
+        'temperature': request.temperature,
+        'reasoning': responses_reasoning(effort) | dict(endpoint.body.get('reasoning', {})),
+    }
+    return made | dict(endpoint.body) | {name: value for name, value in options.items() if value}
+
+
+def _stored_response(messages: tuple[Message, ...], endpoint: Endpoint) -> tuple[str, tuple[Message, ...]]:
+    """The stored response to continue, and the messages after it; '' and all messages if there is none."""
+    asked = tuple(message for message in messages if message.role != 'system')
+    last = max((place for place, message in enumerate(asked) if message.role == 'assistant'), default=-1)
+    if not endpoint.store or last < 0:
+        return '', asked
+    for part in asked[last].parts:
+        if isinstance(part, Opaque) and part.provider == endpoint.name and 'response' in part.data:
+            return str(part.data['response']), asked[last + 1 :]
+    return '', asked
+
+
+def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
+    exact = strict_tool_schema(tool.schema) if endpoint.strict_tools and tool.nullable else None
+    return {
+        'type': 'function',
+        'name': tool.name,
+        'description': tool.description,
+        'parameters': exact or dict(tool.schema),
+        'strict': bool(exact),  # The default is true, which not every schema fits.
+    }
+
+
+def _items(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict[str, Any]]:
+    """A message as input items, in the order of its parts: reasoning stands before what it led to."""
+    spoken: dict[str, Any] = {}
+    images = sight.results(message)
+    for part in message.parts:
+        match part:
+            case Text(text=text) if text:
+                if message.role == 'assistant':
+                    content = [{'type': 'output_text', 'text': text}]
+                    spoken = {'type': 'message', 'role': 'assistant', 'content': content}
+                    yield spoken
+                else:
+                    yield {'role': 'user', 'content': [{'type': 'input_text', 'text': text}]}
+            case ToolCall():
+                arguments = repair_arguments(part.arguments)
+                yield {
+                    'type': 'function_call',
+                    'call_id': part.id,
+                    'name': part.name,
+                    'arguments': arguments,
+                }
+            case ToolResult():
+                output = _output(part, images.get(part.id, ()))
+                yield {'type': 'function_call_output', 'call_id': part.id, 'output': output}
+            case Opaque(provider=provider, data=data) if provider == endpoint.name:
+                if 'item' in data and _returnable(data['item']):
+                    yield dict(data['item'])
+                elif 'phase' in data and spoken:
+                    spoken['phase'] = data['phase']
+
+
+def _output(result: ToolResult, images: Sequence[tuple[str, str]]) -> str | list[dict[str, Any]]:
+    text = result.text if result.ok else f'Error: {result.text}'
+    if not images:
+        return text
+    shown = [{'type': 'input_image', 'image_url': data_url(*image)} for image in images]
+    return [{'type': 'input_text', 'text': text}, *shown]
+
+
+def _returnable(item: Mapping[str, Any]) -> bool:
+    """Whether the provider can read it again: reasoning needs its encrypted or its plain content."""
+    return item.get('type') != 'reasoning' or bool(item.get('encrypted_content') or item.get('content'))

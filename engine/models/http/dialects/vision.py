@@ -1,0 +1,50 @@
+"""Images in requests: which models see, and the images of each tool call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.models.http.endpoint import Endpoint
+from engine.models.protocol import ModelRequest
+from engine.records.message import Image, Message
+
+SEES = re.compile(
+    r'claude-(?!2|instant)|gpt-4o|gpt-4\.[1-9]|gpt-4-turbo|gpt-[5-9]|chatgpt-|(^|/)o[134](-|$)|gemini|gemma-?[34]'
+    r'|pixtral|mistral-(small|medium|large)-(2506|2508|2512|latest|3)|llava|llama-?4|llama3\.2-vision|vision'
+    r'|-?vl(\b|:|-)|[a-z]vl(\b|:|-)|minicpm-v|glm-[45][\d.]*v|grok-[4-9]|kimi-k2\.[5-9]',
+    re.I,
+)
+"""Matches the names of models that take images."""
+
+
+def sees(model: str, endpoint: Endpoint) -> bool:
+    """Whether a model is sent images."""
+    return endpoint.images == 'always' or (endpoint.images == 'by model' and SEES.search(model) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The images that a model is sent."""
+
+    images: Mapping[str, str] = field(default_factory=dict)
+    """In base64, by digest."""
+
+    @classmethod
+    def of(cls, request: ModelRequest, model: str, endpoint: Endpoint) -> Sight:
+        """Those of a request, if the model sees."""
+        return cls(request.images if sees(model, endpoint) else {})
+
+    def results(self, message: Message) -> dict[str, list[tuple[str, str]]]:
+        """Media type and base64 of the images of a message of results, by tool call."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for part in message.parts:
+            if isinstance(part, Image) and part.digest in self.images:
+                found.setdefault(part.call, []).append((part.media_type, self.images[part.digest]))
+        return found
+
+
+def data_url(media_type: str, data: str) -> str:
+    """An image as the OpenAI dialects take it."""
+    return f'data:{media_type};base64,{data}'

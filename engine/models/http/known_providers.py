@@ -1,0 +1,73 @@
+"""Known providers: addresses, key environment variables and quirks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.models.http.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownProvider:
+    """A provider that works without configuration."""
+
+    endpoint: Endpoint
+    key: str = ''
+    """Environment variable of its key; a provider without one is a local server."""
+
+
+def _known(name: str, url: str, key: str = '', **ways: Any) -> KnownProvider:
+    return KnownProvider(endpoint=Endpoint(name=name, url=url, **ways), key=key)
+
+
+KNOWN_PROVIDERS = {
+    made.endpoint.name: made
+    for made in (
+        _known(
+            'openai',
+            'https://api.openai.com/v1',
+            'OPENAI_API_KEY',
+            strict_tools=True,
+            bounds='numbers',
+            limit_field='max_completion_tokens',
+        ),
+        _known(
+            'anthropic',
+            'https://api.anthropic.com/v1',
+            'ANTHROPIC_API_KEY',
+            dialect='anthropic',
+            structure='by model',
+            cache='5m',
+        ),
+        _known(
+            'openrouter',
+            'https://openrouter.ai/api/v1',
+            'OPENROUTER_API_KEY',
+            structure='tool',
+            reasoning='object',
+            cache='5m',
+        ),
+        _known(
+            'groq',
+            'https://api.groq.com/openai/v1',
+            'GROQ_API_KEY',
+            structure='tool',
+            limit_field='max_completion_tokens',
+        ),
+        _known('mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', short_ids=True, usage_option=False),
+        _known('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', structure='text'),
+        _known(
+            'gemini',
+            'https://generativelanguage.googleapis.com/v1beta/openai',
+            'GEMINI_API_KEY',
+            structure='schema alone',
+            reasoning='google',
+        ),
+        # A local server holds a model or two in memory, and calls queue behind one another.
+        _known('ollama', 'http://127.0.0.1:11434/v1', structure='schema alone', bounds='all', at_once=2),
+        _known('lmstudio', 'http://127.0.0.1:1234/v1', structure='schema alone', bounds='all', at_once=2),
+        _known('vllm', 'http://127.0.0.1:8000/v1', structure='schema alone', bounds='all'),
+        _known('llamacpp', 'http://127.0.0.1:8080/v1', structure='schema alone', bounds='all', at_once=2),
+    )
+}

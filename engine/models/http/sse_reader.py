@@ -1,0 +1,119 @@
+"""Reads a streamed answer: splits bytes into events and decodes them up to a proper end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+from httpx_sse import EventSource, ServerSentEvent
+
+from engine.errors import ModelError
+from engine.models.http.deadline import Deadline
+from engine.models.http.dialects.dialect import Decoder
+from engine.models.protocol import ModelEvent
+
+GRACE = 5.0
+"""Seconds to wait for the rest (usage, the end mark) once the finish reason is known."""
+ERROR_GRACE = 1.0
+"""Seconds to wait for the rest (usage, a clearer error) after an error."""
+DRAIN = 0.1
+"""Seconds to drain the response's end, so that its connection can be reused."""
+
+
+MAX_EVENT = 16_000_000
+"""Bytes of one event; anything larger is not an event and would fill memory."""
+
+
+class PaddedStream(httpx.AsyncByteStream):
+    """A response's bytes followed by an empty line, which some servers omit after the end mark.
+
+    Args:
+        pieces: the bytes.
+    """
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self.over = False
+        self.pending = 0
+        """Bytes since the last event."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._pieces:
+            self.pending += len(piece)
+            if self.pending > MAX_EVENT:
+                raise ModelError(f'it sent an event longer than {MAX_EVENT:,} bytes', kind='bad response')
+            yield piece
+        self.over = True
+        yield b'\n\n'
+
+
+class SseReader:
+    """Reads the decoded events of one response.
+
+    Input is decoded as UTF-8, as the server-sent events standard requires, whatever the headers say.
+    """
+
+    def __init__(self, pieces: AsyncIterator[bytes], decoder: Decoder, deadline: Deadline) -> None:
+        self._decoder, self._deadline = decoder, deadline
+        self._bytes = PaddedStream(pieces)
+        headers = {'content-type': 'text/event-stream; charset=utf-8'}
+        self._events = EventSource(httpx.Response(200, headers=headers, stream=self._bytes)).aiter_sse()
+
+    async def next(self) -> list[ModelEvent]:
+        """The next events; empty at the end.
+
+        Raises:
+            ModelError: the provider stops early, sends unreadable data, or sends nothing for too long.
+        """
+        while not self._decoder.ended:
+            sent = await self._next_event()
+            if sent is None:
+                break
+            if events := self._decode(sent):
+                self._deadline.note_event()
+                return events
+        if not self._decoder.complete:
+            raise ModelError('it ended its answer without an end mark', kind='truncated', retryable=True)
+        return []
+
+    async def close(self) -> None:
+        """Read the rest if it arrives at once, then stop."""
+        try:
+            async with self._deadline.wait(DRAIN):
+                while self._decoder.ended and await anext(self._events, None) is not None:
+                    pass
+        except (httpx.HTTPError, ModelError):
+            pass
+        await self._events.aclose()
+
+    async def _next_event(self) -> ServerSentEvent | None:
+        try:
+            grace = ERROR_GRACE if self._decoder.failure else GRACE if self._decoder.complete else None
+            async with self._deadline.wait(grace):
+                sent = await anext(self._events, None)
+            self._bytes.pending = 0
+            return sent
+        except httpx.HTTPError as error:
+            if self._decoder.complete:
+                return None
+            raise lost_connection(error) from error
+        except ModelError:
+            if self._decoder.complete:
+                return None
+            raise
+
+    def _decode(self, sent: ServerSentEvent) -> list[ModelEvent]:
+        try:
+            return self._decoder.feed(sent.event, sent.data) if sent.data else []
+        except ModelError as error:
+            if self._decoder.complete:
+                return []
+            if self._bytes.over and error.kind == 'bad response':  # It ended in the middle of an event.
+                return []
+            raise
+
+
+def lost_connection(error: httpx.HTTPError) -> ModelError:
+    """The error for a connection lost in the middle of an answer."""
+    problem = f'the connection was lost: {str(error) or type(error).__name__}'
+    return ModelError(problem, kind='truncated', retryable=True)

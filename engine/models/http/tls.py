@@ -1,0 +1,36 @@
+"""TLS for an endpoint: whom to trust, and the certificate to show."""
+
+from __future__ import annotations
+
+import ssl
+
+from engine.errors import ModelError
+from engine.models.http.endpoint import Endpoint
+
+
+def tls_context(endpoint: Endpoint) -> ssl.SSLContext | bool:
+    """The endpoint's own context; True if it has nothing of its own. Blocks: it reads files.
+
+    Raises:
+        ModelError: names the file that cannot be used.
+    """
+    if not (endpoint.ca or endpoint.certificate):
+        return True
+    try:
+        context = ssl.create_default_context(cafile=endpoint.ca or None)
+    except (OSError, ValueError) as error:
+        raise _unusable(endpoint, 'ca', endpoint.ca, error) from None
+    if endpoint.certificate:
+        key, password = endpoint.certificate_key or None, endpoint.certificate_password
+        try:
+            # The password is a function, for without one OpenSSL would ask at the terminal.
+            context.load_cert_chain(endpoint.certificate, key, lambda: password)
+        except (OSError, ValueError) as error:
+            file = key if key and not isinstance(error, FileNotFoundError) else endpoint.certificate
+            raise _unusable(endpoint, 'certificate', file, error) from None
+    return context
+
+
+def _unusable(endpoint: Endpoint, what: str, file: str, error: Exception) -> ModelError:
+    said = endpoint.hide(getattr(error, 'strerror', None) or getattr(error, 'reason', None) or str(error))
+    return ModelError(f'{endpoint.name}: its {what} {file} cannot be used: {said}', kind='bad request')

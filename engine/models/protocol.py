@@ -1,0 +1,218 @@
+"""The model protocol: a request returns a stream of events; one call is one attempt."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from pydantic import BaseModel
+
+from engine.records import Usage
+from engine.records.message import Message
+
+if TYPE_CHECKING:
+    import httpx
+
+    from engine.models.http.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as presented to a model. `schema` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    nullable: bool = False
+    """Whether optional arguments may be null, as strict providers require."""
+
+
+@lru_cache(maxsize=1_000)
+def schema_of(record: type[BaseModel]) -> Mapping[str, Any]:
+    """A record's JSON schema, cached because every agent turn sends those of its tools."""
+    return record.model_json_schema()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints:
+    """Who is asking, for scripted models; real providers ignore it."""
+
+    pattern: str = ''
+    role: str = ''
+    state: str = ''
+    task: str = ''
+    visit: int = 1
+    turn: int = 0
+    attempt: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Call timeouts in seconds; bytes that only keep a connection alive do not count as events."""
+
+    first: float = 300.0
+    """Until the first event: a model on a slow machine may read a long request for minutes."""
+    idle: float = 120.0
+    """Between two events."""
+    total: float = 3600.0
+
+
+class Carrier(Protocol):
+    """Carries a request to an endpoint: a recording."""
+
+    async def send(
+        self, http: httpx.AsyncClient, request: httpx.Request, endpoint: Endpoint, model: str, name: str
+    ) -> httpx.Response:
+        """Send the request, or answer it without sending."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One model call."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema of a structured answer, if one is wanted."""
+    choice: str = 'auto'
+    """Which tool to call: `auto`, `none`, `required` (any), or the name of one."""
+    most_tokens: int | None = None
+    """Reply limit in tokens; None means the endpoint's or provider's own."""
+    temperature: float | None = None
+    images: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The images of the messages in base64, by digest."""
+    effort: str = ''
+    """How much to think: a level or a number of tokens, see `engine.models.effort`; '' leaves it open."""
+    seed: int | None = None
+    """For providers that support reproducible output."""
+    stop: tuple[str, ...] = ()
+    """Sequences that end the reply."""
+    timeouts: Timeouts | None = None
+    """None means the endpoint's own."""
+    hints: Hints = field(default_factory=Hints)
+    carrier: Carrier | None = field(default=None, compare=False, repr=False)
+    """Records the exchange or answers from a recording; models behind endpoints send through it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The answer begins, with the provider's id and model, which may differ from the one requested."""
+
+    model: str = ''
+    id: str = ''
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """A scripted model pauses for this many seconds of the engine's clock."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """The call has not been sent: a limit of its endpoint holds it back."""
+
+    reason: str
+    """The limit, as in `60 requests a minute`; '' means that the wait is over."""
+    seconds: float = 0.0
+    """How long it will wait, as far as is known; 0 means unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPiece:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningPiece:
+    """A piece of visible reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted:
+    """The model begins a tool call. `index` distinguishes parallel calls."""
+
+    index: int
+    name: str
+    id: str = ''
+    """The provider's id; it may be empty or a duplicate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentPiece:
+    """A fragment of the arguments of call `index`."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaquePiece:
+    """Data that goes back to the provider with the next request, whole and unchanged."""
+
+    provider: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReport:
+    """Tokens used so far; a later report replaces it."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """The end of the answer. A stream without it was cut short."""
+
+    reason: Literal['stop', 'tools', 'length', 'filter'] = 'stop'
+    usage: Usage = field(default_factory=Usage)
+    finish: str = ''
+    """The provider's own finish reason, if it sends one."""
+    cost: float | None = None
+    """Dollars, if known."""
+    written_hour: int = 0
+    """Tokens written to the cache for an hour, for which Anthropic charges more."""
+
+
+ModelEvent = (
+    Started
+    | Thinking
+    | Waiting
+    | TextPiece
+    | ReasoningPiece
+    | CallStarted
+    | ArgumentPiece
+    | OpaquePiece
+    | UsageReport
+    | Completed
+)
+
+
+class Model(Protocol):
+    """A provider's model or a scripted one.
+
+    Models with a price also have `price(usage) -> float | None`: dollars, None if unknown. Those that may not
+    take every reasoning effort have `effort_problem(effort) -> str`, those whose provider caches prompts
+    `cache_saving(usage) -> float | None`.
+    """
+
+    simulated: bool
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Stream the answer; cancelling the reader stops the call. Raises `ModelError`."""
+
+
+def candidate_models(models: Mapping[str, str], role: str) -> tuple[str, ...]:
+    """A role's models in order of preference; runs separate them with commas."""
+    named = models.get(role) or models.get('') or 'scripted'
+    return tuple(name.strip() for name in named.split(',') if name.strip())

@@ -1,0 +1,1 @@
+"""Recorded exchanges with model endpoints: written, matched and replayed."""

@@ -1,0 +1,227 @@
+"""Cassettes: a transport wrapper that records what endpoints answer and replays it offline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+import httpx
+import orjson
+
+from engine.errors import ModelError
+from engine.models.recording.exchange import (
+    CallLabel,
+    Exchange,
+    describe_request,
+    number_ids,
+    pack,
+    read_exchanges,
+    unpack,
+)
+from engine.models.recording.request_diff import describe_nearest
+
+Mode = Literal['off', 'record', 'replay']
+KEPT_HEADERS = frozenset(
+    {
+        'content-type',
+        'location',
+        'retry-after',
+        'retry-after-ms',
+        'x-should-retry',
+        'x-request-id',
+        'request-id',
+        'date',
+    }
+)
+"""Response headers that clients read; others identify accounts, and cookies are credentials."""
+WRITE_LOCK = Lock()
+
+
+class CassetteMiss(ModelError):
+    """The recording does not contain the request."""
+
+    def __init__(self, recording: str, difference: str) -> None:
+        problem = f'the recording {recording} has no answer (left) to this request: {difference}'
+        super().__init__(problem, kind='bad request')
+
+
+class Cassette:
+    """A recording: a file with one line per exchange.
+
+    Args:
+        path: the file.
+        mode: `record` appends to it; `replay` answers from it, each exchange once and in order.
+        paced: whether a replay keeps the recorded timing.
+        name: its name in errors; defaults to the file's name.
+    """
+
+    def __init__(self, path: Path, mode: Mode, *, paced: bool = False, name: str = '') -> None:
+        self.path, self.mode, self.paced, self.name = path, mode, paced, name or path.name
+        self._left = read_exchanges(path) if mode == 'replay' else []
+        self.labels = {exchange.model: exchange for exchange in self._left if exchange.endpoint}
+        """Of each model, by its name in the run, an exchange of its: how it was reached."""
+
+    def wrap(
+        self,
+        transport: httpx.AsyncBaseTransport,
+        hide: Callable[[str], str] = lambda text: text,
+        label: CallLabel | None = None,
+    ) -> httpx.AsyncBaseTransport:
+        """Wrap a transport with the cassette.
+
+        Args:
+            transport: carries requests; unused in a replay.
+            hide: removes secrets from what is recorded.
+            label: identifies the caller.
+        """
+        if self.mode == 'off':
+            return transport
+        made = label or CallLabel()
+        if self.mode == 'record':
+            return _RecordingTransport(self, transport, hide, made)
+        return _ReplayingTransport(self, hide, made)
+
+    def next_exchange(self, request: Exchange, state: str) -> Exchange:
+        """The next exchange for a request, preferring the same state's. Raises `CassetteMiss`."""
+        same = [exchange for exchange in self._left if exchange.key == request.key]
+        if not same:
+            candidates = [asdict(exchange) | {'body': number_ids(exchange.body)} for exchange in self._left]
+            raise CassetteMiss(
+                self.name, describe_nearest(asdict(request) | {'body': number_ids(request.body)}, candidates)
+            )
+        found = next((exchange for exchange in same if exchange.state == state), same[0])
+        self._left.remove(found)
+        return found
+
+    async def append(self, exchange: Exchange) -> None:
+        """Append an exchange; it is written when this returns, even if the caller is cancelled."""
+        line = orjson.dumps(asdict(exchange)) + b'\n'
+        writing = asyncio.ensure_future(asyncio.to_thread(self._write, line))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})
+            raise
+
+    def _write(self, line: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with WRITE_LOCK, self.path.open('ab') as file:
+            file.write(line)
+
+
+class _RecordingTransport(httpx.AsyncBaseTransport):
+    def __init__(
+        self,
+        cassette: Cassette,
+        transport: httpx.AsyncBaseTransport,
+        hide: Callable[[str], str],
+        label: CallLabel,
+    ) -> None:
+        self._cassette, self._transport, self._hide = cassette, transport, hide
+        self._label = asdict(label)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        made = Exchange(**self._label, **await describe_request(request, self._hide), status=0, headers={})
+        began = asyncio.get_running_loop().time()
+        try:
+            response = await self._transport.handle_async_request(request)
+        except httpx.TransportError as error:
+            await self._cassette.append(replace(made, end=self._hide(_error_text(error))))
+            raise
+        headers = {
+            name: self._hide(value) for name, value in response.headers.items() if name in KEPT_HEADERS
+        }
+        exchange = replace(made, status=response.status_code, headers=headers)
+        # Record what came over the network; decompressing it is the client's job.
+        body = _RecordedStream(self._cassette, exchange, response, began, self._hide)
+        return httpx.Response(
+            response.status_code, headers=headers, stream=body, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+
+class _RecordedStream(httpx.AsyncByteStream):
+    """A body that records the bytes passing through."""
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        exchange: Exchange,
+        response: httpx.Response,
+        began: float,
+        hide: Callable[[str], str],
+    ) -> None:
+        self._cassette, self._exchange, self._response = cassette, exchange, response
+        self._began, self._hide = began, hide
+        self._pieces: list[tuple[float, bytes]] = []
+        self._end: str | None = 'left'
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        now = asyncio.get_running_loop().time
+        try:
+            async for piece in self._response.aiter_bytes():
+                self._pieces.append((round(now() - self._began, 4), piece))
+                yield piece
+        except httpx.TransportError as error:
+            self._end = self._hide(_error_text(error))
+            raise
+        self._end = ''
+
+    async def aclose(self) -> None:
+        end, self._end = self._end, None
+        try:
+            await self._response.aclose()
+        finally:
+            if end is not None:
+                pieces = pack(self._pieces, self._hide)
+                await self._cassette.append(replace(self._exchange, pieces=pieces, end=end))
+
+
+class _ReplayingTransport(httpx.AsyncBaseTransport):
+    def __init__(self, cassette: Cassette, hide: Callable[[str], str], label: CallLabel) -> None:
+        self._cassette, self._hide, self._label = cassette, hide, label
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        wanted = Exchange(**await describe_request(request, self._hide), status=0, headers={})
+        exchange = self._cassette.next_exchange(wanted, self._label.state)
+        if not exchange.status:
+            raise _parse_error(exchange.end)
+        return httpx.Response(
+            exchange.status,
+            headers=dict(exchange.headers),
+            stream=_ReplayedStream(exchange, self._cassette.paced),
+        )
+
+
+class _ReplayedStream(httpx.AsyncByteStream):
+    def __init__(self, exchange: Exchange, paced: bool) -> None:
+        self._exchange, self._paced = exchange, paced
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        gone = 0.0
+        for at, piece in self._exchange.pieces:
+            if self._paced:
+                await asyncio.sleep(at - gone)
+                gone = at
+            yield unpack(piece)
+        if self._exchange.end == 'left':
+            raise httpx.ReadError('the recording was left here')
+        if self._exchange.end:
+            raise _parse_error(self._exchange.end)
+
+
+def _error_text(error: httpx.TransportError) -> str:
+    return f'{type(error).__name__}: {error}'
+
+
+def _parse_error(said: str) -> httpx.TransportError:
+    name, _, text = said.partition(': ')
+    kind = getattr(httpx, name, httpx.ReadError)
+    made = kind(text) if isinstance(kind, type) and issubclass(kind, httpx.TransportError) else None
+    return made or httpx.ReadError(said)

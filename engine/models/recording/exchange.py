@@ -1,0 +1,158 @@
+"""Recorded exchanges: requests with their responses, and the key that finds a request again."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+
+from engine.errors import EngineError
+from engine.models.http.endpoint import Endpoint
+
+TLS = ('ca', 'certificate', 'certificate_key', 'certificate_password')
+"""Fields of an endpoint that say how to connect to it, which a replay does not."""
+PACKED = 'base64:'
+IDS = frozenset({'id', 'call_id', 'tool_call_id', 'tool_use_id'})
+"""Fields of a request that hold call ids. Ours number the steps of a run, whose order differs each time when
+agents run in parallel."""
+AS_THEY_ARE = frozenset({'input', 'tools', 'response_format', 'output_config'})
+"""Parts of a request in which an `id` is not a call's; a list as `input` is a Responses conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallLabel:
+    """Identifies the caller."""
+
+    state: str = ''
+    """The state of the run that made the call."""
+    step: int = 0
+    """The step that entered this state."""
+    model: str = ''
+    """The model's name in the run, and at its endpoint."""
+    wire: str = ''
+    endpoint: Mapping[str, Any] = field(default_factory=dict)
+    """The endpoint's quirks without its secrets: a replay needs no other configuration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange(CallLabel):
+    """One recorded exchange."""
+
+    key: str
+    """Digest of the method, URL and body."""
+    method: str
+    url: str
+    """Without the query."""
+    body: Any
+    """The request's JSON. Headers are not recorded, as they contain a key."""
+    status: int
+    headers: Mapping[str, str]
+    pieces: tuple[tuple[float, str], ...] = ()
+    """Pairs of seconds since the request and data: text, or base64 after `base64:` if it is not text."""
+    end: str = ''
+    """How the body ended: '' is a clean end, `left` that the reader stopped, else the connection error."""
+
+
+def label_call(endpoint: Endpoint, wire: str, model: str, state: str, step: int) -> CallLabel:
+    """Make a label for a call."""
+    hidden = ('key', 'headers', 'query', 'secrets', 'models', *TLS)
+    ways = {
+        item.name: value
+        for item in fields(endpoint)
+        if item.name not in hidden and (value := getattr(endpoint, item.name)) != item.default
+    }
+    ways['url'] = _bare(httpx.URL(endpoint.url))
+    return CallLabel(state=state, step=step, model=model, wire=wire, endpoint=ways)
+
+
+def _bare(url: httpx.URL) -> str:
+    """A URL without anything that may be secret."""
+    return str(url.copy_with(query=None, userinfo=b''))
+
+
+async def describe_request(request: httpx.Request, hide: Callable[[str], str]) -> dict[str, Any]:
+    """What is recorded of a request: `method`, `url`, `body`, and the `key` to look it up."""
+    content = hide((await request.aread()).decode('utf-8', 'replace'))
+    try:
+        body = json.loads(content) if content else None
+    except ValueError:
+        body = content
+    url = hide(_bare(request.url))
+    exact = json.dumps([request.method, url, number_ids(body)], sort_keys=True)
+    key = hashlib.sha256(exact.encode()).hexdigest()[:16]
+    return {'key': key, 'method': request.method, 'url': url, 'body': body}
+
+
+def number_ids(body: Any) -> Any:
+    """A request body with call ids replaced by numbers in order of first appearance."""
+    known: dict[str, str] = {}
+
+    def turned(value: Any) -> Any:
+        if isinstance(value, list):
+            return [turned(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            name: known.setdefault(item, f'#{len(known) + 1}')
+            if name in IDS and isinstance(item, str)
+            else item
+            if name in AS_THEY_ARE and not (name == 'input' and isinstance(item, list))
+            else turned(item)
+            for name, item in value.items()
+        }
+
+    return turned(body)
+
+
+def read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """The whole lines of a recording, raw and parsed; an unfinished last line is ignored.
+
+    Raises:
+        EngineError: the recording cannot be read.
+    """
+    try:
+        with path.open('rb') as file:
+            for line in file:
+                if line.endswith(b'\n'):
+                    yield line, dict(orjson.loads(line))
+    except (OSError, ValueError, TypeError) as error:
+        raise EngineError(f'the recording {path} cannot be read: {error}') from None
+
+
+def read_exchanges(path: Path) -> list[Exchange]:
+    """Read a whole recording. Raises `EngineError`."""
+    try:
+        return [
+            Exchange(**{**made, 'pieces': tuple((at, piece) for at, piece in made['pieces'])})
+            for _, made in read_lines(path)
+        ]
+    except (ValueError, TypeError, KeyError) as error:
+        raise EngineError(f'the recording {path} cannot be read: {error}') from None
+
+
+def pack(pieces: Sequence[tuple[float, bytes]], hide: Callable[[str], str]) -> tuple[tuple[float, str], ...]:
+    """Encode pieces for storage, joined if they hold a secret, which may be split between pieces."""
+    whole = b''.join(piece for _, piece in pieces).decode('utf-8', 'surrogateescape')
+    if (hidden := hide(whole)) != whole:
+        pieces = [(pieces[-1][0], hidden.encode('utf-8', 'surrogateescape'))]
+    return tuple((at, _text(piece)) for at, piece in pieces)
+
+
+def unpack(piece: str) -> bytes:
+    """Decode a piece to bytes."""
+    return base64.b64decode(piece.removeprefix(PACKED)) if piece.startswith(PACKED) else piece.encode()
+
+
+def _text(piece: bytes) -> str:
+    try:
+        text = piece.decode('utf-8')
+    except ValueError:
+        text = PACKED  # Split inside a character.
+    return f'{PACKED}{base64.b64encode(piece).decode()}' if text.startswith(PACKED) else text

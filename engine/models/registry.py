@@ -1,0 +1,305 @@
+"""The registry of models: loaded ones, and those behind endpoints as `endpoint/model`."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import httpx
+
+from engine.clock import Clock
+from engine.errors import ModelError
+from engine.models.http.endpoint import Endpoint
+from engine.models.http.endpoint_client import EndpointClient
+from engine.models.http.endpoint_settings import EndpointSettings
+from engine.models.http.known_providers import KNOWN_PROVIDERS
+from engine.models.protocol import Model, ModelRequest, Timeouts
+from engine.records import Usage
+from engine.records.message import Message
+
+LOCAL_ENDPOINTS = {name: found.endpoint for name, found in KNOWN_PROVIDERS.items() if not found.key}
+"""Local servers, which need no configuration."""
+PROVIDERS = {name: found.key for name, found in KNOWN_PROVIDERS.items()}
+"""The known providers, with the environment variables of their keys; '' for servers on this machine."""
+THIS_MACHINE, ASK_AGAIN_AFTER = '', 30.0
+"""The key for this machine in `refresh`, and the seconds before it is asked again."""
+LOCAL_TIMEOUT = 0.5
+"""Seconds a local server has to respond."""
+
+
+NO_LIST = ('not found', 'bad response', 'bad request')
+"""Error kinds of servers that list no models but may still answer calls."""
+TEST_CALL = ModelRequest(
+    model='',
+    messages=(Message.of('user', 'Answer with the word OK.'),),
+    most_tokens=16,
+    timeouts=Timeouts(first=30, idle=30, total=60),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointHealth:
+    """An endpoint's health."""
+
+    endpoint: str
+    url: str
+    models: tuple[str, ...] = ()
+    problem: str = ''
+    """What is wrong with it, or ''."""
+    kind: str = ''
+    """The kind of error, as in `ModelError`; also '' if it could not even be asked."""
+    called: str = ''
+    """The model that answered a test call, if one was made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointInfo:
+    """An endpoint as shown to people; contains no secrets."""
+
+    endpoint: str
+    url: str
+    """Without user and password."""
+    found: Literal['file', 'environment', 'this machine']
+    key: str = ''
+    """Where its key is, `env:NAME` or `keyring:SERVICE/USER`; '' if it has none."""
+    models: tuple[str, ...] = ()
+    """Known models; `test` asks the endpoint for its full list."""
+    at_once: int = 0
+    """Calls in flight at a time; the limits per minute are None if there are none."""
+    ca: str = ''
+    """The file of certificates it trusts, if not the system's; `certificate`: the one it shows."""
+    certificate: str = ''
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    problem: str = ''
+    """Why it is unusable as configured, or ''."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs on this machine; it may still forward calls to a paid provider."""
+        return httpx.URL(self.url).host in ('localhost', '127.0.0.1', '::1')
+
+
+class ModelRegistry(Mapping[str, Model]):
+    """Models by name.
+
+    Loaded models are listed; a name such as `openai/gpt-5` resolves to its endpoint whether or not the
+    endpoint lists it; whether it exists shows when it is called.
+
+    Args:
+        loaded: models by name.
+        settings: the endpoint configuration.
+        transport: per endpoint, carries requests in place of the network.
+        clock: measures pauses.
+        agents: external agents, under their own names; they are not listed among the models.
+    """
+
+    def __init__(
+        self,
+        loaded: Mapping[str, Model],
+        settings: EndpointSettings | None = None,
+        *,
+        transport: Callable[[Endpoint], httpx.AsyncBaseTransport | None] = lambda endpoint: None,
+        clock: Clock | None = None,
+        agents: Mapping[str, Model] | None = None,
+    ) -> None:
+        self._loaded = loaded
+        self.agents: Mapping[str, Model] = agents or {}
+        self._settings = settings or EndpointSettings()
+        self._transport, self._clock = transport, clock
+        self._clients = {name: self._make_client(found) for name, found in self._settings.endpoints.items()}
+        self._asked_at: dict[str, float] = {}
+        """When endpoints were asked in `refresh`, by the event loop's time."""
+        self._listed: dict[str, tuple[str, ...]] = {
+            name: client.endpoint.models for name, client in self._clients.items()
+        }
+
+    def __getitem__(self, name: str) -> Model:
+        if name in self._loaded:
+            return self._loaded[name]
+        if name in self.agents:
+            return self.agents[name]
+        endpoint, _, model = name.partition('/')
+        if not model:
+            raise KeyError(name)
+        if endpoint not in self._clients and endpoint in LOCAL_ENDPOINTS:
+            self._clients[endpoint] = self._make_client(LOCAL_ENDPOINTS[endpoint])
+        return self._clients[endpoint].model(model)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._loaded
+        for endpoint, models in self._listed.items():
+            yield from (f'{endpoint}/{model}' for model in models)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def configure(self, settings: EndpointSettings) -> None:
+        """Use another configuration; calls under way end as they began."""
+        self._settings = settings
+        found = {
+            name: client
+            for name, client in self._clients.items()
+            if name in LOCAL_ENDPOINTS and name not in settings.endpoints
+        }
+        self._clients = found | {
+            name: self._make_client(endpoint) for name, endpoint in settings.endpoints.items()
+        }
+        self._asked_at.clear()
+        self._listed = {
+            name: client.endpoint.models or (self._listed.get(name, ()) if name in found else ())
+            for name, client in self._clients.items()
+            if name in settings.endpoints or name in self._listed
+        }
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The endpoints in use."""
+        return tuple(client.endpoint for client in self._clients.values())
+
+    def cache_saving(self, used: Mapping[str, Usage]) -> float | None:
+        """Dollars that providers' caches have saved of this usage by model; None if a price is unknown.
+
+        Blocks: it may read the price list.
+        """
+        saved = 0.0
+        for name, usage in used.items():
+            if not (usage.cached or usage.written):
+                continue
+            saving_of = getattr(self.get(name), 'cache_saving', None)
+            found = saving_of(usage) if saving_of else None
+            if found is None:
+                return None
+            saved += found
+        return saved
+
+    def endpoint_infos(self) -> list[EndpointInfo]:
+        """All endpoints, including configured but unusable ones; asks none of them."""
+        sources = self._settings.sources
+        found = [
+            EndpointInfo(
+                endpoint=name,
+                url=_without_login(client.endpoint.url),
+                found=sources[name].found if name in sources else 'this machine',
+                key=sources[name].key if name in sources else '',
+                models=self._listed[name],
+                at_once=client.endpoint.at_once,
+                ca=client.endpoint.ca,
+                certificate=client.endpoint.certificate,
+                requests_per_minute=client.endpoint.requests_per_minute,
+                tokens_per_minute=client.endpoint.tokens_per_minute,
+            )
+            for name, client in self._clients.items()
+            if name in self._listed
+        ]
+        for name, problem in self._settings.missing.items():
+            source = sources[name]
+            url = _without_login(source.url)
+            found.append(
+                EndpointInfo(endpoint=name, url=url, found=source.found, key=source.key, problem=problem)
+            )
+        return found
+
+    def unconfigured(self) -> dict[str, str]:
+        """Known providers that are not configured, with the environment variables of their keys."""
+        return {
+            name: known.key
+            for name, known in KNOWN_PROVIDERS.items()
+            if known.key and name not in self._settings.sources
+        }
+
+    async def discover(self) -> None:
+        """Find unconfigured local servers at their usual ports."""
+        local = [found for name, found in LOCAL_ENDPOINTS.items() if name not in self._listed]
+        await asyncio.gather(*(self._find(endpoint) for endpoint in local))
+
+    async def refresh(self) -> None:
+        """Ask all endpoints for their models, except those asked recently or already known.
+
+        Results are in `endpoint_infos`; unreachable endpoints are skipped, and `test` says why.
+        """
+        now = asyncio.get_running_loop().time()
+        asked = [
+            name
+            for name in (*self._settings.endpoints, THIS_MACHINE)
+            if now - self._asked_at.get(name, -math.inf) > ASK_AGAIN_AFTER and not self._listed.get(name)
+        ]
+        self._asked_at |= dict.fromkeys(asked, now)
+        await asyncio.gather(
+            *(self.discover() if name == THIS_MACHINE else self._list(name) for name in asked)
+        )
+
+    async def test(self, endpoint: str) -> EndpointHealth:
+        """Ask an endpoint for its models and call a configured one; report what is wrong.
+
+        The call asks for one word and may cost a fraction of a cent. Servers that list no models are tested
+        by the call alone.
+        """
+        health = await self._list(endpoint)
+        client = self._clients.get(endpoint)
+        if client is None or health.kind not in ('', *NO_LIST):
+            return health
+        if not client.endpoint.models:
+            if health.problem:
+                problem = f'{health.problem}; if it lists no models, name some in `models`, and one is called'
+                return replace(health, problem=problem)
+            return health
+        model = client.endpoint.models[0]
+        try:
+            async with aclosing(client.stream(model, TEST_CALL)) as events:
+                async for _ in events:
+                    pass
+        except ModelError as error:
+            return replace(health, problem=f'{model}: {error.problem}', kind=error.kind)
+        self._listed[endpoint] = client.endpoint.models
+        return replace(health, models=client.endpoint.models, problem='', kind='', called=model)
+
+    async def _list(self, endpoint: str) -> EndpointHealth:
+        """Ask an endpoint for its models; costs nothing."""
+        if endpoint not in self._clients:
+            problem = self._settings.missing.get(endpoint, 'there is no such endpoint')
+            return EndpointHealth(endpoint=endpoint, url='', problem=problem)
+        client = self._clients[endpoint]
+        url = client.endpoint.url
+        try:
+            listed = await client.models()
+        except ModelError as error:
+            return EndpointHealth(endpoint=endpoint, url=url, problem=error.problem, kind=error.kind)
+        self._listed[endpoint] = client.endpoint.models or listed
+        return EndpointHealth(endpoint=endpoint, url=url, models=self._listed[endpoint])
+
+    async def health(self) -> list[EndpointHealth]:
+        """The health of all endpoints, including configured but unusable ones."""
+        return list(await asyncio.gather(*map(self.test, [*self._clients, *self._settings.missing])))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await asyncio.gather(*(client.close() for client in self._clients.values()))
+
+    def _make_client(self, endpoint: Endpoint) -> EndpointClient:
+        return EndpointClient(
+            endpoint,
+            prices=self._settings.prices,
+            transport=self._transport(endpoint),
+            clock=self._clock,
+        )
+
+    async def _find(self, endpoint: Endpoint) -> None:
+        client = self._clients.get(endpoint.name) or self._make_client(endpoint)
+        try:
+            listed = await client.models(within=LOCAL_TIMEOUT)
+        except ModelError:
+            await client.close()
+            return
+        self._clients[endpoint.name] = client
+        self._listed[endpoint.name] = listed
+
+
+def _without_login(url: str) -> str:
+    """A URL without its user and password."""
+    return re.sub(r'^(\w+://)[^/@]*@', r'\1', url)

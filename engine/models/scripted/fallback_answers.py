@@ -1,0 +1,157 @@
+"""Improvised answers to tasks without a scenario, from their own words, for any role and schema."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from engine.models.protocol import ModelRequest
+from engine.models.scripted import software, templates, tool_agents
+from engine.models.scripted.scenario import Call, Turn
+from engine.models.scripted.schema_faker import SchemaFaker
+from engine.models.scripted.topic_extraction import Topic, extract_topic
+from engine.records.budget import NOTICE
+from engine.records.message import Message, ToolResult
+
+UNFIT = 'Your answer does not fit'
+PLAN = 'Plan'
+CANDIDATE = r'\b(\w+)/ \(version \d+, '
+COUNTS = re.compile(r'(.+: \d+ .+) in [\d.]+ s')
+"""A candidate's test counts, without the time they took, which is never the same twice."""
+
+
+def improvise(request: ModelRequest) -> Turn:
+    """One reply, deterministic for a request."""
+    hints = request.hints
+    asked = _asked(request)
+    subject = extract_topic(hints.task or _task(asked))
+    # A rejected answer is repaired by the schema alone: what was suggested may be what was wrong.
+    played = None if asked.startswith(UNFIT) else tool_agents.act(request, subject)
+    if played:
+        return played
+    calls = _calls(request, subject) if hints.turn == 0 else _tests(request) if hints.turn == 1 else ()
+    if calls:
+        return Turn(reasoning=templates.opening(subject, hints.role, hints.visit), calls=calls)
+    if request.schema is None:
+        return Turn(text=tool_agents.add_signal(request, _text(request, subject, asked)))
+    # Not validated: a list schema's answer is a list, which a scenario's turn may not have.
+    return Turn.model_construct(answer=_answer(request, subject, asked))
+
+
+def _asked(request: ModelRequest) -> str:
+    """The latest request."""
+    texts = (message.text for message in reversed(request.messages) if message.role == 'user')
+    return next((text for text in texts if not text.startswith(NOTICE)), '')
+
+
+def _task(asked: str) -> str:
+    """The task inside a prompt, if no hint gives it."""
+    found = re.search(r'\btask:\s*(.+?)(?:\n\s*\n|\Z)', asked, flags=re.I | re.S)
+    return (found.group(1) if found else asked.partition('\n\n')[0]).strip()
+
+
+def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
+    """Occasional tool calls: a note and a sum at the start, a look at the note on revisions."""
+    offered = {spec.name for spec in request.tools}
+    if {'write_file', 'run_tests'} <= offered and _title(request) == 'CodeOutput':
+        files = software.files(subject, request.hints.visit)
+        writes = [
+            Call(tool='write_file', arguments={'path': path, 'text': text}) for path, text in files.items()
+        ]
+        return (*writes, Call(tool='run_tests', arguments={}))
+    calls: list[Call] = []
+    if 'get_previous' in offered:
+        found = re.findall(r'^- (\S+) \(task ', _asked(request), flags=re.M)
+        calls += [Call(tool='get_previous', arguments={'role': role}) for role in dict.fromkeys(found)]
+    if 'compare_candidates' in offered and (names := re.findall(CANDIDATE, _asked(request))):
+        calls.append(Call(tool='list_files', arguments={}))
+        calls += [
+            Call(tool='compare_candidates', arguments={'first': one, 'second': other})
+            for one, other in pairwise(names)
+        ]
+    if request.hints.visit > 1:
+        if 'notes' in offered and _results(request, 'notes'):
+            calls.append(Call(tool='notes', arguments={'action': 'read', 'title': PLAN}))
+        return tuple(calls)
+    if 'notes' in offered:
+        text = templates.plan(subject)
+        calls.append(Call(tool='notes', arguments={'action': 'write', 'title': PLAN, 'text': text}))
+        if 'write_file' in offered:
+            text = f'Filler of the simulated model, which knows no solution to this task.\n\n{text}\n'
+            calls.append(Call(tool='write_file', arguments={'path': 'SIMULATED.txt', 'text': text}))
+    if 'calculator' in offered and subject.sum:
+        calls.append(Call(tool='calculator', arguments={'expression': subject.sum.expression}))
+    return tuple(calls)
+
+
+def _tests(request: ModelRequest) -> tuple[Call, ...]:
+    """A reviewer's second look: the tests of each candidate that has some."""
+    if 'test_candidate' not in {spec.name for spec in request.tools}:
+        return ()
+    listed = '\n'.join(_results(request, 'list_files')[-1:])
+    names = re.findall(r'^(\w+)/(?:\S*/)?test_\w+\.py ', listed, flags=re.M)
+    return tuple(Call(tool='test_candidate', arguments={'candidate': name}) for name in dict.fromkeys(names))
+
+
+def _results(request: ModelRequest, tool: str) -> list[str]:
+    return [
+        part.text
+        for message in request.messages
+        for part in message.parts
+        if isinstance(part, ToolResult) and part.name == tool and part.ok
+    ]
+
+
+def _worked_out(request: ModelRequest, subject: Topic) -> str:
+    """A sentence about the results computed from the task's numbers, if any."""
+    results = _results(request, 'calculator')
+    return subject.sum.says.format(f'{round(float(results[-1]), 2):,.10g}') if subject.sum and results else ''
+
+
+def _text(request: ModelRequest, subject: Topic, asked: str) -> str:
+    hints = request.hints
+    worked_out = _worked_out(request, subject)
+    if hints.role != 'analyzer':
+        variety = zlib.crc32(f'{hints.seed}:{hints.state}'.encode())
+        return templates.contribution(subject, hints.role, hints.visit, worked_out, variety)
+    findings = next(filter(None, map(_findings, request.messages)), [])
+    comments = _comments(asked)
+    if hints.visit == 1 or not comments:
+        return templates.first_draft(subject, findings, worked_out)
+    return templates.revision(subject, findings, comments, hints.visit, worked_out)
+
+
+def _title(request: ModelRequest) -> str:
+    return str((request.schema or {}).get('title', ''))
+
+
+def _findings(message: Message) -> list[str]:
+    """The findings in a prompt: the list under that heading, without the open questions below it."""
+    found = re.search(r'Findings:\n(.*?)(?:\n\s*\n|\Z)', message.text, flags=re.S)
+    return re.findall(r'^- (.+)$', found.group(1), flags=re.M) if found else []
+
+
+def _comments(asked: str) -> list[str]:
+    return re.findall(r'^\d+\. (.+)$', asked, flags=re.M)
+
+
+def _answer(request: ModelRequest, subject: Topic, asked: str) -> Any:
+    hints = request.hints
+    first = hints.visit == 1
+    suggested: Mapping[str, Any] = {}
+    if not asked.startswith(UNFIT):
+        suggested = templates.suggestions(subject, hints.role, hints.visit, _worked_out(request, subject))
+        tested = [found[1] for text in _results(request, 'test_candidate') if (found := COUNTS.match(text))]
+        suggested = {**suggested, **({'rests_on': tested} if tested else {})}
+        suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit)}
+    # From the second visit on, agree: a loop that waits for agreement must end.
+    return SchemaFaker(
+        request.schema or {},
+        lambda name, index: templates.field(subject, name, index),
+        level=0.6 if first else 0.85,
+        yes=not first,
+        suggested=suggested,
+    ).value()

@@ -1,0 +1,146 @@
+"""The scenario library: loads the files of assets/scenarios and locates their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from engine.models.scripted.scenario import Scenario
+from engine.records.fault import Fault
+
+FOLDER = Path(__file__).parents[3] / 'assets' / 'scenarios'
+ABOUT = ('project', 'transcript', 'change')
+"""Parameters that a task is about; a scenario's answers fit no others."""
+QuickLoader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+"""The YAML loader: the C one if available, ten times as fast."""
+
+
+class ScenarioLoader(QuickLoader):  # type: ignore[misc]
+    """Loads `!file NAME` as the text of a file in the scenario folder."""
+
+    folder = FOLDER
+
+    def file(self, node: yaml.Node) -> str:
+        """Read the file. Raises `ValueError` if it is outside the folder."""
+        path = (self.folder / str(node.value)).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            raise ValueError(f'!file {node.value}: it is outside of the folder')
+        return path.read_text('utf-8')
+
+
+ScenarioLoader.add_constructor('!file', ScenarioLoader.file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A task known to the scripted model, as offered by a launch form."""
+
+    name: str
+    title: str
+    about: str
+    task: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Values for the pattern's `Parameters`, including the task."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Who plays its roles in place of the scripted model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """A folder's scenarios by name, and the errors of files that failed to load."""
+
+    scenarios: tuple[Scenario, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    @classmethod
+    def load(cls, folder: Path = FOLDER) -> Library:
+        """Load every `.yaml` file; a bad one is recorded as a fault and the others still load."""
+        read = [_read(path) for path in sorted(folder.glob('*.yaml'))]
+        return cls(
+            scenarios=tuple(item for item in read if isinstance(item, Scenario)),
+            faults=tuple(item for item in read if isinstance(item, Fault)),
+        )
+
+    def find(self, pattern: str, task: str) -> Scenario | None:
+        """Find the scenario for a task; of several, the one with the most words to match."""
+        fitting = [scenario for scenario in self.scenarios if scenario.fits(pattern, task)]
+        return max(fitting, key=lambda found: len(''.join(found.match)), default=None)
+
+
+@cache
+def bundled_scenarios() -> Library:
+    """The scenarios bundled with Hemicycle, loaded once."""
+    return Library.load()
+
+
+def scenarios(pattern: str) -> list[Sample]:
+    """A pattern's sample tasks, for a launch form."""
+    return [
+        Sample(
+            name=found.name,
+            title=found.title,
+            about=found.about,
+            task=found.task,
+            parameters={**found.parameters, found.field: found.task},
+            models=found.models,
+        )
+        for found in sorted(bundled_scenarios().scenarios, key=lambda found: (found.order, found.name))
+        if found.pattern == pattern
+    ]
+
+
+def has_scenario(pattern: str, task: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether the scripted model knows this task; a scenario about a project does not fit another one."""
+    found = bundled_scenarios().find(pattern, task)
+    return found is not None and all(
+        parameters.get(name) == found.parameters[name] for name in ABOUT if name in found.parameters
+    )
+
+
+def _read(path: Path) -> Scenario | Fault:
+    try:
+        loader = ScenarioLoader(path.read_text('utf-8'))
+        loader.folder = path.parent
+        try:
+            node = loader.get_single_node()
+            data = loader.construct_document(node) if node else None
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        return Fault(path=str(path), line=line, problem=f'not YAML: {error.problem}')
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        return Fault(path=str(path), line=0, problem=f'cannot be read: {error}')
+    try:
+        scenario = Scenario.model_validate(data)
+    except ValidationError as error:
+        first, *others = error.errors()
+        where = '.'.join(map(str, first['loc'])) or 'the file'
+        more = f' (and {len(others)} more)' if others else ''
+        said = first['msg'].removeprefix('Value error, ')
+        return Fault(path=str(path), line=_line(node, first['loc']), problem=f'{where}: {said}{more}')
+    if scenario.name != path.stem:
+        return Fault(
+            path=str(path), line=_line(node, ('name',)), problem=f'name: must be {path.stem!r}, as the file'
+        )
+    return scenario
+
+
+def _line(node: yaml.Node | None, at: tuple[int | str, ...]) -> int:
+    """The line of a field in its file, or of the nearest enclosing node."""
+    for step in at:
+        inner: yaml.Node | None = None
+        if isinstance(node, yaml.MappingNode):
+            inner = next((value for key, value in node.value if key.value == str(step)), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            inner = node.value[step]
+        if inner is None:
+            break
+        node = inner
+    return node.start_mark.line + 1 if node else 0

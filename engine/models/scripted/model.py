@@ -1,0 +1,180 @@
+"""scripted: needs no key and no network; plays scenarios, and improvises without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import httpx
+
+from engine.models.http import client
+from engine.models.http.endpoint import Endpoint
+from engine.models.http.fake_server import fake_transport
+from engine.models.protocol import (
+    ArgumentPiece,
+    CallStarted,
+    Completed,
+    ModelEvent,
+    ModelRequest,
+    ReasoningPiece,
+    TextPiece,
+    Thinking,
+    Timeouts,
+)
+from engine.models.scripted.fallback_answers import improvise
+from engine.models.scripted.library import Library, bundled_scenarios
+from engine.models.scripted.scenario import Turn
+from engine.models.usage_estimate import estimate_usage
+from engine.records import SOURCES, Usage
+from engine.records.fault import Fault
+from engine.records.message import Text, ToolResult
+
+PACE = 80.0
+"""Default pace in pieces per second, about that of a large model."""
+SETTING = 'HEMICYCLE_PACE'
+SHORTEST_WAIT = 0.01
+"""Seconds; shorter waits are merged, since timers are no more precise."""
+PIECES_A_TURN = 16
+"""Pieces sent before yielding to the event loop."""
+SLICE = 400
+"""Characters of a piece without a pace."""
+ENDPOINT = Endpoint(name='', url='http://scripted.invalid/v1')
+"""A placeholder: its name is never resolved."""
+PATIENT = Timeouts(first=1e9, idle=1e9, total=1e9)
+"""Allows any pace, however slow."""
+
+
+class Scripted:
+    """Plays its part: the same request gives the same events.
+
+    Args:
+        pace: pieces per second; 0 means no delay; defaults to `HEMICYCLE_PACE`, or 80.
+        folder: the scenario folder; defaults to the scenarios bundled with Hemicycle.
+    """
+
+    name = 'scripted'
+    simulated = True
+
+    def __init__(self, pace: float | None = None, folder: Path | None = None) -> None:
+        self._library = Library.load(folder) if folder else bundled_scenarios()
+        set_pace, faults = _setting()
+        self.pace = set_pace if pace is None else pace
+        self.faults: tuple[Fault, ...] = (*faults, *self._library.faults)
+        """What is wrong with scenario files and settings; everything else plays."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Stream the answer. Raises `ModelError` if the scenario says so.
+
+        The answer goes through the same client as a provider's, as bytes over its own transport.
+        """
+        hints = request.hints
+        turn = self._turn(request)
+        chance = random.Random(
+            f'{hints.seed}:{hints.task}:{hints.role}:{hints.state}:{hints.visit}:{hints.turn}'
+        )
+        if turn.seconds:
+            yield Thinking(seconds=turn.seconds)
+        failure = turn.failure(hints.attempt)
+        # Failures are placed by counting tokens; apart from them, without a pace nobody is reading along.
+        events = list(_events(turn, partial(_tokens, chance=chance) if self.pace or failure else _slices))
+        if failure:
+            events = events[: failure.after]
+        else:
+            events.append(Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events)))
+        transport = fake_transport(
+            self.name, events, _Pace(self.pace).beat, failure.error() if failure else None
+        )
+        patient = replace(request, timeouts=PATIENT)
+        async with (
+            httpx.AsyncClient(transport=transport, trust_env=False) as http,
+            aclosing(client.call(http, ENDPOINT, self.name, patient)) as answer,
+        ):
+            async for event in answer:
+                yield event
+
+    def _turn(self, request: ModelRequest) -> Turn:
+        hints = request.hints
+        scenario = self._library.find(hints.pattern, hints.task)
+        known = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
+        return known.for_news(_news(request)) if known else improvise(request)
+
+
+class _Pace:
+    """Waits between pieces."""
+
+    def __init__(self, pace: float) -> None:
+        self._seconds = 1 / pace if pace > 0 else 0.0
+        self._owed = 0.0
+        self._count = 0
+
+    async def beat(self) -> None:
+        self._owed += self._seconds
+        self._count += 1
+        if self._owed >= SHORTEST_WAIT:
+            await asyncio.sleep(self._owed)
+            self._owed = 0.0
+        elif not self._seconds or self._count % PIECES_A_TURN == 0:
+            await asyncio.sleep(0)
+
+
+def _events(turn: Turn, split: Callable[[str], Iterable[str]]) -> Iterator[ModelEvent]:
+    for piece in split(turn.reasoning):
+        yield ReasoningPiece(text=piece)
+    text = turn.text if turn.answer is None else json.dumps(turn.answer, ensure_ascii=False, indent=2)
+    for piece in split(text):
+        yield TextPiece(text=piece)
+    for index, call in enumerate(turn.calls):
+        yield CallStarted(index=index, name=call.tool)
+        for piece in split(json.dumps(call.arguments, ensure_ascii=False)):
+            yield ArgumentPiece(index=index, text=piece)
+
+
+def _slices(text: str) -> Iterator[str]:
+    return (text[start : start + SLICE] for start in range(0, len(text), SLICE))
+
+
+def _tokens(text: str, chance: random.Random) -> Iterator[str]:
+    """Words with their leading space, long ones split, as a tokenizer would."""
+    for word in re.findall(r'\s*\S+|\s+', text):
+        rest = word
+        while len(rest) > 8:
+            cut = chance.randint(3, 7)
+            yield rest[:cut]
+            rest = rest[cut:]
+        yield rest
+
+
+def _news(request: ModelRequest) -> str:
+    """The messages to the model since its last reply."""
+    texts: list[str] = []
+    for message in reversed(request.messages):
+        if message.role == 'assistant':
+            break
+        texts += [part.text for part in reversed(message.parts) if isinstance(part, Text | ToolResult)]
+    return '\n'.join(reversed(texts))
+
+
+def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:
+    said = sum(
+        len(event.text) for event in events if isinstance(event, TextPiece | ReasoningPiece | ArgumentPiece)
+    )
+    return replace(estimate_usage(request, said), source=SOURCES[0])  # The provider itself reports it.
+
+
+def _setting() -> tuple[float, tuple[Fault, ...]]:
+    """The pace set by the environment; an invalid value is recorded as a fault, and the model still loads."""
+    said = os.environ.get(SETTING, '').strip()
+    if not said:
+        return PACE, ()
+    if re.fullmatch(r'\d+(\.\d+)?', said):
+        return float(said), ()
+    problem = f'must be a number of pieces a second, 0 or more, not {said!r}; {PACE:g} is used'
+    return PACE, (Fault(path=SETTING, line=0, problem=problem),)

@@ -1,0 +1,176 @@
+"""Scenarios: what the scripted model says, role by role, visit by visit, turn by turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from engine.errors import Kind, ModelError
+from engine.records.frozen import FrozenModel
+
+
+class Call(FrozenModel):
+    """One tool call."""
+
+    tool: str = Field(min_length=1)
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    gives: str = ''
+    """The tool's result, checked by the tests to catch scenarios with wrong numbers."""
+
+
+class Failure(FrozenModel):
+    """How a model call breaks off."""
+
+    kind: Kind
+    message: str = Field(min_length=1)
+    attempts: int | None = Field(None, ge=1)
+    """Number of attempts that fail; all of them if omitted."""
+    retryable: bool = True
+    retry_after: float | None = Field(None, ge=0)
+    """Seconds."""
+    after: int = Field(0, ge=0)
+    """Pieces streamed before the failure."""
+
+    def error(self) -> ModelError:
+        """The exception raised to the engine."""
+        return ModelError(
+            self.message, kind=self.kind, retryable=self.retryable, retry_after=self.retry_after
+        )
+
+
+class Turn(FrozenModel):
+    """One reply of the model, or `cases` of which one is chosen by the messages to the model."""
+
+    when: str = ''
+    """For a case: a regular expression searched for in the messages since the model's last reply.
+    Matches of its named groups replace `<<name>>` in the case's texts."""
+    cases: tuple[Turn, ...] = ()
+    """The first case that fits is used; the last one always fits."""
+    seconds: float = Field(0, ge=0, le=3600)
+    """Thinking time before the first output, by the engine's clock."""
+    reasoning: str = ''
+    text: str = ''
+    calls: tuple[Call, ...] = ()
+    answer: dict[str, Any] | None = None
+    """The structured answer; sent as JSON text."""
+    fail: Failure | None = None
+
+    @field_validator('when')
+    @classmethod
+    def _is_a_pattern(cls, value: str) -> str:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f'is no regular expression: {error}') from None
+        return value
+
+    @model_validator(mode='after')
+    def _says_one_thing(self) -> Self:
+        if self.cases:
+            if self.text or self.calls or self.fail or self.reasoning or self.answer is not None:
+                raise ValueError('cases stand alone: what is said is in them')
+            if self.cases[-1].when or not all(case.when for case in self.cases[:-1]):
+                raise ValueError('every case but the last needs a when')
+            return self
+        if self.answer is not None and (self.text or self.calls):
+            raise ValueError('answer stands alone: no text and no calls beside it')
+        for_ever = self.fail is not None and self.fail.attempts is None
+        if not (self.text or self.calls or self.answer is not None or for_ever):
+            raise ValueError('needs text, calls, an answer, or a fail without attempts')
+        return self
+
+    def for_news(self, news: str) -> Turn:
+        """The turn to play for a model that got the message `news`."""
+        for case in self.cases:
+            if found := re.search(case.when, news, re.MULTILINE):
+                return case.fill(found.groupdict()).for_news(news)
+        return self
+
+    def fill(self, found: Mapping[str, str | None]) -> Turn:
+        """The turn with matched text in place of `<<name>>`."""
+        if not found:
+            return self
+        return Turn.model_validate(_fill(self.model_dump(exclude={'when'}), found))
+
+    @property
+    def may_call(self) -> bool:
+        """Whether any case calls tools."""
+        return bool(self.calls) or any(case.may_call for case in self.cases)
+
+    def failure(self, attempt: int) -> Failure | None:
+        """The failure of this attempt, if any."""
+        fails = self.fail is not None and (self.fail.attempts is None or attempt <= self.fail.attempts)
+        return self.fail if fails else None
+
+
+Visit = Annotated[tuple[Turn, ...], Field(min_length=1)]
+
+
+class Expect(FrozenModel):
+    """How a run of the scenario ends; the tests play every scenario to its end."""
+
+    status: Literal['done', 'failed']
+    error: str = ''
+    """Part of the run's error."""
+    memory: dict[str, Any] = Field(default_factory=dict)
+    """Memory fields and their expected values."""
+    counts: dict[str, int] = Field(default_factory=dict)
+    """List fields of memory and their expected lengths."""
+
+
+class Scenario(FrozenModel):
+    """One file of assets/scenarios."""
+
+    name: str = Field(pattern=r'^[a-z0-9-]+$')
+    title: str = Field(min_length=1)
+    about: str = Field(min_length=1)
+    pattern: str = Field(min_length=1)
+    task: str = Field(min_length=1)
+    field: str = 'task'
+    """The pattern parameter that takes the task."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """The sample run's other parameters."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Who plays the sample's roles in place of the scripted model; '' stands for all of them."""
+    order: int = 10
+    """Its position among its pattern's samples; newcomers run the first."""
+    match: tuple[str, ...] = Field(min_length=1)
+    """Words that must all occur in the task, ignoring case."""
+    roles: dict[str, Annotated[tuple[Visit, ...], Field(min_length=1)]]
+    """Per role, or per state path if agents share a role: visits, each a list of turns."""
+    expect: Expect
+
+    @model_validator(mode='after')
+    def _fits_its_task(self) -> Self:
+        if not self.fits(self.pattern, self.task):
+            raise ValueError('match: not all of its words occur in the task')
+        for role, visits in self.roles.items():
+            for number, visit in enumerate(visits, start=1):
+                if visit[-1].may_call:
+                    # It is repeated if the engine asks again: with calls, that would loop forever.
+                    raise ValueError(f'roles.{role}: the last turn of visit {number} must not call tools')
+        return self
+
+    def fits(self, pattern: str, task: str) -> bool:
+        """Whether this scenario covers the task."""
+        said = task.casefold()
+        return pattern == self.pattern and all(word.casefold() in said for word in self.match)
+
+    def turn(self, state: str, role: str, visit: int, turn: int) -> Turn | None:
+        """The turn to play; past the end, the last visit and a visit's last turn repeat."""
+        visits = self.roles.get(state) or self.roles.get(role)
+        if visits is None:
+            return None
+        turns = visits[min(visit, len(visits)) - 1]
+        return turns[min(turn, len(turns) - 1)]
+
+
+def _fill(value: Any, found: Mapping[str, str | None]) -> Any:
+    if isinstance(value, str):
+        return re.sub(r'<<(\w+)>>', lambda name: found.get(name[1]) or '', value)
+    if isinstance(value, Mapping):
+        return {key: _fill(item, found) for key, item in value.items()}
+    return [_fill(item, found) for item in value] if isinstance(value, list | tuple) else value

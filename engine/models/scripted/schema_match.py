@@ -1,0 +1,76 @@
+"""Validates what the scripted model writes against the JSON schema that was asked for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema.validators import extend
+
+from engine.records.json_pointer import split_pointer
+
+FORMATS = {
+    'date': r'\d{4}-\d\d-\d\d$',
+    'date-time': r'\d{4}-\d\d-\d\d[T ]\d',
+    'time': r'\d\d:\d\d',
+    'duration': r'-?P[\dT]',
+    'email': r'[^@\s]+@[^@\s]+$',
+    'uuid': r'[0-9a-fA-F-]{32,36}$',
+    'uri': r'[a-z][a-z0-9+.-]*:\S+$',
+    'ipv4': r'[\d.]+$',
+    'ipv6': r'[0-9a-fA-F:.]+$',
+    'json-string': r'[\d\[{"tfn-]\S*$',
+}
+"""Enough to tell a string of the format from any other."""
+
+
+def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with its reference resolved and `allOf` merged; `True` and `{}` allow anything."""
+    made = dict(schema) if isinstance(schema, Mapping) else {}
+    while '$ref' in made:
+        target: Any = root
+        for step in split_pointer(made.pop('$ref')):
+            target = target[step]
+        made = {**target, **made}
+    for part in made.pop('allOf', ()):
+        made = {**resolve(part, root), **made}
+    return made
+
+
+def fits(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
+    """Whether `value` fits `schema`, whose references are relative to `root`."""
+    return bool(_Validator(root, format_checker=_FORMATS).evolve(schema=schema).is_valid(value))
+
+
+def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:
+    try:
+        if isinstance(value, str) and not re.search(pattern, value):
+            yield ValidationError(f'{value!r} does not match {pattern!r}')
+    except re.error:
+        return  # Of another dialect of regular expressions: left to the schema's author to check.
+
+
+def _multiple(validator: Any, step: float, value: Any, schema: Any) -> Iterator[ValidationError]:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and not math.isclose(value / step, round(value / step), rel_tol=1e-12):
+        yield ValidationError(f'{value!r} is not a multiple of {step!r}')
+
+
+def _follows(pattern: str) -> Any:
+    return lambda value: not isinstance(value, str) or re.match(pattern, value) is not None
+
+
+_FORMATS = FormatChecker(())
+for _name, _known in FORMATS.items():
+    _FORMATS.checks(_name)(_follows(_known))
+
+# As pydantic reads JSON: 1.0 is no integer, and a tuple is written as an array.
+_TYPES = Draft202012Validator.TYPE_CHECKER.redefine(
+    'integer', lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+).redefine('array', lambda _, value: isinstance(value, list | tuple))
+_Validator: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator, {'pattern': _pattern, 'multipleOf': _multiple}, type_checker=_TYPES
+)

@@ -1,0 +1,100 @@
+"""Removes known secrets from texts, in whatever form a server may repeat them."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+HIDDEN = '[hidden]'
+SHORTEST = 6
+"""Minimum length of a secret in characters; shorter ones occur in texts by chance."""
+PART = 8
+"""Characters of a key's beginning or end that give it away in truncated text."""
+ENDS = 4
+"""Characters left visible at each end of a masked key: `sk-a****6789`."""
+
+
+class SecretFilter:
+    """Removes secrets from texts: plain, URL-encoded or in base64, alone or inside something longer.
+
+    Args:
+        keys: secrets also recognized by a part, since truncated text may hold no more of one.
+        values: secrets recognized only as a whole, such as header values.
+    """
+
+    def __init__(self, keys: Iterable[str] = (), values: Iterable[str] = ()) -> None:
+        self._keys = [_Key(key) for key in dict.fromkeys(keys) if len(key) >= SHORTEST]
+        known = [*(key.text for key in self._keys), *(value for value in values if len(value) >= SHORTEST)]
+        forms = {form for secret in known for form in _forms(secret)}
+        self._forms = sorted(forms, key=len, reverse=True)
+
+    def __bool__(self) -> bool:
+        return bool(self._forms)
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, HIDDEN)
+        for key in self._keys:
+            text = key.without_parts(text)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """A JSON value without secrets, names included."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(name)): self.value(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in value]
+        return value
+
+
+@lru_cache(maxsize=64)
+def secret_filter(keys: tuple[str, ...], values: tuple[str, ...]) -> SecretFilter:
+    """The filter for these secrets, cached."""
+    return SecretFilter(keys, values)
+
+
+class _Key:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        start, end = re.escape(text[:ENDS]), re.escape(text[-ENDS:])
+        mask = r'(?:[*•●…]{2,}|\.{3,})'
+        self._masked = re.compile(rf'(?:{start}[\w-]*)?{mask}[\w-]*{end}')
+
+    def without_parts(self, text: str) -> str:
+        """The text without the beginning or end of a key."""
+        if self.text[:PART] in text:
+            text = _without_starts(text, self.text)
+        if self.text[-PART:] in text:
+            text = _without_starts(text[::-1], self.text[::-1], HIDDEN[::-1])[::-1]
+        return self._masked.sub(HIDDEN, text) if self.text[-ENDS:] in text else text
+
+
+def _without_starts(text: str, key: str, hidden: str = HIDDEN) -> str:
+    head, *rest = text.split(key[:PART])
+    for part in rest:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(part, key[PART:], strict=False))
+        head += f'{hidden}{part[len(list(same)) :]}'
+    return head
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield from (secret, quote(secret, safe=''), quote_plus(secret))
+    if len(secret) < PART:
+        return
+    for offset in range(3):  # The secret may be encoded inside something longer, such as `user:secret`.
+        coded = base64.b64encode(b'\0' * offset + secret.encode()).decode().rstrip('=')
+        # Leave out first and last characters that depend on their neighbours.
+        coded = coded[-(-offset * 8 // 6) : len(coded) - bool((offset + len(secret.encode())) % 3)]
+        yield from (coded, coded.translate(URL_SAFE))
+
+
+URL_SAFE = str.maketrans('+/', '-_')

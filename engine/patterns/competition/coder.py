@@ -1,0 +1,241 @@
+"""A coder's region: works in its folder, then runs its tests; ends with a version or fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from engine.agents.chart import agent
+from engine.agents.spec import Role
+from engine.errors import ToolError, WorkspaceError
+from engine.patterns.competition import coder_seat
+from engine.patterns.competition.evidence import Checks, examine, has_written
+from engine.patterns.competition.records import Candidate, ContestMemory, Evidence, Version
+from engine.records import Event
+from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import FINAL_STATES, edge, failure_edges
+from engine.statechart.retry import Retry
+from engine.workspace.git.worktree import Worktrees, has_worktree
+from engine.workspace.project import copy_project
+
+TOOLS = (
+    'list_files', 'read_file', 'write_file', 'edit_file', 'search', 'run_command', 'run_tests', 'notes',
+)  # fmt: skip
+INSTRUCTIONS = (
+    'You write software in a folder of your own. Work with the tools: nothing counts but the files in your '
+    'folder. Run the tests before you say that you are done, and end with a few sentences on what you did '
+    'and what is not done.'
+)
+SLACK = 30.0
+"""Seconds that examining a folder may take besides its two test runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoderConfig:
+    """A coder's configuration."""
+
+    coder: str
+    checks: Checks
+    prompt: Callable[[Any], str]
+    """Builds its task from memory."""
+    seconds: float
+    demands: Callable[[Any], tuple[str, ...]] = lambda memory: ()
+    """Reads from memory the demands that the work must meet."""
+    given: tuple[str, ...] = ()
+    """The projects its folder starts with."""
+    worktree: bool = False
+    """Whether the first of them is given as a git worktree."""
+    seat: bool = False
+    """Whether a person may take its seat; memory then has `seats`."""
+    again: bool = False
+    """Whether this is a revision: only some coders are called, each starting from its latest version."""
+    retry: Retry | None = None
+
+
+def role(coder: str) -> Role:
+    """A coder's role, named after its region so that each may have its own model."""
+    return Role(name=coder, title=coder.capitalize(), instructions=INSTRUCTIONS, tools=TOOLS)
+
+
+async def prepare_workspaces(
+    coders: Iterable[str], given: Mapping[str, str], activity: Activity, *, worktrees: bool = False
+) -> dict[str, Any]:
+    """An activity: lays out the same projects, in order, in each coder's folder.
+
+    Args:
+        coders: their names.
+        given: the projects, by the parameter that names each; '' is none.
+        activity: the activity of the run.
+        worktrees: whether the first project is given as a git worktree, on a branch for each coder.
+
+    Returns:
+        `snapshots` of the folders; for worktrees also `base`, the commit and branch they begin at.
+
+    Raises:
+        WorkspaceError: a project does not exist or is too big; names the parameter.
+    """
+    snapshots, parameter = {}, next(iter(given))
+    sandbox = activity.services.sandbox
+    able = worktrees and has_worktree(given[parameter])
+    able = able and (sandbox.unsafe or not await sandbox.problem())
+    try:
+        trees = await Worktrees.of(given[parameter]) if able else None
+        for name in coders:
+            folder = activity.workspace(name)
+            if trees is not None:
+                branch = f'hemicycle/{activity.run.id}/{name}'
+                over = [project for project in (*given.values(),)[1:] if project]
+                snapshots[name] = await trees.make(folder, sandbox, branch, over=over)
+                continue
+            for parameter, project in given.items():  # noqa: B007  (the error names it)
+                if project:
+                    snapshots[name] = await copy_project(project, folder)
+    except WorkspaceError as error:
+        raise WorkspaceError(f'{parameter}: {error}') from error
+    return {'snapshots': snapshots, **({'base': trees.base} if trees else {})}
+
+
+def region(config: CoderConfig, *, called: Any = None) -> dict[str, Any]:
+    """The states of one coder.
+
+    Args:
+        config: the coder's configuration.
+        called: for a revision, the guard that decides whether the coder is called.
+    """
+    me = config.coder
+    start, leading = _again(config, called) if config.again else ([], [])
+    seat, moves = coder_seat.seat(me) if config.seat else ([], [])
+    return {
+        'name': me,
+        'initial': 'called' if config.again else 'working',
+        'children': [
+            *start,
+            agent(
+                'working',
+                role(me),
+                prompt=config.prompt,
+                then=partial(record_summary, me),
+                folder=me,
+                within=config.seconds,
+                turns=40,
+                retry=config.retry,
+            ),
+            {
+                'name': 'testing',
+                'invoke': partial(test, config),
+                'within': 2 * config.checks.seconds + SLACK,
+            },
+            *seat,
+            *FINAL_STATES,
+        ],
+        'transitions': [
+            *leading,
+            *moves,
+            ['done', 'working', 'testing'],
+            edge('done', 'testing', 'done', after=partial(keep_version, config)),
+            *failure_edges(['working', 'testing'], 'failed', after=partial(record_failure, config)),
+        ],
+    }
+
+
+def _again(config: CoderConfig, called: Any) -> tuple[list[Any], list[Any]]:
+    """Steps before the work of a revision: skip coders not called, restore the others' latest version."""
+    states = [
+        {'name': 'called'},
+        {'name': 'restoring', 'invoke': partial(restore, config.coder)},
+        {'name': 'spared', 'final': True},
+    ]
+    edges = [
+        ['always', 'called', 'restoring', called],
+        ['always', 'called', 'spared', None, called],
+        ['done', 'restoring', 'working'],
+        edge('failed', 'restoring', 'failed', after=partial(record_failure, config)),
+    ]
+    return states, edges
+
+
+async def restore(coder: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+    """Restore the coder's latest version: a failed attempt may have left half-finished work."""
+    version = candidate(scope, coder).latest
+    if version is None:
+        return {}
+    await activity.workspace(coder).restore(version.snapshot)
+    return {'snapshots': {coder: version.snapshot}}
+
+
+async def test(config: CoderConfig, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+    """Test what the coder has made.
+
+    Raises:
+        ToolError: the coder has made nothing.
+    """
+    me = config.coder
+    if not config.again and not await has_written(
+        me, await activity.workspace(me).snapshot(), config.given, activity, worktree=config.worktree
+    ):
+        raise ToolError('it wrote no file')
+    return await examine(config.checks, me, activity)
+
+
+def record_summary(coder: str, scope: CallbackContext, event: Event) -> None:
+    """Store the coder's summary of its work."""
+    mine = candidate(scope, coder)
+    mine.said = str(event.data.get('text', ''))
+    mine.model = str(event.data.get('model', ''))
+
+
+def keep_version(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
+    """Add the version with its test results."""
+    mine = candidate(scope, config.coder)
+    add_version(mine, event, said=mine.said, answers=config.demands(scope.state.memory))
+    mine.status, mine.problem = 'ready', ''
+    if mine.edits:
+        mine.edits = ()
+
+
+def add_version(
+    mine: Candidate,
+    event: Event,
+    *,
+    said: str,
+    answers: tuple[str, ...] = (),
+    merged: dict[str, str] | None = None,
+) -> None:
+    """Add a version from the result of `examine`."""
+    mine.versions.append(
+        Version(
+            number=len(mine.versions) + 1,
+            snapshot=event.data['snapshots'][mine.coder],
+            files=event.data['files'],
+            said=said,
+            evidence=Evidence.model_validate(event.data['evidence']),
+            answers=answers,
+            merged=merged,
+        )
+    )
+
+
+def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
+    """Record why the attempt failed; an earlier version stays in play."""
+    mine = candidate(scope, config.coder)
+    mine.problem = str(event.data.get('error') or 'it was stopped')
+    if not mine.versions:
+        mine.status = 'failed'
+
+
+def candidate(scope: CallbackContext, coder: str) -> Candidate:
+    """The coder's candidate in the run's memory."""
+    memory = scope.state.memory
+    assert isinstance(memory, ContestMemory)
+    return memory.candidates[coder]
+
+
+def implement(memory: ContestMemory) -> str:
+    """A coder's task."""
+    return (
+        f'Task:\n{memory.task}\n\nImplement it in your folder, with tests of your own. What lies there '
+        'already belongs to the task; tests that were given will be run as they were given.'
+    )

@@ -1,0 +1,111 @@
+"""A coder's seat: a person hands in files in its place; they are tested as the coder's would be."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from engine.errors import ToolError
+from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
+from engine.patterns.debate import seats
+from engine.records import Event
+from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import edge
+from engine.workspace.confined_dir import split_path
+
+WORK = 'work'
+"""What a coder's region waits for while a person sits in its seat."""
+MOST_TEXT = 400_000
+
+
+class EditInput(BaseModel):
+    """A file that a person hands in."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    path: str = Field(min_length=1, title='Path', description='Where it is, from the folder of the coder')
+    text: str | None = Field(
+        None, max_length=MOST_TEXT, title='Content', description='All of it; nothing removes the file'
+    )
+
+    @field_validator('path')
+    @classmethod
+    def _is_inside(cls, value: str) -> str:
+        try:
+            return '/'.join(split_path(value))
+        except ToolError as error:
+            raise ValueError(str(error)) from None
+
+
+class HandIn(BaseModel):
+    """What a person hands in from a coder's seat."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    seat: str = Field(title='Seat', description='Whose seat', examples=['coder1'])
+    files: tuple[EditInput, ...] = Field(
+        (), max_length=200, title='Files', description='Those that change; all others stay'
+    )
+    said: str = Field(
+        '',
+        max_length=20_000,
+        title='Your words',
+        description='What you did, for the reviewers',
+        json_schema_extra={'multiline': True},
+    )
+
+
+INPUTS: dict[str, type[BaseModel]] = {'hand_in': HandIn}
+
+
+def seat(me: str) -> tuple[list[Any], list[Any]]:
+    """The states and edges of a person in a coder's seat; the region has `working` and `testing`."""
+    mine = partial(seats.names_me, me)
+    states = [
+        {'name': seats.PERSON, 'waits': WORK},
+        {'name': 'saving', 'invoke': partial(save, me)},
+    ]
+    edges = [
+        ['always', 'working', seats.PERSON, partial(seats.is_taken, me)],
+        edge('hand_back', seats.PERSON, 'working', mine, after=seats.leave_seat),
+        edge('hand_in', seats.PERSON, 'saving', mine, after=partial(take_work, me)),
+        ['done', 'saving', 'testing'],
+        edge('failed', 'saving', seats.PERSON, after=partial(keep_problem, me)),
+    ]
+    return states, edges
+
+
+async def save(me: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+    """Write what was handed in into the coder's folder.
+
+    Raises:
+        ToolError: a path cannot be written or removed.
+    """
+    folder = activity.workspace(me)
+    for edit in _candidate(scope, me).edits:
+        if edit.text is None:
+            await folder.remove(edit.path)
+        else:
+            await folder.write(edit.path, edit.text.encode())
+    return {'snapshots': {me: await folder.snapshot()}}
+
+
+def take_work(me: str, scope: CallbackContext, event: Event) -> None:
+    """Keep what a person hands in until it is written."""
+    given, mine = HandIn.model_validate(dict(event.data)), _candidate(scope, me)
+    mine.edits = tuple(FileEdit(path=file.path, text=file.text) for file in given.files)
+    mine.said, mine.model, mine.problem = given.said, '', ''
+
+
+def keep_problem(me: str, scope: CallbackContext, event: Event) -> None:
+    """Say why nothing came of what was handed in."""
+    _candidate(scope, me).problem = str(event.data.get('error') or 'it could not be written')
+
+
+def _candidate(scope: CallbackContext, coder: str) -> Candidate:
+    memory = scope.state.memory
+    assert isinstance(memory, ContestMemory)
+    return memory.candidates[coder]

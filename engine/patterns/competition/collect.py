@@ -1,0 +1,112 @@
+"""Collects the candidates' files and test results for the reviewers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.patterns.competition.records import Candidate, CandidateSummary, ContestMemory, Suite, Version
+from engine.patterns.debate.quoting import fence
+from engine.runtime.activity import Activity
+from engine.workspace.diff import decode_text
+
+MOST_FILE = 16_000
+"""Maximum characters of one file."""
+MOST_WORK = 40_000
+"""Maximum characters of all of a candidate's files."""
+MOST_CHANGED = 12_000
+MOST_DETAIL = 300
+SHOWN_FAILURES = 6
+
+
+async def collect_summaries(memory: ContestMemory, activity: Activity) -> dict[str, object]:
+    """Read the newest version of each candidate in play; returns `exhibits`."""
+    exhibits = []
+    for name in memory.in_play():
+        candidate = memory.candidates[name]
+        version = candidate.latest
+        assert version is not None
+        before = candidate.versions[-2].snapshot if len(candidate.versions) > 1 else ''
+        exhibits.append(
+            CandidateSummary(
+                coder=name,
+                version=version.number,
+                text=await _files(version, activity),
+                changed=await _diff_text(before, version, activity) if before else '',
+            ).model_dump()
+        )
+    return {'exhibits': exhibits}
+
+
+async def lay_out(memory: ContestMemory, folders: Iterable[str], activity: Activity) -> dict[str, str]:
+    """Copy each candidate in play, at its newest version, into a subfolder of each of these folders.
+
+    Returns:
+        The folders' snapshots, by their names.
+    """
+    snapshots = {}
+    for folder in folders:
+        place = activity.workspace(folder)
+        for name in memory.in_play():
+            version = memory.candidates[name].latest
+            assert version is not None
+            await place.subfolder(name).restore(version.snapshot)
+        snapshots[folder] = await place.snapshot()
+    return snapshots
+
+
+def copies(candidates: Iterable[Candidate]) -> str:
+    """What a folder holds after `lay_out`, in words."""
+    latest = ((candidate.coder, candidate.latest) for candidate in candidates if candidate.in_play)
+    return ', '.join(
+        f'{name}/ (version {version.number}, {len(version.files)} files)'
+        for name, version in latest
+        if version
+    )
+
+
+async def _files(version: Version, activity: Activity) -> str:
+    shown: list[str] = []
+    left = MOST_WORK
+    for file in version.files:
+        data = await activity.services.workspaces.content(activity.run.id, file.digest)
+        text = decode_text(data)
+        if text is None or left <= 0:
+            shown.append(f'--- {file.path} ({file.size} bytes, not shown)')
+            continue
+        cut = text[: min(MOST_FILE, left)]
+        note = f'\n[{len(text) - len(cut)} more characters]' if len(cut) < len(text) else ''
+        shown.append(f'--- {file.path}\n{cut.rstrip()}{note}')
+        left -= len(cut)
+    return '\n\n'.join(shown)
+
+
+async def _diff_text(before: str, version: Version, activity: Activity) -> str:
+    changes = await activity.services.workspaces.diff(activity.run.id, before, version.snapshot)
+    return '\n'.join(change.text or f'{change.kind}: {change.path}' for change in changes)[:MOST_CHANGED]
+
+
+def test_results(candidates: Iterable[Candidate]) -> str:
+    """Test results, a few lines per candidate, with reasons for failures."""
+    return '\n'.join(line for candidate in candidates for line in _result(candidate))
+
+
+def _result(candidate: Candidate) -> list[str]:
+    version = candidate.latest
+    if version is None:
+        return [f'{candidate.coder}: no implementation. {candidate.problem}']
+    evidence = version.evidence
+    lines = [
+        f'{candidate.coder} version {version.number}: required tests: {evidence.required.line}; '
+        f'tests of its own: {evidence.own.line}'
+    ]
+    if candidate.problem:
+        lines.append(f'{candidate.coder}: its latest attempt came to nothing: {candidate.problem}')
+    failing = failures(evidence.required)
+    return [*lines, fence(f'what failed in {candidate.coder}', failing)] if failing else lines
+
+
+def failures(suite: Suite) -> str:
+    """The tests that did not pass, with the end of their output."""
+    shown = [f'{test.name}\n{test.detail[-MOST_DETAIL:]}' for test in suite.failures[:SHOWN_FAILURES]]
+    more = suite.failed + suite.errors - len(shown)
+    return '\n\n'.join([*shown, *([f'and {more} more'] if shown and more > 0 else [])])

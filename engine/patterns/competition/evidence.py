@@ -1,0 +1,171 @@
+"""Runs tests on a candidate's work where its author cannot reach them."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from engine.errors import ToolError
+from engine.patterns.competition.records import Evidence, FailedTest, FileEntry, Suite
+from engine.runtime.activity import Activity
+from engine.workspace import project
+from engine.workspace.git.worktree import has_worktree, listed_files
+from engine.workspace.sandbox import junit
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.sandbox.test_run import PYTEST, SuiteResult, run_test_suite
+from engine.workspace.workspace import Workspace
+
+MOST_FAILURES = 12
+MOST_DETAIL = 700
+ALONE = (
+    'env', 'PYTEST_DISABLE_PLUGIN_AUTOLOAD=1', *PYTEST, '-p', 'anyio',
+)  # fmt: skip
+"""Pytest without other installed plugins, which take longer to load than most tests to run."""
+PROTECTED = ('--noconftest', '-c', '/dev/null', '--rootdir=.')
+"""Ignore whatever the author may have put next to the tests: settings, plugins, another pytest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """The tests that a candidate's work must pass."""
+
+    tests: str = ''
+    """A project whose files are laid over the work before the tests run; '' for none."""
+    command: str = ''
+    """The command that runs them in place of pytest."""
+    seconds: float = 120
+
+    @property
+    def any(self) -> bool:
+        """Whether any tests are required besides the author's own."""
+        return bool(self.tests or self.command)
+
+
+async def examine(checks: Checks, folder: str, activity: Activity) -> dict[str, object]:
+    """Take a snapshot of a folder and run its tests in a copy.
+
+    Returns:
+        `snapshots`, `files` (of the snapshot) and `evidence`. If tests cannot be run here, the evidence
+        has a `problem`.
+    """
+    work = activity.workspace(folder)
+    snapshot = await work.snapshot()
+    files = await activity.services.workspaces.files(activity.run.id, snapshot)
+    given = set(await _given(checks))
+    notes = [
+        FileEntry(path=file.path, digest=file.digest, size=file.size, executable=file.executable)
+        for file in files
+        if file.target is None and '__pycache__' not in file.path and not file.path.startswith('.git/')
+    ]
+    written = [note.path for note in notes if note.path not in given]
+    evidence = await _run_tests(checks, folder, snapshot, written, activity) if written else NOTHING
+    return {
+        'snapshots': {folder: snapshot},
+        'files': [note.model_dump() for note in notes],
+        'evidence': evidence.model_dump(mode='json'),
+    }
+
+
+async def has_written(
+    folder: str, snapshot: str, given: Sequence[str], activity: Activity, *, worktree: bool = False
+) -> bool:
+    """Whether a folder holds more than its initial projects; what tools leave behind does not count.
+
+    Args:
+        folder: the folder's name.
+        snapshot: the folder's contents.
+        given: the initial projects, in the order they were laid out.
+        activity: the activity of the run.
+        worktree: whether the first of them was given as a git worktree.
+    """
+    content = await _digests(snapshot, activity)
+    lists = [
+        await listed_files(each) if worktree and each == given[0] and has_worktree(each) else None
+        for each in given
+    ]
+    laid_out = list(zip(given, lists, strict=True))
+    if set(content) != {
+        path for each, listed in laid_out for path in await project.project_paths(each, listed)
+    }:
+        return bool(content)
+    copy, initial = activity.workspace(f'given to {folder}'), ''
+    for each, listed in laid_out:
+        initial = await project.copy_project(each, copy, listed=listed)
+    return bool(given) and content != await _digests(initial, activity)
+
+
+async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:
+    files = await activity.services.workspaces.files(activity.run.id, snapshot)
+    return {
+        file.path: file.digest
+        for file in files
+        if file.target is None and project.SKIPPED.isdisjoint(PurePosixPath(file.path).parts)
+    }
+
+
+NOTHING = Evidence(required=Suite(problem='no file was written'), own=Suite(problem='no file was written'))
+
+
+async def _given(checks: Checks) -> list[str]:
+    return await project.project_paths(checks.tests) if checks.tests else []
+
+
+async def _run_tests(
+    checks: Checks, folder: str, snapshot: str, written: list[str], activity: Activity
+) -> Evidence:
+    copy = activity.workspace(f'tests of {folder}')
+    sandbox, own = activity.services.sandbox, Suite(problem='no test was written')
+    unsafe = False
+    try:
+        own_tests = [path for path in written if _is_test(path)]
+        if own_tests:
+            await copy.restore(snapshot)
+            tested = await _run(shlex.join([*ALONE, *own_tests]), checks, copy, sandbox)
+            own, unsafe = _suite(tested), tested.ran.unsafe
+        if not checks.any:
+            return Evidence(required=own, own=own, unsafe=unsafe)
+        required = await _run_required(checks, snapshot, copy, activity)
+        return Evidence(required=_suite(required), own=own, unsafe=required.ran.unsafe)
+    except ToolError as error:
+        problem = f'the tests could not be run: {error}'
+        return Evidence(required=Suite(problem=problem), own=Suite(problem=problem))
+
+
+async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity: Activity) -> SuiteResult:
+    # After the author's own tests, so whatever those did to the folder is gone.
+    await copy.restore(snapshot)
+    given = await _given(checks)
+    if given:
+        await project.copy_project(checks.tests, copy)
+    tests = [path for path in given if _is_test(path)]
+    command = checks.command or shlex.join([*ALONE, *PROTECTED, *tests])
+    return await _run(command, checks, copy, activity.services.sandbox)
+
+
+async def _run(command: str, checks: Checks, folder: Workspace, sandbox: Sandbox) -> SuiteResult:
+    return await run_test_suite(folder, sandbox, command=command, seconds=checks.seconds)
+
+
+def _is_test(path: str) -> bool:
+    """Whether pytest would treat the file as a test file."""
+    name = posixpath.basename(path)
+    return PurePosixPath(name).match('test_*.py') or PurePosixPath(name).match('*_test.py')
+
+
+def _suite(tested: SuiteResult) -> Suite:
+    report: junit.Report | None = tested.report
+    if report is None:
+        return Suite(problem=(' '.join(tested.text.split())[-MOST_DETAIL:] or 'the tests made no report'))
+    return Suite(
+        passed=report.passed,
+        failed=report.failed,
+        errors=report.errors,
+        skipped=report.skipped,
+        failures=tuple(
+            FailedTest(name=failure.name, detail=failure.detail[-MOST_DETAIL:])
+            for failure in report.failures[:MOST_FAILURES]
+        ),
+    )

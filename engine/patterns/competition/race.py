@@ -1,0 +1,174 @@
+"""Race: several agents do the same task; the first to pass the tests wins and the others stop."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from engine.patterns.competition import coder
+from engine.patterns.competition.coder import CoderConfig, implement
+from engine.patterns.competition.evidence import Checks
+from engine.patterns.competition.ranking import rank_candidates
+from engine.patterns.competition.records import Candidate, ContestMemory
+from engine.patterns.form_fields import PROJECTS, FilesRule, Form, files_field, task_field
+from engine.records import Event
+from engine.runtime.activity import Activity
+from engine.statechart.pattern import Pattern
+from engine.workspace.project import check_project
+
+
+class Race(Pattern):
+    """Several agents do the same task side by side; the first whose work passes its tests wins."""
+
+    class Parameters(Form):
+        """What the launch form asks for."""
+
+        task: str = task_field(
+            'Task',
+            'What each of them is to make, in a sentence or a page',
+            'Write a module that says whether a year is a leap year.',
+        )
+        racers: int = Field(3, ge=2, le=6, title='Racers', description='How many work at the same time')
+        project: str = Field(
+            '',
+            title='Project',
+            description='A folder that each begins with, or sample: and a name',
+            json_schema_extra=PROJECTS,
+        )
+        tests: str = Field(
+            '', title='Required tests', description='A folder with tests, or sample: and a name'
+        )
+        files: FilesRule = files_field()
+        command: str = Field(
+            '', max_length=2_000, title='Test command', description='What runs the tests, in place of pytest'
+        )
+        otherwise: Literal['best', 'fail'] = Field(
+            'best',
+            title='If none passes',
+            description='best: the one that fails fewest tests is the result; fail: the run fails',
+        )
+        seconds: float = Field(1_800, gt=0, le=86_400, title='Time', description='Seconds for each of them')
+        test_seconds: float = Field(
+            120, gt=0, le=3_600, title='Time of the tests', description='Seconds for one run of the tests'
+        )
+
+        _is_known = field_validator('project', 'tests')(check_project)
+
+        @property
+        def worktrees(self) -> bool:
+            """Whether each agent gets a git worktree of the project."""
+            return bool(self.project) and self.files == 'worktree'
+
+    class Memory(ContestMemory):
+        """The candidates, and who won."""
+
+        winner: str = ''
+        passed: bool = False
+        """Whether the winner's tests pass; otherwise it is only the best of those that fail."""
+        outcome: str = ''
+
+    family = 'Parallel'
+    initial = 'preparing'
+    answer = 'outcome'
+    caveat = 'caveat'
+    panels = {'candidates': 'candidates'}
+
+    def states(self) -> list[Any]:
+        """One region per racer."""
+        return [
+            {'name': 'preparing', 'invoke': 'prepare'},
+            {'name': 'racing', 'parallel': [coder.region(self._coder_config(name)) for name in self.racers]},
+            {'name': 'won', 'final': True},
+            {'name': 'lost', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+        ]
+
+    def transitions(self) -> list[Any]:
+        """The first racer whose tests pass ends the race for all."""
+        return [
+            ['done', 'preparing', 'racing'],
+            ['failed', 'preparing', 'lost'],
+            {
+                'trigger': 'always',
+                'source': 'racing',
+                'dest': 'won',
+                'conditions': 'has_winner',
+                'before': 'win',
+            },
+            {
+                'trigger': 'done',
+                'source': 'racing',
+                'dest': 'won',
+                'conditions': 'may_take_best',
+                'before': 'take_best',
+            },
+            ['done', 'racing', 'lost'],
+        ]
+
+    def remember(self) -> ContestMemory:
+        """Initial memory, with an empty candidate per racer."""
+        memory = super().remember()
+        assert isinstance(memory, ContestMemory)
+        memory.candidates = {name: Candidate(coder=name) for name in self.racers}
+        return memory
+
+    @property
+    def racers(self) -> tuple[str, ...]:
+        """The racers' names."""
+        return tuple(f'racer{number}' for number in range(1, self.parameters.racers + 1))
+
+    async def prepare(self, memory: Any, activity: Activity) -> dict[str, Any]:
+        """Give every racer the initial files and the tests."""
+        given = {'project': self.parameters.project, 'tests': self.parameters.tests}
+        return await coder.prepare_workspaces(
+            self.racers, given, activity, worktrees=self.parameters.worktrees
+        )
+
+    def has_winner(self, memory: Any, event: Event) -> bool:
+        """The tests of one of them pass."""
+        return any(standing.tests_ok for standing in rank_candidates(memory.candidates, ()))
+
+    def may_take_best(self, memory: Any, event: Event) -> bool:
+        """None passed; the best of those that there are will do."""
+        return self.parameters.otherwise == 'best' and bool(memory.in_play())
+
+    def win(self, memory: Any, event: Event) -> None:
+        """The first racer whose tests pass wins; the others stop."""
+        memory.passed = True
+        self.take_best(memory, event)
+
+    def take_best(self, memory: Any, event: Event) -> None:
+        """The winner is the racer that passes, or fails the fewest tests."""
+        best = rank_candidates(memory.candidates, ())[0]
+        memory.winner = best.coder
+        line = memory.candidates[best.coder].latest.evidence.required.line
+        if not memory.passed:
+            memory.caveat = 'the tests of none pass'
+        said = 'won' if memory.passed else 'is the best of those that did not pass'
+        memory.outcome = f'{best.coder} {said}: {line}.'
+
+    def give_up(self, memory: Any, event: Event) -> None:
+        """Record why nobody won."""
+        reasons = [
+            f'{name}: {found.problem or found.latest.evidence.required.line}'
+            for name, found in memory.candidates.items()
+            if found.problem or found.latest
+        ]
+        memory.caveat = f'nobody won: {reasons[0]}' if reasons else 'nobody won'
+        memory.outcome = '\n- '.join(['Nobody won.', *reasons])
+
+    def _coder_config(self, name: str) -> CoderConfig:
+        parameters = self.parameters
+        checks = Checks(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
+        return CoderConfig(
+            coder=name,
+            checks=checks,
+            prompt=implement,
+            seconds=parameters.seconds,
+            given=self._given,
+            worktree=self.parameters.worktrees,
+        )
+
+    @property
+    def _given(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.parameters.project, self.parameters.tests)))

@@ -1,0 +1,152 @@
+"""The records of a contest: candidates, versions of their work, and test results."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from engine.records.frozen import FrozenModel
+from engine.statechart.memory import Memory
+
+
+class FailedTest(FrozenModel):
+    """A test that did not pass."""
+
+    name: str
+    detail: str
+
+
+class Suite(FrozenModel):
+    """What came of running tests."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    failures: tuple[FailedTest, ...] = ()
+    problem: str = ''
+    """Why there is no result: no tests found, they did not start, or they were stopped."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are tests and all passed; a skipped test proves nothing."""
+        return not self.problem and self.passed > 0 and self.failed + self.errors + self.skipped == 0
+
+    @property
+    def line(self) -> str:
+        """The counts, such as `40 passed, 2 failed`."""
+        counts = (
+            f'{getattr(self, name)} {name}'
+            for name in ('passed', 'failed', 'errors', 'skipped')
+            if getattr(self, name)
+        )
+        return self.problem or ', '.join(counts) or 'no test was found'
+
+
+class Evidence(FrozenModel):
+    """The tests of one version, as they were really run."""
+
+    required: Suite
+    """Tests that the author could not change."""
+    own: Suite
+    """Tests that the author wrote."""
+    unsafe: bool = False
+    """Whether they ran without a sandbox."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the required tests pass."""
+        return self.required.ok
+
+
+class FileEntry(FrozenModel):
+    """A file of a version."""
+
+    path: str
+    digest: str
+    size: int
+    executable: bool = False
+
+
+class Version(FrozenModel):
+    """One version of a candidate's work."""
+
+    number: int
+    snapshot: str
+    files: tuple[FileEntry, ...] = ()
+    said: str = ''
+    """The author's summary."""
+    evidence: Evidence
+    answers: tuple[str, ...] = ()
+    """The demands it was meant to meet."""
+    merged: dict[str, str] | None = None
+    """For a merged version: the source folder of each file that is not the author's own."""
+
+
+class FileEdit(FrozenModel):
+    """A file as a person wants it."""
+
+    path: str
+    text: str | None = None
+    """None removes it."""
+
+
+class Candidate(Memory):
+    """One coder and its work."""
+
+    coder: str
+    model: str = ''
+    status: Literal['working', 'ready', 'failed', 'set aside'] = 'working'
+    problem: str = ''
+    """Why its latest attempt failed."""
+    versions: list[Version] = Field(default_factory=list)
+    said: str = ''
+    """Its summary, kept until its tests have run."""
+    edits: tuple[FileEdit, ...] = ()
+    """What a person in its seat has handed in, until it is written and tested."""
+
+    @property
+    def latest(self) -> Version | None:
+        """Its newest version."""
+        return self.versions[-1] if self.versions else None
+
+    @property
+    def in_play(self) -> bool:
+        """Whether it may still be chosen."""
+        return self.status == 'ready' and bool(self.versions)
+
+
+class Ranking(FrozenModel):
+    """A candidate's place when they were compared."""
+
+    coder: str
+    points: float = 0
+    """From the reviewers' rankings."""
+    tests_ok: bool = False
+    passed: int = 0
+    failed: int = 0
+
+
+class CandidateSummary(FrozenModel):
+    """A candidate's work as the reviewers are shown it."""
+
+    coder: str
+    version: int
+    text: str
+    """The concatenated files."""
+    changed: str = ''
+    """Changes since the previous version, as a unified diff."""
+
+
+class ContestMemory(Memory):
+    """What a pattern with candidates remembers."""
+
+    task: str = ''
+    candidates: dict[str, Candidate] = Field(default_factory=dict)
+    caveat: str = ''
+    """How the result falls short, or why there is none."""
+
+    def in_play(self) -> tuple[str, ...]:
+        """The candidates that may still be chosen."""
+        return tuple(name for name, candidate in self.candidates.items() if candidate.in_play)

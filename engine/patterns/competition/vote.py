@@ -1,0 +1,255 @@
+"""Vote: several agents answer; answers are counted or judged, and ties broken by a stated rule."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+
+from engine.agents.chart import agent
+from engine.agents.spec import Role
+from engine.patterns.debate.quoting import RULE, fence
+from engine.patterns.form_fields import Form, task_field
+from engine.records import Event
+from engine.records.frozen import FrozenModel
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import FINAL_STATES, failure_edges
+from engine.statechart.memory import Memory as BaseMemory
+from engine.statechart.pattern import Pattern
+
+VOTER = 'You answer a question by yourself. Work it out before you answer, and keep the answer itself short.'
+JUDGE = Role(
+    name='judge',
+    title='Judge',
+    instructions=f'You say which of several answers is right, by reasons and not by numbers. {RULE}',
+)
+
+
+class Answer(FrozenModel):
+    """What a voter answers."""
+
+    answer: str = Field(
+        min_length=1, max_length=2_000, description='The answer itself, as short as it can be'
+    )
+    why: str = Field(default='', description='The reason, in a few sentences')
+
+
+class Ballot(FrozenModel):
+    """One vote, as it was cast."""
+
+    voter: str
+    number: int
+    """The ballot's number."""
+    answer: str
+    why: str = ''
+    counted: str
+    """The normalized answer: without case, surrounding punctuation and white space."""
+
+
+class Ruling(FrozenModel):
+    """What the judge says."""
+
+    answer: str = Field(description='The answer that is right, word for word as one of them gave it')
+    why: str = Field(default='', description='Why, in a sentence')
+
+
+OPENING, CLOSING = '"\'*_`([', '"\'*_`)].,;:!?'
+"""Characters that may surround an answer; the sign of a number is part of it."""
+
+
+def normalize(answer: str) -> str:
+    """Normalize an answer for counting: case, white space and surrounding punctuation do not matter."""
+    text = ' '.join(unicodedata.normalize('NFKC', answer).casefold().split())
+    return text.lstrip(OPENING).rstrip(CLOSING) or text
+
+
+def ballot_prompt(memory: Any) -> str:
+    """A voter's prompt; from the second ballot on, with all answers of the previous one."""
+    before = [ballot for ballot in memory.ballots if ballot.number == memory.number - 1]
+    if not before:
+        return f'Question: {memory.task}'
+    shown = [fence(ballot.voter, f'{ballot.answer}\n{ballot.why}') for ballot in before]
+    return '\n\n'.join(
+        [f'Question: {memory.task}', 'The last ballot was tied:', RULE, *shown, 'Answer again.']
+    )
+
+
+def cast_ballot(name: str, scope: CallbackContext, event: Event) -> None:
+    """Store a vote."""
+    memory: Any = scope.state.memory
+    said = Answer.model_validate(event.data['output'])
+    memory.ballots.append(
+        Ballot(
+            voter=name, number=memory.number, answer=said.answer, why=said.why, counted=normalize(said.answer)
+        )
+    )
+
+
+def record_absence(name: str, scope: CallbackContext, event: Event) -> None:
+    """Record that a voter gave no answer."""
+    memory: Any = scope.state.memory
+    memory.failed[name] = str(event.data.get('error') or 'it failed')
+
+
+class Vote(Pattern):
+    """Several agents answer the same question; the answers are counted or judged."""
+
+    class Parameters(Form):
+        """What the launch form asks for."""
+
+        task: str = task_field('Question', 'What each of them answers by itself', 'Is 1,001 a prime number?')
+        voters: int = Field(3, ge=2, le=6, title='Voters', description='How many answer')
+        decided_by: Literal['count', 'judge'] = Field(
+            'count', title='Decided by', description='Counting equal answers, or a judge who reads them all'
+        )
+        ties: Literal['again', 'judge', 'first'] = Field(
+            'again',
+            title='Ties',
+            description='Another ballot in which each sees all answers, a judge, or the answer given first',
+        )
+        max_ballots: int = Field(
+            3, ge=1, le=10, title='Ballot limit', description='After the last, the answer given first wins'
+        )
+        seconds: float = Field(600, gt=0, le=86_400, title='Time', description='Seconds for each answer')
+
+    class Memory(BaseMemory):
+        """The ballots, and what came of them."""
+
+        task: str = ''
+        number: int = 1
+        """Number of the current ballot."""
+        ballots: list[Ballot] = Field(default_factory=list)
+        failed: dict[str, str] = Field(default_factory=dict)
+        """Voters without an answer in the latest ballot, and why."""
+        tally: dict[str, int] = Field(default_factory=dict)
+        """Votes by normalized answer in the latest ballot."""
+        answer: str = ''
+        why: str = ''
+        settled_by: str = ''
+        """`count`, `judge` or `first`."""
+
+    family = 'Parallel'
+    initial = 'voting'
+    answer = 'answer'
+
+    def states(self) -> list[Any]:
+        """One region per voter."""
+        return [
+            {'name': 'voting', 'on_enter': 'open', 'parallel': [self._voter(name) for name in self.voters]},
+            {'name': 'counting', 'on_enter': 'count'},
+            agent('judging', JUDGE, output=Ruling, then='rule', within=self.parameters.seconds),
+            {'name': 'decided', 'final': True},
+            {'name': 'undecided', 'final': True, 'outcome': 'failed'},
+        ]
+
+    transitions = [
+        ['done', 'voting', 'counting', 'has_votes'],
+        ['done', 'voting', 'undecided'],
+        ['always', 'counting', 'judging', 'is_for_judge'],
+        {
+            'trigger': 'always',
+            'source': 'counting',
+            'dest': 'decided',
+            'unless': 'is_tied',
+            'before': 'settle',
+        },
+        ['always', 'counting', 'voting', 'may_vote_again'],
+        {'trigger': 'always', 'source': 'counting', 'dest': 'decided', 'before': 'take_first'},
+        ['done', 'judging', 'decided', 'is_ruled'],
+        {'trigger': 'done', 'source': 'judging', 'dest': 'decided', 'before': 'take_first'},
+        {'trigger': 'failed', 'source': 'judging', 'dest': 'decided', 'before': 'take_first'},
+        {'trigger': 'expired', 'source': 'judging', 'dest': 'decided', 'before': 'take_first'},
+    ]
+
+    @property
+    def voters(self) -> tuple[str, ...]:
+        """The voters' names."""
+        return tuple(f'voter{number}' for number in range(1, self.parameters.voters + 1))
+
+    def has_votes(self, memory: Any, event: Event) -> bool:
+        """Somebody has answered."""
+        return bool(self._votes(memory))
+
+    def is_tied(self, memory: Any, event: Event) -> bool:
+        """Several answers have the most votes."""
+        return list(memory.tally.values()).count(max(memory.tally.values())) > 1
+
+    def is_for_judge(self, memory: Any, event: Event) -> bool:
+        """The judge decides: always, or since there is a tie."""
+        by_judge = self.parameters.decided_by == 'judge'
+        return by_judge or (self.parameters.ties == 'judge' and self.is_tied(memory, event))
+
+    def may_vote_again(self, memory: Any, event: Event) -> bool:
+        """Ties lead to another ballot, and there may be one."""
+        return bool(self.parameters.ties == 'again' and memory.number <= self.parameters.max_ballots - 1)
+
+    def is_ruled(self, memory: Any, event: Event) -> bool:
+        """The judge named an answer that somebody gave."""
+        return bool(memory.answer)
+
+    def open(self, memory: Any, event: Event) -> None:
+        """Start a ballot."""
+        if memory.ballots:
+            memory.number += 1
+        memory.failed = {}
+
+    def count(self, memory: Any, event: Event) -> None:
+        """Count equal answers."""
+        memory.tally = dict(Counter(ballot.counted for ballot in self._votes(memory)).most_common())
+
+    def settle(self, memory: Any, event: Event) -> None:
+        """Take the answer with the most votes."""
+        self._decide(memory, max(memory.tally, key=memory.tally.get), 'count')
+
+    def take_first(self, memory: Any, event: Event) -> None:
+        """Of the tied answers, take the one of the voter listed first."""
+        most = max(memory.tally.values())
+        tied = {answer for answer, votes in memory.tally.items() if votes == most}
+        first = next(ballot.counted for ballot in self._votes(memory) if ballot.counted in tied)
+        self._decide(memory, first, 'first')
+
+    def rule(self, memory: Any, event: Event) -> None:
+        """Take the judge's ruling if it names an answer that was given."""
+        ruling = Ruling.model_validate(event.data['output'])
+        if normalize(ruling.answer) in memory.tally:
+            self._decide(memory, normalize(ruling.answer), 'judge')
+            memory.why = ruling.why
+
+    def prompt_judging(self, memory: Any) -> str:
+        """All distinct answers, with their reasons."""
+        shown = [fence(ballot.voter, f'{ballot.answer}\n{ballot.why}') for ballot in self._votes(memory)]
+        return '\n\n'.join([f'Question: {memory.task}', *shown, 'Which answer is right?'])
+
+    def _decide(self, memory: Any, counted: str, by: str) -> None:
+        ballot = next(ballot for ballot in self._votes(memory) if ballot.counted == counted)
+        memory.answer, memory.why, memory.settled_by = ballot.answer, ballot.why, by
+
+    def _votes(self, memory: Any) -> list[Ballot]:
+        """The votes of the latest ballot, in the order of the voters."""
+        votes = [ballot for ballot in memory.ballots if ballot.number == memory.number]
+        return sorted(votes, key=lambda ballot: self.voters.index(ballot.voter))
+
+    def _voter(self, name: str) -> dict[str, Any]:
+        role = Role(name=name, title=name.capitalize(), instructions=VOTER, tools=('calculator',))
+        return {
+            'name': name,
+            'initial': 'answering',
+            'children': [
+                agent(
+                    'answering',
+                    role,
+                    output=Answer,
+                    prompt=ballot_prompt,
+                    then=partial(cast_ballot, name),
+                    within=self.parameters.seconds,
+                ),
+                *FINAL_STATES,
+            ],
+            'transitions': [
+                ['done', 'answering', 'done'],
+                *failure_edges('answering', 'failed', after=partial(record_absence, name)),
+            ],
+        }

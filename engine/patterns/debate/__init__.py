@@ -1,0 +1,1 @@
+"""Debates as chart components: turns, seats, consensus, synthesis and records."""

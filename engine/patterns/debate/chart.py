@@ -1,0 +1,123 @@
+"""A debate as states: reviewers take turns, each turn is checked, and synthesis replaces consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from engine.agents.chart import agent
+from engine.agents.spec import Role
+from engine.patterns.debate import prompts, seats, steps
+from engine.patterns.debate.config import DebateConfig
+from engine.patterns.debate.records import Position
+from engine.statechart.edges import edge, failure_edges
+
+
+def debate(name: str, config: DebateConfig) -> dict[str, Any]:
+    """The state of a debate: done on consensus, failed when no reviewer is left.
+
+    It accepts `take_seat`, `hand_back` and `say` for the current reviewer; see `seat_edges`.
+    """
+    turns = [_turn(role, config) for role in config.reviewers]
+    edges: list[Any] = [
+        {
+            'trigger': 'always',
+            'source': 'checking',
+            'dest': 'void',
+            'conditions': partial(steps.is_void, config),
+        },
+        {
+            'trigger': 'always',
+            'source': 'checking',
+            'dest': 'agreed',
+            'conditions': partial(steps.is_agreed, config),
+            'before': partial(steps.agree, config),
+        },
+        ['always', 'checking', 'synthesizing', partial(steps.is_spent, config)],
+    ]
+    for place, reviewer in enumerate(config.names):
+        edges.append(['always', 'checking', reviewer, partial(steps.is_turn, place)])
+        edges.append(['done', reviewer, 'checking'])
+        edges.append(['failed', reviewer, 'checking'])
+    return {
+        'name': name,
+        'initial': 'checking',
+        'on_enter': partial(steps.begin, config),
+        'children': [
+            {'name': 'checking'},
+            *turns,
+            agent(
+                'synthesizing',
+                prompts.synthesis_role(),
+                output=None if config.words_only else Position,
+                prompt=partial(prompts.synthesis, config.brief),
+                then=partial(steps.synthesize, config),
+                within=config.seconds,
+                retry=config.retry,
+            ),
+            {'name': 'agreed', 'final': True},
+            {'name': 'synthesized', 'final': True},
+            {'name': 'void', 'final': True, 'outcome': 'failed'},
+        ],
+        'transitions': [
+            *edges,
+            ['done', 'synthesizing', 'synthesized'],
+            *failure_edges('synthesizing', 'synthesized', after=partial(steps.synthesize_by_rule, config)),
+        ],
+    }
+
+
+def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Transitions that let a person take or hand back a seat when it is not that agent's turn.
+
+    Args:
+        states: the pattern's outermost states in which this is allowed.
+        names: whose seats; `take_seat` and `hand_back` carry one as `seat`.
+    """
+    sit = partial(seats.may_sit, names)
+    return [
+        *(edge('take_seat', state, None, sit, after=seats.take_seat) for state in states),
+        *(edge('hand_back', state, None, seats.may_rise, after=seats.leave_seat) for state in states),
+    ]
+
+
+def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
+    me = role.name
+    mine, taken = partial(seats.names_me, me), partial(seats.is_taken, me)
+    return {
+        'name': me,
+        'initial': 'called',
+        'children': [
+            {'name': 'called'},
+            agent(
+                'speaking',
+                role,
+                folder=me,
+                turns=config.turns,
+                output=None if config.words_only else Position,
+                prompt=partial(prompts.turn, me, config),
+                then=partial(steps.speak, me, config),
+                within=config.seconds,
+                retry=config.retry,
+            ),
+            {'name': seats.PERSON, 'waits': 'word'},
+            {'name': 'spoken', 'final': True},
+            {'name': 'failed', 'final': True, 'outcome': 'failed'},
+        ],
+        'transitions': [
+            ['always', 'called', seats.PERSON, taken],
+            ['always', 'called', 'speaking', None, taken],
+            edge('take_seat', 'speaking', seats.PERSON, mine, after=seats.take_seat),
+            edge('hand_back', seats.PERSON, 'speaking', mine, after=seats.leave_seat),
+            edge(
+                'say',
+                seats.PERSON,
+                'spoken',
+                partial(seats.is_word, me),
+                after=partial(steps.say, me, config),
+            ),
+            ['done', 'speaking', 'spoken'],
+            *failure_edges('speaking', 'failed', after=partial(steps.drop, me, config)),
+        ],
+    }

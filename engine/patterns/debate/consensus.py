@@ -1,0 +1,75 @@
+"""Decides when a debate has reached consensus, and builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from engine.patterns.debate.records import Consensus, DebateMemory, Position, Utterance
+
+FEWEST = 2
+"""Reviewers needed for consensus, unless only one was asked."""
+
+
+def are_enough(count: int, reviewers: Sequence[str]) -> bool:
+    """Whether that many reviewers can decide for all."""
+    return count >= min(FEWEST, len(reviewers))
+
+
+def drop_unknown_names(position: Position, names: Collection[str]) -> Position:
+    """The position without unknown or repeated names."""
+    ranking = tuple(dict.fromkeys(name for name in position.ranking if name in names))
+    best = position.best if position.best in names else ''
+    return position.model_copy(update={'ranking': ranking, 'best': best})
+
+
+def latest_utterances(memory: DebateMemory, reviewers: Sequence[str]) -> dict[str, Utterance]:
+    """Each reviewer's latest utterance in the current debate; none for absent reviewers."""
+    return {
+        said.speaker: said
+        for said in memory.heard()
+        if said.speaker in reviewers and said.speaker not in memory.debate.absent
+    }
+
+
+def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
+    """Whether the reviewers agree.
+
+    Everyone present, at least two, has taken a position in this debate; all latest positions have
+    the same decided verdict and, if it concerns one implementation, name no different ones;
+    and the last speaker agrees. A reviewer asked alone only has to decide.
+    """
+    words = latest_utterances(memory, reviewers)
+    present = [reviewer for reviewer in reviewers if reviewer not in memory.debate.absent]
+    if not are_enough(len(present), reviewers) or set(words) != set(present):
+        return False
+    positions = [said.position for said in words.values()]
+    if any(position is None or position.verdict == 'UNDECIDED' for position in positions):
+        return False
+    verdicts = {position.verdict for position in positions if position}
+    bests = {position.best for position in positions if position and position.best}
+    last = memory.heard()[-1].position
+    same = len(verdicts) == 1 and (len(bests) <= 1 or verdicts == {'REVISE_ALL'})
+    return same and last is not None and (last.agrees or len(reviewers) == 1)
+
+
+def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus:
+    """The consensus: the shared verdict, the last reviewer's text, everyone's demands."""
+    words = latest_utterances(memory, reviewers)
+    positions = [said.position for said in words.values() if said.position]
+    last = memory.heard()[-1]
+    assert last.position is not None
+    return Consensus(
+        debate=memory.debate.number,
+        verdict=last.position.verdict,
+        best=next((position.best for position in reversed(positions) if position.best), ''),
+        text=last.text,
+        changes=demands(positions),
+        rests_on=tuple(dict.fromkeys(fact for position in positions for fact in position.rests_on)),
+        by=tuple(words),
+        round=last.round,
+    )
+
+
+def demands(positions: Sequence[Position]) -> tuple[str, ...]:
+    """The positions' demands, without repetitions."""
+    return tuple(dict.fromkeys(change for position in positions for change in position.changes))

@@ -1,0 +1,75 @@
+"""Parses positions from models that write only text: keywords count at the start of a line only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from engine.patterns.debate.records import Position, Verdict
+
+KEYWORDS: dict[str, Verdict] = {
+    'APPROVE': 'APPROVE',
+    'REVISE_BEST': 'REVISE_BEST',
+    'REVISE_ALL': 'REVISE_ALL',
+    'REVISE': 'REVISE_BEST',
+}
+LINE = re.compile(r'(?:\*\*)?(CONSENSUS|APPROVE|REVISE(?:_BEST|_ALL)?)(?:\*\*)?:(?:\*\*)?[ \t]*(.*)')
+AFTER = re.compile(r'(APPROVE|REVISE_BEST|REVISE_ALL|REVISE)\b[:.,]?[ \t]*(.*)')
+"""A verdict right after `CONSENSUS:`."""
+FENCE = re.compile(r'(`{3,}|~{3,}|=== )')
+
+
+def parse_position(text: str, names: Collection[str] = ()) -> Position:
+    """Parse a reviewer's reply.
+
+    A line that begins with `CONSENSUS:`, `APPROVE:`, `REVISE:`, `REVISE_BEST:` or `REVISE_ALL:` counts;
+    in a code block, a quotation (`>`), an indented block or mid-sentence it does not. Lines with
+    different verdicts cancel each other out.
+
+    Args:
+        text: the whole reply.
+        names: the implementations; the first one named after a verdict is the best.
+    """
+    verdicts: set[Verdict] = set()
+    agrees, best, changes = False, '', []
+    for line in _plain_lines(text):
+        found = LINE.match(line)
+        if not found:
+            continue
+        word, rest = found.groups()
+        if word == 'CONSENSUS':
+            agrees = True
+            after = AFTER.match(rest)
+            word, rest = after.groups() if after else ('', rest)
+        if word:
+            verdicts.add(KEYWORDS[word])
+        best = best or _named(rest, names)
+        if rest and word != 'APPROVE':
+            changes.append(rest.strip())
+    if agrees and not verdicts:
+        verdicts = {'REVISE_BEST'}  # Agreement without a strategy means a demand to the best one.
+    verdict: Verdict = verdicts.pop() if len(verdicts) == 1 else 'UNDECIDED'
+    return Position(
+        text=text[:20_000], verdict=verdict, best=best, agrees=agrees, changes=tuple(changes[:20])
+    )
+
+
+def _plain_lines(text: str) -> list[str]:
+    """The lines that are neither code nor quotation."""
+    lines: list[str] = []
+    closing = ''
+    for line in text.splitlines():
+        mark = FENCE.match(line.lstrip())
+        if closing:
+            if line.strip().startswith(closing):
+                closing = ''
+        elif mark:
+            closing = mark[1]
+        elif not line.startswith(('>', '    ', '\t')):
+            lines.append(line.lstrip(' '))
+    return lines
+
+
+def _named(text: str, names: Collection[str]) -> str:
+    found = [(place.start(), name) for name in names if (place := re.search(rf'\b{re.escape(name)}\b', text))]
+    return min(found)[1] if found else ''

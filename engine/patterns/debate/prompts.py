@@ -1,0 +1,114 @@
+"""The prompts of a debate: a reviewer's turn, and how earlier messages are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from engine.agents.spec import Role
+from engine.patterns.debate.quoting import bullet_list, fence
+from engine.patterns.debate.records import SYNTHESIZER, DebateMemory, Utterance
+
+if TYPE_CHECKING:
+    from engine.patterns.debate.config import DebateConfig
+
+MOST_POINTS = 20
+MOST_SAID = 6_000
+"""Maximum characters of a message shown to the others."""
+DEBATE = (
+    'Come to agree with the others on which implementation is the best, what has to be changed, and in '
+    'which order. Name the facts that you rest on; a test that fails is one. Concede what is right in what '
+    'they say, and say what you insist on.'
+)
+FINAL = (
+    'Judge whether what was revised can be delivered. Approve it, or say what has to be changed yet. Look '
+    'first at whether the demands of the last consensus are met, and at the tests.'
+)
+WORDS = (
+    'Begin a line with `REVISE_BEST: <name> <what to change>`, `REVISE_ALL: <what to change>` or '
+    '`APPROVE: <name> <why>` to say your verdict. When you agree with the others, begin the line with '
+    '`CONSENSUS:` and put the verdict after it: `CONSENSUS: REVISE_BEST: <name> <what to change>`.'
+)
+ANSWER = (
+    'These points of the others are open. Answer each that matters in `answers`, by its id: whether you '
+    'accept or rebut it, and why.'
+)
+RECORD = 'Set `agrees` when the others have already said what you would settle on, and only then.'
+
+
+def turn(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
+    """A reviewer's prompt for its turn."""
+    debate = memory.debate
+    others = [name for name in config.names if name != reviewer]
+    who = f'With {" and ".join(others)} you' if others else 'You'
+    first = not any(said.speaker == reviewer and not said.human for said in memory.heard())
+    return '\n\n'.join(
+        [
+            f'You are {reviewer}. {who} review implementations of one task. '
+            f'This is round {debate.round} of at most {config.rounds}.',
+            FINAL if config.phase == 'final' else DEBATE,
+            config.brief(memory, first),
+            'What was said last:',
+            recent_messages(memory, config.recent),
+            *_open_points(reviewer, config, memory),
+            WORDS if config.words_only else RECORD,
+        ]
+    )
+
+
+def _open_points(reviewer: str, config: DebateConfig, memory: DebateMemory) -> list[str]:
+    points = memory.open_points(reviewer) if memory.revision > 1 and not config.words_only else []
+    listed = bullet_list(f'{place}: {text}' for place, text in points[-MOST_POINTS:])
+    return [f'{ANSWER}\n{fence("open points", listed, MOST_SAID)}'] if points else []
+
+
+def recent_messages(memory: DebateMemory, count: int) -> str:
+    """The latest messages, each in its own fence."""
+    words = [said for said in memory.transcript if not said.problem and not said.synthesized][-count:]
+    shown = [fence(_head(said), _body(said), MOST_SAID) for said in words]
+    away = [f'{name} takes no part: {problem}' for name, problem in memory.debate.absent.items()]
+    return '\n\n'.join([*shown, *away]) or 'Nothing yet.'
+
+
+def synthesis_role() -> Role:
+    """The role that derives a result from a debate without consensus."""
+    return Role(
+        name=SYNTHESIZER,
+        title='Synthesizer',
+        instructions=(
+            'You draw a result from a debate whose speakers did not agree. You do not take part in it: weigh '
+            'what was said by the facts it rests on, and keep every demand that nobody has refuted.'
+        ),
+    )
+
+
+def synthesis(brief: Callable[[Any, bool], str], memory: DebateMemory) -> str:
+    """The synthesizer's prompt."""
+    words = [said for said in memory.heard() if said.position]
+    shown = [fence(_head(said), _body(said), MOST_SAID) for said in words]
+    return '\n\n'.join(
+        [
+            'The reviewers did not agree. Say what should be done: which implementation is the best, and '
+            'what has to be changed. You cannot approve in their place.',
+            brief(memory, False),
+            'The debate:',
+            *shown,
+        ]
+    )
+
+
+def _head(said: Utterance) -> str:
+    when = f'round {said.round}' if said.round else 'first review'
+    return f'{said.speaker}{" (a person)" if said.human else ""}, {when}'
+
+
+def _body(said: Utterance) -> str:
+    position = said.position
+    if position is None:
+        return said.text
+    parts = [f'[{position.verdict}{f" {position.best}" if position.best else ""}] {said.text}']
+    for name in ('concedes', 'insists', 'changes', 'rests_on'):
+        points = getattr(position, name)
+        if points:
+            parts.append(f'{name.replace("_", " ")}:\n{bullet_list(points)}')
+    return '\n'.join(parts)

@@ -1,0 +1,173 @@
+"""The records of a debate: positions, utterances, consensus and progress."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from engine.records.frozen import FrozenModel
+from engine.statechart.memory import Memory
+
+Verdict = Literal['REVISE_BEST', 'REVISE_ALL', 'APPROVE', 'UNDECIDED']
+Phase = Literal['review', 'debate', 'final']
+SYNTHESIZER = 'synthesizer'
+
+
+def _nothing(value: object) -> bool:
+    """Left out of the journal, so that positions from before the field existed read as they did."""
+    return not value
+
+
+class Answer(FrozenModel):
+    """An answer to a point that another reviewer has made."""
+
+    to: str = Field(description='The id of the point, such as `reviewer2/1.1/3`')
+    stance: Literal['accepts', 'rebuts']
+    why: str = Field(default='', description='Why, in a sentence')
+
+
+class LineComment(FrozenModel):
+    """A comment on one line of a candidate's file."""
+
+    candidate: str = Field(description='Whose implementation, such as `coder1`')
+    path: str = Field(description='The file, from the folder of the candidate')
+    line: int = Field(ge=1, description='The number of the line')
+    text: str = Field(max_length=2_000, description='What its coder should do there')
+
+
+class Position(FrozenModel):
+    """Where a reviewer stands; it is asked for as the answer of each turn."""
+
+    text: str = Field(max_length=20_000, description='What you say to the others, in plain sentences')
+    verdict: Verdict = Field(
+        description='APPROVE: it can be delivered as it is. REVISE_BEST: the best one is revised. '
+        'REVISE_ALL: each of them is. UNDECIDED: you cannot say yet.'
+    )
+    best: str = Field(default='', description='The name of the implementation that you hold for the best')
+    agrees: bool = Field(
+        default=False, description='Whether you agree with what the others have said and want to close'
+    )
+    ranking: tuple[str, ...] = Field(default=(), description='All names of implementations, the best first')
+    concedes: tuple[str, ...] = Field(default=(), description='Points of others that you accept')
+    insists: tuple[str, ...] = Field(default=(), description='Points that you do not give up')
+    changes: tuple[str, ...] = Field(default=(), description='What must be changed, the most urgent first')
+    rests_on: tuple[str, ...] = Field(
+        default=(), description='Facts your verdict rests on: test results, lines of code'
+    )
+    answers: tuple[Answer, ...] = Field(
+        default=(), exclude_if=_nothing, description='Your answers to open points of others'
+    )
+    comments: tuple[LineComment, ...] = Field(
+        default=(), exclude_if=_nothing, description='Comments on single lines, for the coders'
+    )
+
+
+class Utterance(FrozenModel):
+    """One entry of the transcript."""
+
+    speaker: str
+    model: str = ''
+    phase: Phase
+    debate: int = 0
+    """Number of the debate in the run; 0 for reviews before the first."""
+    round: int = 0
+    """Counted from 1; 0 outside rounds."""
+    text: str
+    position: Position | None = None
+    human: bool = False
+    """Whether a person spoke in the reviewer's seat."""
+    synthesized: bool = False
+    """Whether it was synthesized from what reviewers had said."""
+    problem: str = ''
+    """Why the speaker said nothing: it failed or timed out."""
+
+    @property
+    def points(self) -> list[tuple[str, str]]:
+        """What it insists on and asks for, each with an id that others answer it by."""
+        texts = (*self.position.insists, *self.position.changes) if self.position else ()
+        place = f'{self.speaker}/{self.debate}.{self.round}'
+        return [(f'{place}/{number}', text) for number, text in enumerate(texts, start=1)]
+
+
+class Consensus(FrozenModel):
+    """What a debate came to."""
+
+    debate: int
+    verdict: Verdict
+    best: str = ''
+    text: str
+    changes: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    """Who agreed; empty if it was synthesized."""
+    round: int = 0
+    synthesized: bool = False
+
+
+class Debate(Memory):
+    """Where the debate that is held, or was held last, stands."""
+
+    number: int = 0
+    phase: Phase = 'debate'
+    round: int = 0
+    turn: int = 0
+    """Index of the current reviewer."""
+    absent: dict[str, str] = Field(default_factory=dict)
+    """Reviewers who failed in this debate, and why; they no longer take part in it."""
+
+
+class DebateMemory(Memory):
+    """What a pattern with debates remembers."""
+
+    revision: int = 1
+    """Version of its rules: in 1, reviewers had no tools, and points had no ids to answer them by; in 2, the
+    outcome did not name comments that nobody had heeded."""
+    debate: Debate = Field(default_factory=Debate)
+    transcript: list[Utterance] = Field(default_factory=list)
+    consensuses: list[Consensus] = Field(default_factory=list)
+    """One per finished debate, in order."""
+    seats: tuple[str, ...] = ()
+    """Reviewers whose seat a person has taken."""
+
+    @property
+    def consensus(self) -> Consensus | None:
+        """The latest debate's consensus."""
+        return self.consensuses[-1] if self.consensuses else None
+
+    def names(self) -> tuple[str, ...]:
+        """Names that a position may use: the candidates still in play."""
+        return ()
+
+    def heard(self, reviewer: str = '') -> list[Utterance]:
+        """Utterances in the current debate, of one reviewer or all."""
+        return [
+            said
+            for said in self.transcript
+            if said.debate == self.debate.number
+            and said.phase != 'review'
+            and not said.synthesized
+            and not said.problem
+            and reviewer in ('', said.speaker)
+        ]
+
+    def open_points(self, reviewer: str) -> list[tuple[str, str]]:
+        """The latest points of the others that this reviewer has not answered, with their ids."""
+        answered = {
+            answer.to
+            for said in self.transcript
+            if said.speaker == reviewer and said.position
+            for answer in said.position.answers
+        }
+        latest = {
+            said.speaker: said
+            for said in self.transcript
+            if said.points and not said.synthesized and said.debate in (0, self.debate.number)
+        }
+        return [
+            point
+            for name, said in latest.items()
+            if name != reviewer
+            for point in said.points
+            if point[0] not in answered
+        ]

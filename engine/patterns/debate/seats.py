@@ -1,0 +1,154 @@
+"""Seats: a person may take an agent's, act in its place, and hand it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from engine.patterns.debate.position_parser import parse_position
+from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
+from engine.patterns.form_fields import Form
+from engine.records import Event
+from engine.statechart.decision_cache import CallbackContext
+
+PERSON = 'person'
+
+
+MORE: dict[str, Any] = {'group': 'More of your position'}
+VERDICTS: dict[str, Any] = {
+    'APPROVE': 'approve',
+    'REVISE_BEST': 'revise the best',
+    'REVISE_ALL': 'revise all',
+    'UNDECIDED': 'undecided',
+}
+
+
+class Seat(BaseModel):
+    """Which seat a person takes or hands back."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    seat: str = Field(title='Seat', description='Whose seat', examples=['reviewer1'])
+
+    @model_validator(mode='before')
+    @classmethod
+    def _as_recorded(cls, data: Any) -> Any:
+        """Journals of before seats for coders call it `reviewer`."""
+        if isinstance(data, Mapping) and 'reviewer' in data and 'seat' not in data:
+            return {'seat' if name == 'reviewer' else name: value for name, value in data.items()}
+        return data
+
+
+class HumanTurn(Form):
+    """What a person says in a reviewer's seat."""
+
+    reviewer: str = Field('', title='Reviewer', description='In whose seat; whose turn it is, if left out')
+    text: str = Field(
+        min_length=1,
+        max_length=20_000,
+        title='Your words',
+        description='What you say to the others',
+        json_schema_extra={'multiline': True},
+    )
+    verdict: Verdict | None = Field(
+        None,
+        title='Verdict',
+        description='Read from the text, if left out',
+        json_schema_extra={'labels': VERDICTS},
+    )
+    best: str = Field('', title='Best', description='The implementation that you hold for the best')
+    agrees: bool = Field(
+        False, title='Agree', description='Whether you agree with the others and want to close'
+    )
+    ranking: tuple[str, ...] = Field(
+        (), title='Ranking', description='The best first', json_schema_extra=MORE
+    )
+    concedes: tuple[str, ...] = Field(
+        (), title='Conceded', description='Points of others that you accept', json_schema_extra=MORE
+    )
+    insists: tuple[str, ...] = Field(
+        (), title='Insisted on', description='Points you do not give up', json_schema_extra=MORE
+    )
+    changes: tuple[str, ...] = Field(
+        (), title='Changes', description='What must be changed', json_schema_extra=MORE
+    )
+    rests_on: tuple[str, ...] = Field(
+        (), title='Rests on', description='Facts that your verdict rests on', json_schema_extra=MORE
+    )
+    answers: tuple[Answer, ...] = Field(
+        (), title='Answers', description='To points of others, by their ids', json_schema_extra=MORE
+    )
+    comments: tuple[LineComment, ...] = Field(
+        (), title='Comments', description='On single lines, for the coders', json_schema_extra=MORE
+    )
+
+
+SHARED = {'answers', 'comments', 'best', 'agrees', 'ranking', 'concedes', 'insists', 'changes', 'rests_on'}
+INPUTS: dict[str, type[BaseModel]] = {'take_seat': Seat, 'hand_back': Seat, 'say': HumanTurn}
+"""Event inputs for seats, for a pattern's `inputs`."""
+
+
+def debate_memory(scope: CallbackContext) -> DebateMemory:
+    """The run's memory, which holds a debate."""
+    memory = scope.state.memory
+    assert isinstance(memory, DebateMemory)
+    return memory
+
+
+def seat_named(event: Event) -> str:
+    """The seat an event names; as `reviewer` in older journals."""
+    return str(event.data.get('seat') or event.data.get('reviewer') or '')
+
+
+def names_me(me: str, scope: CallbackContext, event: Event) -> bool:
+    """The event is for this seat."""
+    return seat_named(event) == me
+
+
+def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
+    """A person sits in this seat."""
+    return me in debate_memory(scope).seats
+
+
+def may_sit(names: tuple[str, ...], scope: CallbackContext, event: Event) -> bool:
+    """There is such a seat, and no person sits in it."""
+    seat = seat_named(event)
+    return seat in names and seat not in debate_memory(scope).seats
+
+
+def may_rise(scope: CallbackContext, event: Event) -> bool:
+    """A person sits in that seat."""
+    return seat_named(event) in debate_memory(scope).seats
+
+
+def take_seat(scope: CallbackContext, event: Event) -> None:
+    """Give the seat to a person; a reviewer who had failed rejoins."""
+    memory, reviewer = debate_memory(scope), seat_named(event)
+    if reviewer not in memory.seats:
+        memory.seats = (*memory.seats, reviewer)
+    if reviewer in memory.debate.absent:
+        del memory.debate.absent[reviewer]
+
+
+def leave_seat(scope: CallbackContext, event: Event) -> None:
+    """Hand the seat back to the agent."""
+    memory, reviewer = debate_memory(scope), seat_named(event)
+    memory.seats = tuple(seat for seat in memory.seats if seat != reviewer)
+
+
+def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:
+    """It is for this reviewer, and names what there is."""
+    best = event.data.get('best')
+    return event.data.get('reviewer') in ('', reviewer) and (not best or best in debate_memory(scope).names())
+
+
+def parse_turn(data: Mapping[str, Any], names: tuple[str, ...]) -> Position:
+    """A person's turn as a position; without a verdict, keywords count as in a model's text."""
+    said = HumanTurn.model_validate(dict(data))
+    if said.verdict is None:
+        found = parse_position(said.text, names)
+        shared = said.model_dump(include=SHARED, exclude_defaults=True)
+        return Position.model_validate({**found.model_dump(), **shared})
+    return Position(**said.model_dump(exclude={'reviewer'}))

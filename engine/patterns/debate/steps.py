@@ -1,0 +1,170 @@
+"""Guards and actions of a debate: turns, recording what is said, and when it ends."""
+
+from __future__ import annotations
+
+from engine.patterns.debate import consensus, seats
+from engine.patterns.debate.config import DebateConfig
+from engine.patterns.debate.position_parser import parse_position
+from engine.patterns.debate.records import SYNTHESIZER, Consensus, DebateMemory, Position, Utterance
+from engine.records import Event
+from engine.statechart.decision_cache import CallbackContext
+
+
+def begin(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+    """Start a new debate."""
+    debate = seats.debate_memory(scope).debate
+    debate.number += 1
+    debate.phase = config.phase
+    debate.round, debate.turn = 1, 0
+    debate.absent = {}
+
+
+def is_void(config: DebateConfig, scope: CallbackContext, event: Event) -> bool:
+    """Every reviewer has failed."""
+    return set(config.names) <= set(seats.debate_memory(scope).debate.absent)
+
+
+def is_agreed(config: DebateConfig, scope: CallbackContext, event: Event) -> bool:
+    """The reviewers have come to a consensus."""
+    return consensus.is_agreed(seats.debate_memory(scope), config.names)
+
+
+def is_spent(config: DebateConfig, scope: CallbackContext, event: Event) -> bool:
+    """All rounds have been held, or too few reviewers are left to agree and have said what they think."""
+    memory = seats.debate_memory(scope)
+    present = set(config.names) - set(memory.debate.absent)
+    too_few = not consensus.are_enough(len(present), config.names)
+    spoken = consensus.latest_utterances(memory, config.names)
+    return memory.debate.round > config.rounds or (too_few and set(spoken) == present)
+
+
+def is_turn(place: int, scope: CallbackContext, event: Event) -> bool:
+    """It is this reviewer's turn."""
+    return seats.debate_memory(scope).debate.turn == place
+
+
+def speak(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+    """Record a reviewer's turn."""
+    position = read_position(config, seats.debate_memory(scope), event)
+    _say(me, config, scope, event, position, human=False)
+
+
+def say(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+    """Record a person's turn in a reviewer's seat."""
+    position = seats.parse_turn(event.data, seats.debate_memory(scope).names())
+    _say(me, config, scope, event, position, human=True)
+
+
+def drop(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+    """Drop a failed reviewer from this debate."""
+    memory = seats.debate_memory(scope)
+    problem = str(event.data.get('error') or 'it failed')
+    memory.transcript.append(
+        Utterance(
+            speaker=me,
+            phase=config.phase,
+            debate=memory.debate.number,
+            round=memory.debate.round,
+            text='',
+            problem=problem,
+        )
+    )
+    memory.debate.absent[me] = problem
+    _advance(config, memory)
+
+
+def agree(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+    """Record the consensus."""
+    memory = seats.debate_memory(scope)
+    memory.consensuses.append(consensus.build_consensus(memory, config.names))
+
+
+def synthesize(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+    """Record a synthesis in place of a consensus, marked as such."""
+    memory = seats.debate_memory(scope)
+    _record_synthesis(
+        config, memory, read_position(config, memory, event), model=str(event.data.get('model', ''))
+    )
+
+
+def synthesize_by_rule(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+    """If synthesis fails too, all demands stand and the best is revised."""
+    memory = seats.debate_memory(scope)
+    words = consensus.latest_utterances(memory, config.names).values()
+    position = Position(
+        text='There was no consensus, and none could be drawn from what was said. All demands stand.',
+        verdict='REVISE_BEST',
+        changes=consensus.demands([said.position for said in words if said.position]),
+    )
+    _record_synthesis(config, memory, position, model='')
+
+
+def read_position(config: DebateConfig, memory: DebateMemory, event: Event) -> Position:
+    """Parse an answer's position: a record, or text with keywords."""
+    if config.words_only:
+        return parse_position(str(event.data.get('text', '')), memory.names())
+    return consensus.drop_unknown_names(Position.model_validate(event.data['output']), memory.names())
+
+
+def _say(  # noqa: PLR0913
+    me: str, config: DebateConfig, scope: CallbackContext, event: Event, position: Position, *, human: bool
+) -> None:
+    memory = seats.debate_memory(scope)
+    memory.transcript.append(
+        Utterance(
+            speaker=me,
+            model='' if human else str(event.data.get('model', '')),
+            phase=config.phase,
+            debate=memory.debate.number,
+            round=memory.debate.round,
+            text=position.text,
+            position=consensus.drop_unknown_names(position, memory.names()),
+            human=human,
+        )
+    )
+    _advance(config, memory)
+
+
+def _advance(config: DebateConfig, memory: DebateMemory) -> None:
+    """Pass the turn to the next reviewer present."""
+    debate, count = memory.debate, len(config.names)
+    for _ in range(count):
+        debate.turn = (debate.turn + 1) % count
+        if debate.turn == 0:
+            debate.round += 1
+        if config.names[debate.turn] not in debate.absent:
+            return
+
+
+def _record_synthesis(config: DebateConfig, memory: DebateMemory, position: Position, *, model: str) -> None:
+    number, last = memory.debate.number, min(memory.debate.round, config.rounds)
+    changes = position.changes
+    if position.verdict == 'APPROVE':
+        words = consensus.latest_utterances(memory, config.names).values()
+        asked = consensus.demands([said.position for said in words if said.position])
+        changes = tuple(dict.fromkeys([*changes, *asked]))
+    memory.transcript.append(
+        Utterance(
+            speaker=SYNTHESIZER,
+            model=model,
+            phase=config.phase,
+            debate=number,
+            round=last,
+            text=position.text,
+            position=position,
+            synthesized=True,
+        )
+    )
+    memory.consensuses.append(
+        Consensus(
+            debate=number,
+            # Only reviewers approve, each for itself; until they do, their demands stand.
+            verdict='UNDECIDED' if position.verdict == 'APPROVE' else position.verdict,
+            best=position.best,
+            text=position.text,
+            changes=changes,
+            rests_on=position.rests_on,
+            round=last,
+            synthesized=True,
+        )
+    )

@@ -1,0 +1,1 @@
+"""Agents that choose their own tools, and their completion criteria."""

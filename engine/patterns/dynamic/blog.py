@@ -1,0 +1,227 @@
+"""Blog: writes a post in as many steps as the request needs, in seven fixed phases, or both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from engine.agents.criteria import Check, Criteria
+from engine.agents.spec import Role
+from engine.patterns.dynamic.dynamic_agent import MODE, DynamicAgent, Mode
+from engine.patterns.dynamic.phases import Phase
+from engine.patterns.form_fields import Form, task_field
+from engine.runtime.activity import Activity
+from engine.statechart.run_state import AgentState
+from engine.tools.builtin.research import calendar
+from engine.tools.builtin.writing import static_links
+from engine.tools.builtin.writing.blog_notion import blog_notion
+from engine.workspace.project import sample_file
+
+SHORTEST = 500
+"""Minimum length of a post in characters."""
+MOST_LISTED = 20
+"""Maximum number of dates, earlier posts and links at the end of a post."""
+
+
+def _analyze(memory: Any, made: Mapping[str, Any]) -> Any:
+    return [('analyze_prompt', {'prompt': memory.request})]
+
+
+def _research(memory: Any, made: Mapping[str, Any]) -> Any:
+    feed, source = memory.given['feed'], memory.given['calendar']
+    return [
+        *([('rss_feed', {'url': feed})] if feed else []),
+        *([('calendar', {'source': source} | _first_day(memory))] if source else []),
+        *([('static_links', {})] if 'static_links' in memory.tools else []),
+    ]
+
+
+def _first_day(memory: Any) -> dict[str, str]:
+    return {'start': memory.given['first_day']} if memory.given['first_day'] else {}
+
+
+def _found(made: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: made[name] for name in ('recent_posts', 'events', 'links') if made.get(name)}
+
+
+def _outline(memory: Any, made: Mapping[str, Any]) -> Any:
+    asked = made['analysis']
+    arguments = {'topic': asked['topic'], 'sections': asked['sections'], 'research': _found(made)}
+    return [('generate_outline', {**arguments, 'target_words': asked['target_words']})]
+
+
+def _expand(memory: Any, made: Mapping[str, Any]) -> Any:
+    tone = made['analysis']['tone']
+    titles = [section['title'] for section in made['outline']['sections']]
+    shared = {'research': _found(made), 'tone': tone}
+    return [('expand_section', {'section_title': title, **shared}) for title in titles]
+
+
+def _assemble(memory: Any, made: Mapping[str, Any]) -> Any:
+    titles = [item['title'] for item in made['outline']['sections']]
+    return [('assemble_content', {'sections': titles, 'outro': _unmentioned(made)})]
+
+
+def _unmentioned(made: Mapping[str, Any]) -> str:
+    """The dates, earlier posts and links that no section mentions, as lists for the end of the post."""
+    written = '\n'.join(made['section_content'].values())
+    events = [
+        f'- {item["start"]}: {", ".join(filter(None, (item["title"], item["place"])))}'
+        for item in made.get('events', ())
+        if item['title'] not in written
+    ]
+    posts = [
+        f'- [{item["title"]}]({item["link"]})'
+        for item in made.get('recent_posts', ())
+        if item['link'] and item['link'] not in written
+    ]
+    links = [
+        f'- [{name}]({address})' for name, address in made.get('links', {}).items() if address not in written
+    ]
+    found = (('Dates', events), ('Earlier posts', posts), ('Links', links))
+    return '\n\n'.join(f'## {title}\n\n' + '\n'.join(lines[:MOST_LISTED]) for title, lines in found if lines)
+
+
+def _promote(memory: Any, made: Mapping[str, Any]) -> Any:
+    return [('generate_social_posts', {})]
+
+
+def _publish(memory: Any, made: Mapping[str, Any]) -> Any:
+    wanted = memory.given['publish'] and 'blog_notion' in memory.tools
+    return [('blog_notion', {'title': made['outline']['title']})] if wanted else []
+
+
+class Blog(DynamicAgent):
+    """Create blog content with optional research and publishing."""
+
+    class Parameters(Form):
+        """What the launch form asks for."""
+
+        request: str = task_field(
+            'Request',
+            'What to write, and for whom',
+            'Write a short post about why small tools last',
+        )
+        mode: Mode = MODE
+        feed: str = Field(
+            '',
+            max_length=4_000,
+            title='Feed',
+            description='The address of the blog’s feed, RSS or Atom',
+            json_schema_extra={'format': 'path'},
+        )
+        calendar: str = Field(
+            '',
+            max_length=4_000,
+            title='Calendar',
+            description='An iCalendar file on this machine, or an address, with events to mention',
+            json_schema_extra={'format': 'path'},
+        )
+        first_day: str = Field(
+            '',
+            pattern=r'^(\d{4}-\d{2}-\d{2})?$',
+            title='Events from',
+            description='The first day of the calendar to look at, as 2026-12-01; today if left empty',
+            json_schema_extra={'format': 'date'},
+        )
+        links: str = Field(
+            '',
+            max_length=10_000,
+            title='Links',
+            description='Links for the end of a newsletter, a line each: Name: https://address',
+            json_schema_extra={'multiline': True},
+        )
+        publish: bool = Field(
+            False,
+            title='Publish',
+            description='Whether it ends with a draft in Notion, which you allow first',
+        )
+
+        _are_links = field_validator('links')(static_links.validate_links)
+
+        @field_validator('calendar')
+        @classmethod
+        def _is_there(cls, value: str) -> str:
+            if value and '://' not in value and not sample_file(value).is_file():
+                raise ValueError(f'there is no file {value!r}')
+            return value
+
+    role = Role(
+        name='blog',
+        title='Blog writer',
+        instructions='You are a blog content creator.',
+        tools=(
+            'analyze_prompt', 'generate_outline', 'expand_section', 'assemble_content',
+            'rss_feed', 'static_links', 'calendar', 'generate_social_posts', 'blog_notion',
+        ),
+    )  # fmt: skip
+    until = Criteria(
+        signal='CONTENT_COMPLETE',
+        artifacts=('content',),
+        checks=(
+            Check(
+                name='content_is_long_enough',
+                missing=f'a content of at least {SHORTEST} characters',
+                holds=lambda seen: len(str(seen.artifacts.get('content', ''))) >= SHORTEST,
+            ),
+        ),
+        words='content',
+    )
+    template = 'blog'
+    phases = (
+        Phase(name='analyze', calls=_analyze),
+        Phase(name='research', calls=_research, optional=True),
+        Phase(name='outline', calls=_outline),
+        Phase(name='expand', calls=_expand),
+        Phase(name='assemble', calls=_assemble),
+        Phase(name='promote', calls=_promote),
+        Phase(name='publish', calls=_publish, optional=True),
+    )
+
+    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+        """Put the calendar and links into the folder."""
+        wanted, workspace = self.parameters, activity.workspace(folder)
+        given = {
+            'feed': wanted.feed,
+            'calendar': wanted.calendar,
+            'first_day': wanted.first_day,
+            'publish': 'yes' if wanted.publish else '',
+        }
+        if wanted.links:
+            await workspace.write(static_links.FILE, wanted.links.encode())
+        if wanted.calendar and '://' not in wanted.calendar:
+            await workspace.write(calendar.FILE, await _bytes(sample_file(wanted.calendar)))
+            given['calendar'] = calendar.FILE
+        return (await workspace.snapshot() if wanted.links or wanted.calendar else ''), given
+
+    def unusable_tools(self) -> Mapping[str, str]:
+        """Research tools without anything to research."""
+        wanted = self.parameters
+        return {
+            name: f'no {what} was given with the run'
+            for name, what, given in (
+                ('calendar', 'calendar', wanted.calendar),
+                ('static_links', 'link', wanted.links or static_links.configured_links()),
+            )
+            if not given
+        } | ({} if wanted.publish else {'blog_notion': 'the run was started without Publish'})
+
+    def start_problems(self) -> Mapping[str, str]:
+        """Publishing must be configured."""
+        problem = blog_notion.missing() if self.parameters.publish else ''
+        return {'publish': problem} if problem else {}
+
+    def shortfall(self, worker: AgentState, memory: DynamicAgent.Memory) -> str:
+        """Also if nothing was published although the form asked for it."""
+        short = super().shortfall(worker, memory)
+        wanted = self.parameters.publish and memory.revision > 2
+        unpublished = 'it was not published' if wanted and 'published' not in worker.artifacts else ''
+        return '; '.join(filter(None, (short, unpublished)))
+
+
+async def _bytes(path: Path) -> bytes:
+    return await asyncio.to_thread(path.read_bytes)

@@ -1,0 +1,113 @@
+"""Code review: reads a change to a project, runs its tests, and says what must change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from engine.agents.criteria import Criteria
+from engine.agents.spec import Role
+from engine.errors import EngineError
+from engine.patterns.dynamic.coding_agent import READ_ONLY_TOOLS, TESTS_WERE_RUN, CodingAgent, CodingForm
+from engine.patterns.dynamic.dynamic_agent import ListMark
+from engine.patterns.form_fields import project_field, task_field
+from engine.records.frozen import FrozenModel
+from engine.runtime.activity import Activity
+from engine.tools.artifacts import bullet
+from engine.workspace.project import sample_file
+
+PATCH = '.git/change.patch'
+"""Kept away from the files under review."""
+
+
+class Finding(FrozenModel):
+    """One thing about a change."""
+
+    file: str = Field(description='Its path')
+    line: int = Field(ge=1, description='Its line in the file as it is now')
+    severity: Literal['blocker', 'major', 'minor', 'praise']
+    problem: str = Field(description='What is the matter, and when it shows')
+    suggestion: str = Field(default='', description='What to do instead')
+
+
+class CodeReview(FrozenModel):
+    """What a reviewer says of a change."""
+
+    verdict: Literal['approve', 'request changes', 'comment']
+    summary: str = Field(min_length=1, description='The verdict in a sentence or two')
+    findings: tuple[Finding, ...] = Field(default=(), max_length=50)
+
+
+class CodeReviewer(CodingAgent):
+    """Review code changes and provide feedback."""
+
+    name = 'code-reviewer'
+    aliases = ('reviewer',)
+
+    class Parameters(CodingForm):
+        """What the launch form asks for."""
+
+        request: str = task_field(
+            'Request',
+            'What the change is for, and what to look at',
+            'Review the change that lets slugs be cut',
+        )
+        project: str = project_field('sample:slugs')
+        change: str = Field(
+            'sample:code/slugs-cut.patch',
+            min_length=1,
+            max_length=500_000,
+            title='Change',
+            description='A diff as git writes it, or a file with one; it is applied to the project',
+            json_schema_extra={'multiline': True},
+        )
+
+        @field_validator('change')
+        @classmethod
+        def _is_a_diff(cls, value: str) -> str:
+            if '\n' not in value and not sample_file(value).is_file():
+                raise ValueError(f'there is no file {value!r}')
+            return value
+
+    role = Role(
+        name='code-reviewer',
+        title='Code reviewer',
+        instructions='You review changes. You change no file; what you say of a line you have seen or tried.',
+        tools=READ_ONLY_TOOLS,
+    )
+    until = Criteria(
+        artifacts=('review',), checks=(TESTS_WERE_RUN,), proofs=('run_tests',), words='review', turns=30
+    )
+    output = CodeReview
+    template = 'code-review'
+    result = 'review'
+
+    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+        """Put the project into the folder, with the change on top of its first commit."""
+        _, given = await super().lay_out(folder, activity)
+        workspace, change = activity.workspace(folder), self.parameters.change
+        data = f'{change}\n'.encode(errors='replace')
+        if '\n' not in change:
+            data = await asyncio.to_thread(sample_file(change).read_bytes)
+        await workspace.write(PATCH, data)
+        ran = await activity.services.sandbox.run(
+            ['git', '-c', 'safe.directory=*', 'apply', '--whitespace=nowarn', PATCH], workspace
+        )
+        if ran.code != 0:
+            raise EngineError(f'the change does not apply to the project: {ran.output.strip()[-500:]}')
+        return await workspace.snapshot(), given
+
+    def render(self, value: Any, mark: ListMark = bullet) -> str:
+        """The review as Markdown."""
+        review = CodeReview.model_validate(value)
+        lines = [
+            mark(
+                f'**{found.severity}** `{found.file}:{found.line}`: {found.problem}'
+                + (f'\n  {found.suggestion}' if found.suggestion else '')
+            )
+            for found in review.findings
+        ]
+        return '\n\n'.join([f'**{review.verdict.capitalize()}.** {review.summary}', '\n'.join(lines)]).strip()

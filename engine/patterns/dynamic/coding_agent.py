@@ -1,0 +1,184 @@
+"""CodingAgent: a dynamic agent that works on a project in its folder, inside the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from engine.agents.criteria import Check, Criteria
+from engine.errors import EngineError, WorkspaceError
+from engine.patterns.dynamic.dynamic_agent import DynamicAgent
+from engine.patterns.form_fields import Form, project_field, task_field
+from engine.records import Event
+from engine.records.frozen import FrozenModel
+from engine.runtime.activity import Activity
+from engine.workspace.installation import install_dependencies
+from engine.workspace.project import copy_project, find_left_out, find_project
+from engine.workspace.test_setup import detect_tests
+from engine.workspace.workspaces import DEPENDENCIES
+
+TOOLS = (
+    'list_files', 'read_file', 'write_file', 'edit_file', 'search', 'navigate', 'git', 'run_tests',
+    'run_command',
+)  # fmt: skip
+READ_ONLY_TOOLS = ('list_files', 'read_file', 'search', 'navigate', 'git', 'run_tests', 'run_command')
+TESTS_PASS = Check(
+    name='tests_pass',
+    missing='a run of all tests, after the last change, in which none fails',
+    holds=lambda seen: seen.artifacts.get('test_result') is True,
+)
+TESTS_WERE_RUN = Check(
+    name='tests_were_run',
+    missing='a run of the tests',
+    holds=lambda seen: 'test_report' in seen.artifacts,
+)
+UNTIL_TESTS_PASS = Criteria(
+    rule='all',
+    signal='TASK_COMPLETE',
+    checks=(TESTS_PASS,),
+    proofs=('run_tests',),
+    words='summary',
+    turns=40,
+)
+
+
+class PreparationMessage(FrozenModel):
+    """Something that was done to a project before the agent got it."""
+
+    kind: str
+    """`installed` or `left_out`."""
+    sender: str = 'sandbox'
+    recipient: str
+    content: str
+    time: float = 0.0
+    """Unix timestamp in seconds."""
+
+
+class CodingForm(Form):
+    """What the launch form of every agent asks for that works on a project."""
+
+    request: str = task_field('Request', 'What the agent is to do', 'Look after this project')
+    project: str = project_field('sample:spans')
+
+    test_command: str = Field(
+        '',
+        max_length=2_000,
+        title='Test command',
+        description='Found in the project’s files if empty: pytest with its own .venv, npm, make, test.sh, '
+        'cargo or go. {report} in it stands for the file of a JUnit report',
+    )
+
+    install: bool = Field(
+        False,
+        title='Install dependencies',
+        description='Before the agent starts, in the sandbox, with the network. The agent itself has none',
+    )
+    install_command: str = Field(
+        '',
+        max_length=2_000,
+        title='Install command',
+        description='Found in the project’s files if empty: uv, pip, npm, yarn or pnpm',
+        json_schema_extra={'when': {'install': ['True']}},
+    )
+
+    @field_validator('project')
+    @classmethod
+    def _is_there(cls, value: str) -> str:
+        try:
+            find_project(value)
+        except WorkspaceError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+
+class CodingAgent(DynamicAgent, abstract=True):
+    """Works on a copy of a project, which is a git repository with one commit."""
+
+    class Parameters(CodingForm):
+        """What the launch form asks for."""
+
+    class Memory(DynamicAgent.Memory):
+        """What a run remembers besides the agent's own state."""
+
+        messages: list[PreparationMessage] = Field(default_factory=list)
+        """What was done to the project before the agent got it."""
+
+    result = 'summary'
+
+    def panels(self) -> Mapping[str, str]:
+        """What was done before the agent started."""
+        return {**super().panels(), 'messages': 'messages'}
+
+    async def prepare(self, memory: DynamicAgent.Memory, activity: Activity) -> dict[str, Any]:
+        """Prepare like any dynamic agent. Raises `EngineError` at once if nothing can be run."""
+        sandbox = activity.services.sandbox
+        if not sandbox.unsafe and (problem := await sandbox.problem()):
+            raise EngineError(problem)
+        return await super().prepare(memory, activity)
+
+    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+        """Put the project into the folder, with a git history."""
+        workspace, sandbox = activity.workspace(folder), activity.services.sandbox
+        project = self.parameters.project
+        snapshot = await copy_project(project, workspace, sandbox, history=True)
+        found = {'snapshot': snapshot}
+        if others := await find_left_out(project):
+            found['left_out'] = f'The copy lacks links, devices and pipes: {", ".join(others)}'
+        if command := await self._install_command():
+            installed = await install_dependencies(
+                project, command, activity.workspace(DEPENDENCIES), sandbox
+            )
+            if not installed.ok:
+                raise EngineError(f'the dependencies were not installed:\n{installed.text}')
+            project, found['installed'] = installed.folder, installed.text
+        found['project'] = project
+        found['test_command'] = self.parameters.test_command or (await detect_tests(project)).command
+        return snapshot, found
+
+    async def _install_command(self) -> str:
+        """The command that installs dependencies; '' if none are to be installed, or none are missing."""
+        if not self.parameters.install:
+            return ''
+        return self.parameters.install_command or (await detect_tests(self.parameters.project)).install
+
+    def keep_prepared(self, memory: DynamicAgent.Memory, event: Event) -> None:
+        """Store what was prepared; what was done to the project is a message to the agent."""
+        super().keep_prepared(memory, event)
+        assert isinstance(memory, CodingAgent.Memory)
+        for kind in ('left_out', 'installed'):
+            if said := memory.given.pop(kind, ''):
+                memory.messages.append(
+                    PreparationMessage(kind=kind, recipient=self.role.name, content=said, time=event.time)
+                )
+
+    async def field_notes(self) -> Mapping[str, str]:
+        """How the project's tests will run, unless the form says so, and what they lack."""
+        try:
+            found, others = (
+                await detect_tests(self.parameters.project),
+                await find_left_out(self.parameters.project),
+            )
+        except WorkspaceError as error:
+            return {'test_command': str(error)}
+        notes = {
+            'project': f'Not copied, since they are links, devices or pipes: {", ".join(others)}'
+            if others
+            else '',
+            'test_command': '' if self.parameters.test_command else found.note,
+            'install_command': '' if self.parameters.install_command else found.install_note,
+        }
+        return {name: note for name, note in notes.items() if note}
+
+    def facts(self, memory: DynamicAgent.Memory) -> Mapping[str, Any]:
+        """How to run the project's tests, and which snapshot holds the original ones."""
+        given = memory.given
+        kept = given.get('snapshot', '') if self.keeps_tests else ''
+        tests = {'command': given.get('test_command', ''), 'project': given.get('project', ''), 'keep': kept}
+        return {'tests': tests}
+
+    @property
+    def keeps_tests(self) -> bool:
+        """Whether passing tests count only if the project's own tests are unchanged."""
+        return False

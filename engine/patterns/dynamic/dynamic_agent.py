@@ -1,0 +1,276 @@
+"""DynamicAgent: a pattern with one agent that chooses its own tools until its criteria are met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, Field
+
+from engine.agents.chart import agent
+from engine.agents.criteria import Criteria
+from engine.agents.spec import AgentSpec, Role
+from engine.patterns.dynamic.mode_comparison import ModeResult, compare_modes
+from engine.patterns.dynamic.phases import Phase, phase_sequence
+from engine.patterns.form_fields import Form, task_field
+from engine.records import Event
+from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.memory import Memory as BaseMemory
+from engine.statechart.pattern import Pattern
+from engine.statechart.run_state import AgentState
+from engine.tools.artifacts import as_text, bullet
+from engine.tools.builtin.prompt_templates import fill
+from engine.tools.registry import ToolRegistry
+
+ListMark = Callable[[str], str]
+Mode = Literal['dynamic', 'fixed', 'compare']
+MODE: Any = Field(
+    'dynamic',
+    title='Way of working',
+    description='Let the agent choose its tools, run the fixed phases, or run both and compare them',
+)
+"""The `mode` parameter field, for agents that also have phases."""
+
+
+def _side(mode: str, pattern: DynamicAgent) -> dict[str, Any]:
+    """One side of a comparison: it ends normally even if its agent failed, since the other continues."""
+    return {
+        'name': mode,
+        'initial': 'working',
+        'children': [pattern._work(mode), {'name': 'over', 'final': True}],
+        'transitions': [['done', 'working', 'over'], ['failed', 'working', 'over']],
+    }
+
+
+def _keep_answer(result: str, context: CallbackContext, event: Event) -> None:
+    """Make the result artifact the answer, still noting any shortfall."""
+    pattern: Any = context.pattern
+    memory: Any = context.state.memory
+    worker = context.state.agents[context.path]
+    made = worker.artifacts.get(result)
+    if made is not None:
+        memory.answer = pattern.render(made.value, list_mark(memory))
+    if memory.revision > 1 and pattern.mode != 'compare' and (short := pattern.shortfall(worker, memory)):
+        memory.caveat = short
+
+
+def _keep_unfinished(result: str, context: CallbackContext, event: Event) -> None:
+    """Keep a partial answer when the work failed."""
+    pattern: Any = context.pattern
+    memory: Any = context.state.memory
+    if memory.revision < 2 or pattern.mode == 'compare':
+        return
+    for worker in context.state.agents.values():
+        made = worker.artifacts.get(result)
+        if made is not None and not memory.answer:
+            memory.answer = pattern.render(made.value, list_mark(memory))
+
+
+def list_mark(memory: DynamicAgent.Memory) -> ListMark:
+    """How a run's answer marks list entries."""
+    return bullet if memory.revision > 2 else '- {}'.format
+
+
+class DynamicAgent(Pattern, abstract=True):
+    """An agent that works out by itself which of its tools a request needs.
+
+    A subclass in a file of its own is a new agent. Class attributes, in addition to those of `Pattern`:
+        role: who it is, with its tools.
+        until: when its work is complete.
+        template: the file of `assets/prompts`, without `.md`, that its task is made from.
+        result: the artifact that the run's answer is.
+        output: the record its last reply must be, if it is one.
+        phases: the fixed sequence, for those that have one; then `Parameters` has a field `mode`.
+    """
+
+    role: ClassVar[Role] = Role(name='agent', title='Agent', instructions='')
+    until: ClassVar[Criteria] = Criteria()
+    template: ClassVar[str] = ''
+    result: ClassVar[str] = 'content'
+    output: ClassVar[type[BaseModel] | None] = None
+    phases: ClassVar[tuple[Phase, ...]] = ()
+
+    class Parameters(Form):
+        """What the launch form asks for."""
+
+        request: str = task_field(
+            'Request',
+            'What the agent is to do, in a sentence or a page',
+            'Write a short post about why small tools last',
+        )
+
+    class Memory(BaseMemory):
+        """What a run remembers besides the agent's own state."""
+
+        request: str = ''
+        prompt: str = ''
+        """The agent's task, rendered from its template."""
+        tools: tuple[str, ...] = ()
+        """Tools usable here."""
+        off: dict[str, str] = Field(default_factory=dict)
+        """Unusable tools, and why."""
+        warnings: tuple[str, ...] = ()
+        given: dict[str, str] = Field(default_factory=dict)
+        """What the phases need from the prepared folder."""
+        answer: str = ''
+        comparison: tuple[ModeResult, ...] = ()
+        """Results of both modes, if they were compared."""
+        error: str = ''
+        caveat: str = ''
+        """How the answer falls short although the work is done."""
+        revision: int = 1
+        """Version of this pattern's rules when the run began. Under 2, the signal was always required, text
+        with tool calls was not content, and a failed run had no answer; under 3, the reason for a failure
+        did not quote the agent, and a list entry of several lines broke its list."""
+
+    caveat = 'caveat'
+    family = 'Single agent with tools'
+    initial = 'preparing'
+    answer = 'answer'
+
+    @property
+    def mode(self) -> Mode:
+        """The run's mode."""
+        return getattr(self.parameters, 'mode', 'dynamic')
+
+    def panels(self) -> Mapping[str, str]:
+        """Both modes' results side by side, if both were run."""
+        return {'comparison': 'comparison'} if self.mode == 'compare' else {}
+
+    @property
+    def task(self) -> str:
+        """The request; another parameter may be a longer text."""
+        return str(getattr(self.parameters, 'request', ''))
+
+    def states(self) -> Sequence[Any]:
+        """Preparation, the work (in both modes when comparing), and the final states."""
+        ends = [
+            {'name': 'complete', 'final': True},
+            {
+                'name': 'failed',
+                'final': True,
+                'outcome': 'failed',
+                'on_enter': ['keep_error', partial(_keep_unfinished, self.result)],
+            },
+        ]
+        first = {'name': 'preparing', 'invoke': 'prepare'}
+        if self.mode != 'compare':
+            return [first, self._work(self.mode), *ends]
+        both = {'name': 'both', 'parallel': [_side('dynamic', self), _side('fixed', self)]}
+        weighing = {'name': 'weighing', 'invoke': partial(compare_modes, self.result)}
+        return [first, both, weighing, *ends]
+
+    def transitions(self) -> Sequence[Any]:
+        """Steps in sequence; any failure ends the run, except on one side of a comparison."""
+        work = 'both' if self.mode == 'compare' else 'working'
+        begin = {'trigger': 'done', 'source': 'preparing', 'dest': work, 'before': 'keep_prepared'}
+        lost = [['failed', '*', 'failed'], ['expired', '*', 'failed']]
+        if self.mode != 'compare':
+            return [begin, ['done', 'working', 'complete'], *lost]
+        weighed = {'trigger': 'done', 'source': 'weighing', 'dest': 'complete', 'before': 'keep_comparison'}
+        neither = {'trigger': 'done', 'source': 'weighing', 'dest': 'failed', 'conditions': 'neither_is_done',
+                   'before': 'keep_comparison'}  # fmt: skip
+        return [begin, ['done', 'both', 'weighing'], neither, weighed, *lost]
+
+    def remember(self) -> BaseMemory:
+        """Initial memory, under the current rules."""
+        memory = super().remember()
+        assert isinstance(memory, DynamicAgent.Memory)
+        memory.revision = 3
+        return memory
+
+    def shortfall(self, worker: AgentState, memory: Memory) -> str:
+        """How finished work falls short of the criteria; '' if it does not."""
+        signal = self.until.signal_name
+        checks = {check.name: check.missing for check in self.until.all if check.name != signal}
+        short = [checks[item.name] for item in worker.criteria if item.name in checks and not item.holds]
+        return f'there is missing: {"; ".join(short)}' if short else ''
+
+    async def prepare(self, memory: Memory, activity: Activity) -> dict[str, Any]:
+        """Find the usable tools, lay out what they work on, and build the prompt."""
+        known = ToolRegistry((await activity.services.toolset(self.role.tools)).values())
+        registry = (await known.available(activity.services.sandbox)).without(self.unusable_tools())
+        snapshots: dict[str, str] = {}
+        given: Mapping[str, str] = {}
+        for folder in self.folders:
+            snapshot, given = await self.lay_out(folder, activity)
+            snapshots |= {folder: snapshot} if snapshot else {}
+        values = {**self.parameters.model_dump(), **given, 'signal': self.until.signal}
+        return {
+            'prompt': fill(self.template, {**values, 'tools': registry.section(), 'names': list(registry)}),
+            'tools': list(registry),
+            'off': registry.off,
+            'warnings': registry.warnings(),
+            'given': dict(given),
+            'snapshots': snapshots,
+        }
+
+    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+        """Put what the agent works on into its folder.
+
+        Returns:
+            The folder's snapshot id, or '' if it has none, and texts for the prompt and the phases.
+        """
+        return '', {}
+
+    def render(self, value: Any, mark: ListMark = bullet) -> str:
+        """The result artifact as the answer for people to read; `mark` makes a list entry of a text."""
+        return as_text(value)
+
+    def unusable_tools(self) -> Mapping[str, str]:
+        """Tools that this run's parameters give nothing to do, and why."""
+        return {}
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Names of the agents' folders."""
+        return ('dynamic', 'fixed') if self.mode == 'compare' else ('work',)
+
+    def prompt_working(self, memory: Memory) -> str:
+        """The task."""
+        return memory.prompt
+
+    def keep_prepared(self, memory: Memory, event: Event) -> None:
+        """Store what was prepared."""
+        memory.prompt, memory.tools = event.data['prompt'], tuple(event.data['tools'])
+        memory.warnings = tuple(event.data['warnings'])
+        memory.off, memory.given = dict(event.data['off']), dict(event.data['given'])
+
+    def keep_comparison(self, memory: Memory, event: Event) -> None:
+        """Store both sides' results; the answer is the dynamic side's, if it has one."""
+        memory.comparison = tuple(ModeResult.model_validate(side) for side in event.data['sides'])
+        done = [side for side in memory.comparison if side.done]
+        memory.answer = done[0].output if done else ''
+        lost = [f'the {side.way} way failed: {side.problem}' for side in memory.comparison if not side.done]
+        if memory.revision > 1 and lost and done:
+            memory.caveat = '; '.join(lost)
+        memory.error = '; '.join(f'{side.way}: {side.problem}' for side in memory.comparison if side.problem)
+
+    def neither_is_done(self, memory: Memory, event: Event) -> bool:
+        """Both sides failed."""
+        return not any(side['done'] for side in event.data['sides'])
+
+    def keep_error(self, memory: Memory, event: Event) -> None:
+        """Record why it failed."""
+        memory.error = memory.error or str(event.data.get('error') or f'{event.at} {event.name}')
+
+    def _work(self, mode: str) -> dict[str, Any]:
+        """The state that does the work: an agent's chart or the phases."""
+        folder = mode if self.mode == 'compare' else 'work'
+        dynamic = agent(
+            'working',
+            self.role,
+            output=self.output,
+            prompt='prompt_working',
+            then=partial(_keep_answer, self.result),
+            until=self.until,
+            folder=folder,
+        )
+        if mode != 'fixed':
+            return dynamic
+        # Nobody is there to signal completion.
+        spec: AgentSpec = replace(dynamic['agent'], until=replace(self.until, signal=''))
+        return phase_sequence('working', spec, self.phases, partial(_keep_answer, self.result))

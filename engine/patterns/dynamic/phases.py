@@ -1,0 +1,182 @@
+"""Phases: a fixed sequence of tool calls in place of a dynamic agent; no model decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from engine.agents import activities, completion
+from engine.agents.actions import record_results
+from engine.agents.chart import (
+    give_up,
+    keep_answer,
+    keep_denial,
+    keep_permission,
+    keep_question,
+    names_calls,
+    needs_approval,
+)
+from engine.agents.criteria import Evidence
+from engine.agents.spec import AgentSpec
+from engine.errors import EngineError
+from engine.records import ANSWER, Event
+from engine.records.message import Message, Text, ToolCall, message_of
+from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import FINAL_STATES, edge
+from engine.statechart.run_state import AgentState
+from engine.tools.artifacts import load_artifacts
+
+Calls = Sequence[tuple[str, Mapping[str, Any]]]
+"""Tools with their arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One phase."""
+
+    name: str
+    calls: Callable[[Any, Mapping[str, Any]], Calls]
+    """The tools to call, from memory and the artifacts so far; empty if there is nothing to do."""
+    optional: bool = False
+    """Whether the sequence continues after a tool fails."""
+
+
+def phase_sequence(
+    name: str, spec: AgentSpec, phases: Sequence[Phase], then: str | Callable[[CallbackContext, Event], None]
+) -> dict[str, Any]:
+    """Make a state that runs phases in order, with an agent's tools, artifacts and conversation.
+
+    Each phase proposes tool calls as an agent's reply would; they need a person's approval where an
+    agent's would.
+
+    Args:
+        name: the state's name.
+        spec: the tools, folder and criteria; the criteria must hold before the last phase.
+        phases: the phases, in order.
+        then: the action after the last phase.
+
+    It ends in `done`, or in `failed` if a tool of a phase fails.
+    """
+    noted = partial(completion.note, spec)
+    edges: list[dict[str, Any]] = []
+    for number, phase in enumerate(phases, 1):
+        last = number == len(phases)
+        after, end = ('done', [noted, then]) if last else (phases[number].name, [noted])
+        here = _after(phase.name, number)
+        edges += [
+            edge('done', phase.name, after, has_nothing_to_do, after=[keep_calls, *end]),
+            edge('done', phase.name, 'approving', needs_approval, after=keep_calls),
+            edge('done', phase.name, 'using_tools', after=keep_calls),
+            edge('deny', 'approving', after, here, after=[keep_denial, *end]),
+        ]
+        if not phase.optional:
+            lost = [record_results, noted, _say_what_broke]
+            edges.append(edge('done', 'using_tools', 'failed', [here, broke], after=lost))
+        edges.append(edge('done', 'using_tools', after, here, after=[record_results, *end]))
+    ways = [phase.name for phase in phases]
+    return {
+        'name': name,
+        'agent': spec,
+        'initial': phases[0].name,
+        'on_enter': partial(begin_phases, spec),
+        'children': [
+            *(
+                {'name': phase.name, 'invoke': partial(propose_calls, spec, phase, phases[-1])}
+                for phase in phases
+            ),
+            {'name': 'using_tools', 'invoke': partial(activities.call_tools, spec)},
+            {'name': 'approving', 'waits': 'approval'},
+            {'name': 'asking', 'waits': 'answer'},
+            *FINAL_STATES,
+        ],
+        'transitions': [
+            *edges,
+            edge('asked', 'using_tools', 'asking', after=keep_question),
+            edge(ANSWER, 'asking', 'using_tools', after=keep_answer),
+            edge('approve', 'approving', 'using_tools', names_calls, after=keep_permission),
+            edge('failed', [*ways, 'using_tools'], 'failed', after=give_up),
+        ],
+    }
+
+
+async def propose_calls(
+    spec: AgentSpec, phase: Phase, last: Phase, scope: CallbackContext, activity: Activity
+) -> dict[str, Any]:
+    """Propose a phase's tool calls. What the last one publishes or promotes must meet the criteria.
+
+    Returns:
+        `message`, as if an agent had made the calls, and `approval`, those that need a person's approval.
+
+    Raises:
+        EngineError: a criterion does not hold before the last phase.
+    """
+    agent = scope.state.agents[scope.path]
+    shelf = await load_artifacts(
+        agent.artifacts, agent.artifacts, activity.workspace(spec.folder or scope.path)
+    )
+    if phase is last:
+        _enforce(spec, shelf.values)
+    asked = phase.calls(scope.state.copy_memory(), shelf.values)
+    calls = tuple(
+        ToolCall(id=f'call-{activity.since}-{number}', name=tool, arguments=json.dumps(dict(arguments)))
+        for number, (tool, arguments) in enumerate(asked, 1)
+    )
+    nothing = Text(text=f'{phase.name.capitalize()}: there is nothing to do.')
+    message = Message(role='assistant', parts=calls or (nothing,))
+    waiting = await activities.awaiting(spec, scope, activity, message)
+    return {'message': to_jsonable_python(message), 'approval': waiting}
+
+
+def _enforce(spec: AgentSpec, artifacts: Mapping[str, Any]) -> None:
+    """Raise `EngineError` for unmet criteria."""
+    seen = Evidence(artifacts=artifacts, text='')
+    missing = [check.missing for check in spec.until.all if not check.holds(seen)] if spec.until else []
+    if missing:
+        raise EngineError(f'the phases have not made what was asked for; missing: {"; ".join(missing)}')
+
+
+def begin_phases(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
+    """Start the conversation with the user's request."""
+    request = str(getattr(scope.state.memory, 'request', ''))
+    scope.state.agents[scope.path] = AgentState(role=spec.role, messages=[Message.of('user', request)])
+
+
+def keep_calls(scope: CallbackContext, event: Event) -> None:
+    """Add a phase's calls to the conversation; they use up no model turn."""
+    scope.state.agents[scope.path].messages.append(message_of(event.data['message']))
+
+
+def has_nothing_to_do(scope: CallbackContext, event: Event) -> bool:
+    """The phase calls no tool."""
+    return not message_of(event.data['message']).calls
+
+
+def broke(scope: CallbackContext, event: Event) -> bool:
+    """One of the tools said no."""
+    return bool(_wrong(event))
+
+
+def _after(name: str, number: int) -> Callable[[CallbackContext, Event], bool]:
+    """A guard: phase `number` is the latest. Each phase adds one message."""
+
+    def after(scope: CallbackContext, event: Event) -> bool:
+        messages = scope.state.agents[scope.path].messages
+        return sum(message.role == 'assistant' for message in messages) == number
+
+    after.__name__ = f'after_{name}'
+    return after
+
+
+def _say_what_broke(scope: CallbackContext, event: Event) -> None:
+    scope.state.agents[scope.path].problem = _wrong(event)
+
+
+def _wrong(event: Event) -> str:
+    results = event.data['results']
+    return next((f'{item["name"]}: {item["text"]}' for item in results if not item['ok']), '')

@@ -1,0 +1,119 @@
+"""Podcast: show notes, chapters and clips from an episode's transcript."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from engine.agents.criteria import Check, Criteria
+from engine.agents.spec import Role
+from engine.patterns.dynamic.dynamic_agent import MODE, DynamicAgent, Mode
+from engine.patterns.dynamic.phases import Phase
+from engine.patterns.form_fields import Form, task_field
+from engine.runtime.activity import Activity
+from engine.tools.builtin.podcast import transcript_processor
+from engine.tools.builtin.writing import static_links
+from engine.workspace.project import sample_file
+
+SHORTEST = 300
+"""Minimum length of show notes in characters."""
+
+
+def _call(name: str) -> Any:
+    return lambda memory, made: [(name, {})]
+
+
+def _links(memory: Any, made: Mapping[str, Any]) -> Any:
+    return [('static_links', {})] if 'static_links' in memory.tools else []
+
+
+class Podcast(DynamicAgent):
+    """Process podcast transcripts and generate show content."""
+
+    class Parameters(Form):
+        """What the launch form asks for."""
+
+        request: str = task_field(
+            'Request',
+            'What to make of the episode',
+            'Make notes, chapters and clips of the episode about the night train',
+        )
+        transcript: str = Field(
+            min_length=1,
+            max_length=2_000_000,
+            title='Transcript',
+            description='The transcript itself (SRT, WebVTT or plain text), or the path of its file',
+            examples=['sample:podcast/night-train.srt'],
+            json_schema_extra={'multiline': True},
+        )
+        mode: Mode = MODE
+        links: str = Field(
+            '',
+            max_length=10_000,
+            title='Links',
+            description='Links for the end of the notes, a line each: Name: https://address',
+            json_schema_extra={'multiline': True},
+        )
+
+        @field_validator('transcript')
+        @classmethod
+        def _is_there(cls, value: str) -> str:
+            if _is_path(value) and not sample_file(value).is_file():
+                raise ValueError(f'there is no file {value!r}')
+            return value
+
+        _are_links = field_validator('links')(static_links.validate_links)
+
+    role = Role(
+        name='podcast',
+        title='Podcast producer',
+        instructions='You make what an episode of a podcast is published with.',
+        tools=(
+            'transcript_processor', 'show_notes', 'chapter_markers', 'social_clips',
+            'rss_feed', 'static_links',
+        ),
+    )  # fmt: skip
+    until = Criteria(
+        signal='CONTENT_COMPLETE',
+        artifacts=('show_notes', 'chapters'),
+        checks=(
+            Check(
+                name='notes_are_long_enough',
+                missing=f'show notes of at least {SHORTEST} characters',
+                holds=lambda seen: len(str(seen.artifacts.get('show_notes', ''))) >= SHORTEST,
+            ),
+        ),
+    )
+    template = 'podcast'
+    result = 'show_notes'
+    phases = (
+        Phase(name='transcript', calls=_call('transcript_processor')),
+        Phase(name='links', calls=_links, optional=True),
+        Phase(name='chapters', calls=_call('chapter_markers')),
+        Phase(name='notes', calls=_call('show_notes')),
+        Phase(name='clips', calls=_call('social_clips')),
+    )
+
+    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+        """Put the transcript and links into the folder."""
+        wanted, workspace = self.parameters, activity.workspace(folder)
+        data = wanted.transcript.encode(errors='replace')
+        if _is_path(wanted.transcript):
+            data = await asyncio.to_thread(sample_file(wanted.transcript).read_bytes)
+        await workspace.write(transcript_processor.FILE, data)
+        if wanted.links:
+            await workspace.write(static_links.FILE, wanted.links.encode())
+        return await workspace.snapshot(), {'file': transcript_processor.FILE}
+
+    def unusable_tools(self) -> Mapping[str, str]:
+        """Links, if none were given."""
+        given = self.parameters.links or static_links.configured_links()
+        return {} if given else {'static_links': 'no link was given with the run'}
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is the path of a transcript, not a transcript."""
+    return '\n' not in text and text.lower().endswith(('.srt', '.vtt', '.txt', '.md'))

@@ -1,0 +1,59 @@
+"""Jobs: an agent's work as a handle to watch, cancel and read; a thin view of runs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from engine.conductor import Conductor, RunHandle
+from engine.records import RunQuery
+from engine.runtime.run_factory import Options
+
+
+class Agent:
+    """A pattern as an agent: takes an input and returns a job at once.
+
+    Args:
+        conductor: runs the pattern.
+        name: the pattern's name. Raises `UnknownPattern`.
+    """
+
+    def __init__(self, conductor: Conductor, name: str) -> None:
+        made = conductor.catalog.pattern(name)
+        self.conductor, self.name, self.description = conductor, made.name, made.summary
+
+    async def execute(
+        self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]
+    ) -> RunHandle:
+        """Start the work. It is journaled when this returns, and continues in the background.
+
+        Args:
+            input: values for the pattern's parameters.
+            models: model name per role; the key '' is the default.
+            options: run options.
+
+        Raises:
+            InvalidInput, JournalError
+        """
+        return await self.conductor.start(self.name, input, models=models, **options)
+
+    async def jobs(self) -> list[RunHandle]:
+        """Its latest jobs, newest first."""
+        page = await self.conductor.runs(RunQuery(pattern=self.name))
+        return [RunHandle(info.id, self.conductor) for info in page.runs]
+
+
+class BlogOrchestratorAgent(Agent):
+    """Deprecated: use `Agent(conductor, 'blog')`. Warns on use."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor, 'blog')
+
+    async def execute(
+        self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]
+    ) -> RunHandle:
+        """Run the blog agent."""
+        said = "BlogOrchestratorAgent is deprecated: use Agent(conductor, 'blog')"
+        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        return await super().execute(input, models=models, **options)

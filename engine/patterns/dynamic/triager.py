@@ -1,0 +1,63 @@
+"""Triager: finds out why a test fails and which component is to blame; fixes nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from engine.agents.criteria import Criteria
+from engine.agents.spec import Role
+from engine.patterns.dynamic.coding_agent import READ_ONLY_TOOLS, TESTS_WERE_RUN, CodingAgent, CodingForm
+from engine.patterns.dynamic.dynamic_agent import ListMark
+from engine.patterns.form_fields import project_field, task_field
+from engine.records.frozen import FrozenModel
+from engine.tools.artifacts import bullet
+
+
+class Triage(FrozenModel):
+    """Why a test fails."""
+
+    test: str = Field(min_length=1, description='The test that fails')
+    component: str = Field(min_length=1, description='What is to blame: a module or a part of the project')
+    file: str = Field(min_length=1, description='Where the cause is')
+    line: int = Field(ge=1, description='And in which line')
+    cause: str = Field(min_length=1, description='What is wrong there')
+    evidence: tuple[str, ...] = Field(min_length=1, description='What was run or read, and what it showed')
+    severity: Literal['critical', 'high', 'medium', 'low']
+    suggestion: str = Field(default='', description='What to do to fix it')
+
+
+class Triager(CodingAgent):
+    """Diagnose and triage issues without fixing them."""
+
+    class Parameters(CodingForm):
+        """What the launch form asks for."""
+
+        request: str = task_field(
+            'Symptom',
+            'Which test fails, or what was seen',
+            'The daily weather report fails: which component is to blame?',
+        )
+        project: str = project_field('sample:weather')
+
+    role = Role(
+        name='triager',
+        title='Triager',
+        instructions='You find out which component is to blame for a failure. You change no file.',
+        tools=READ_ONLY_TOOLS,
+    )
+    until = Criteria(
+        artifacts=('triage',), checks=(TESTS_WERE_RUN,), proofs=('run_tests',), words='triage', turns=30
+    )
+    output = Triage
+    template = 'triager'
+    result = 'triage'
+
+    def render(self, value: Any, mark: ListMark = bullet) -> str:
+        """The finding as Markdown."""
+        found = Triage.model_validate(value)
+        evidence = '\n'.join(map(mark, found.evidence))
+        parts = [f'**{found.component}** (`{found.file}:{found.line}`, {found.severity}): {found.cause}']
+        parts += [f'`{found.test}` fails. What shows it:\n\n{evidence}']
+        return '\n\n'.join([*parts, *([found.suggestion] if found.suggestion else [])])

@@ -1,0 +1,59 @@
+"""Shared parts of launch forms: the base class, and the task and project fields."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.workspace.project import samples
+
+PROJECTS: dict[str, Any] = {'suggestions': samples()}
+"""What a form offers for a field that takes a folder: the sample projects."""
+
+
+class Form(BaseModel):
+    """Base of what a person fills in: no other field is taken, and blanks around a text do not count."""
+
+    model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
+
+
+def task_field(title: str, description: str, example: str) -> Any:
+    """The agents' task: a sentence or a page, 3 to 20,000 characters."""
+    return Field(
+        min_length=3,
+        max_length=20_000,
+        title=title,
+        description=description,
+        examples=[example],
+        json_schema_extra={'multiline': True},
+    )
+
+
+def project_field(example: str) -> Any:
+    """The project an agent works on; `example` is also the default."""
+    return Field(
+        example,
+        min_length=1,
+        max_length=4_000,
+        title='Project',
+        description='A folder on this machine, of which the agent gets a copy; or sample: and a name',
+        json_schema_extra={**PROJECTS, 'format': 'path'},
+    )
+
+
+FilesRule = Literal['worktree', 'copy']
+FILES: dict[str, Any] = {
+    'worktree': 'a git worktree, on a branch of its own',
+    'copy': 'a copy of all files, without git',
+}
+
+
+def files_field(**more: Any) -> Any:
+    """How a project is given to several agents; `more` is for the form."""
+    return Field(
+        'worktree',
+        title='Each gets',
+        description='Of a project; your own branches and files stay as they are until you merge',
+        json_schema_extra={**more, 'labels': FILES},
+    )

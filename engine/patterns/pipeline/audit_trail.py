@@ -1,0 +1,99 @@
+"""The entries an agent of a stage leaves in the history: calls, tools, approvals, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from engine.patterns.pipeline.task_state import AgentMessage, TaskState
+from engine.records import Event, Transition
+from engine.records.jsonable import shorten
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.shape_builder import as_list
+
+Entry = tuple[str, str, str, str]
+"""Sender, recipient, kind and content."""
+
+
+def with_audit_trail(state: dict[str, Any]) -> dict[str, Any]:
+    """An agent's state in which each transition first records what the agent did."""
+    edges = [{**edge, 'after': [note_action, *as_list(edge.get('after'))]} for edge in state['transitions']]
+    return {**state, 'transitions': edges}
+
+
+def audit_trail(transitions: Iterable[Transition]) -> list[AgentMessage]:
+    """A pipeline's messages with the time and step of each, from the run's journal.
+
+    Args:
+        transitions: all steps of the run, in order.
+    """
+    found: list[AgentMessage] = []
+    for step in transitions:
+        if step.event.name == 'start':
+            found += map(AgentMessage.model_validate, step.event.data.get('memory', {}).get('messages', ()))
+        for change in step.changes:
+            if change.path == '/memory/messages/-':
+                message = AgentMessage.model_validate(change.value)
+                found.append(message.model_copy(update={'time': step.time, 'seq': step.seq}))
+    return found
+
+
+def note_action(scope: CallbackContext, event: Event) -> None:
+    """Record what an agent, its model, its tools or a person did."""
+    _note(scope, _entries(scope, event))
+
+
+def note_failure(scope: CallbackContext, event: Event) -> None:
+    """Record that a stage's callable failed."""
+    name = scope.path.rpartition('.')[2]
+    _note(scope, [(name, 'orchestrator', 'error', _problem(event))])
+
+
+def _note(scope: CallbackContext, entries: list[Entry]) -> None:
+    memory = scope.state.memory
+    assert isinstance(memory, TaskState)
+    if memory.is_detailed:
+        for entry in entries:
+            memory.note(*entry)
+
+
+def _entries(scope: CallbackContext, event: Event) -> list[Entry]:
+    role = scope.state.agents[scope.path].role
+    if event.name == 'failed':
+        return [(role, 'orchestrator', 'error', _problem(event))]
+    if event.name in ('approve', 'deny'):
+        said = (
+            'allowed'
+            if event.name == 'approve'
+            else f'denied: {event.data.get("reason") or "no reason given"}'
+        )
+        return [('person', role, 'approval', said)]
+    if event.at.endswith('.using_tools'):
+        return list(_tool_calls(scope, event, role))
+    return [(role, str(event.data.get('model', 'model')), 'model_call', _reply(event))]
+
+
+def _reply(event: Event) -> str:
+    parts = event.data['message']['parts']
+    called = [str(part['name']) for part in parts if part['kind'] == 'call']
+    if called:
+        said = f'asks for {", ".join(called)}'
+    else:
+        said = (
+            f'an answer that does not fit: {event.data["unfit"]}' if event.data.get('unfit') else 'an answer'
+        )
+    return f'{said} (attempt {event.attempt})' if event.attempt > 1 else said
+
+
+def _tool_calls(scope: CallbackContext, event: Event, role: str) -> Iterator[Entry]:
+    messages = scope.state.agents[scope.path].messages
+    called = {call.id: call for message in messages for call in message.calls}
+    for result in event.data['results']:
+        call = called.get(result['id'])
+        ended = 'ok' if result.get('ok', True) else 'failed'
+        given = shorten(call.arguments) if call else ''
+        yield role, str(result['name']), 'tool_call', f'{given}: {ended}: {shorten(result["text"])}'
+
+
+def _problem(event: Event) -> str:
+    return str(event.data.get('error') or event.data.get('unfit') or event.name)

@@ -1,0 +1,185 @@
+"""Callables as stages: functions of the state, and LangGraph's nodes, Runnables and compiled graphs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from engine.errors import EngineError, PatternError
+from engine.patterns.pipeline.single_run import HostRun
+from engine.patterns.pipeline.stage_threads import stage_threads
+from engine.patterns.pipeline.task_state import AgentMessage, TaskState
+from engine.records import Event
+from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
+
+Process = Callable[[TaskState], TaskState | Mapping[str, Any] | Awaitable[TaskState | Mapping[str, Any]]]
+"""Takes the state and returns it, or (as a LangGraph node) a mapping of the fields it changes; sync or
+async."""
+
+ORCHESTRATOR_FIELDS = frozenset({'task', 'status', 'iteration', 'max_iterations', 'error', 'caveat', 'rules'})
+"""Fields that callables may not change."""
+
+
+def refuse_callable(name: str, work: Any) -> None:
+    """Raise `PatternError` if `work` cannot be called with a state, and at most a `config`."""
+    problem = '' if _is_runnable(work) else _kind_problem(work) or _signature_problem(work)
+    if problem:
+        raise PatternError('pipeline', problem, where=f'stage {name!r}')
+
+
+def _kind_problem(work: Any) -> str:
+    kind = type(work).__name__
+    if isinstance(work, type):
+        return f'{work.__name__} is a class: give an instance of it'
+    if hasattr(work, 'compile') and hasattr(work, 'add_node'):
+        return f'a {kind} must be compiled first: give what its compile() returns'
+    if not callable(work):
+        return f'a stage must be callable, and a {kind} is not'
+    function = work.func if isinstance(work, partial) else work
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return 'a generator cannot be a stage: return the state, or the fields to change'
+    return ''
+
+
+def _signature_problem(work: Any) -> str:
+    parameters = _parameters(work)
+    if parameters is None:
+        return ''
+    if not any(one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD) for one in parameters):
+        return 'it takes no state: a stage is called with one'
+    positional = [one for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    others = [one.name for one in parameters if _is_required(one) and one.name != 'config']
+    others = [name for name in others if name != positional[0].name]
+    needs = 'a stage is called with the state, and with `config` if it asks for it'
+    return f'it also needs {", ".join(others)}: {needs}' if others else ''
+
+
+def _is_runnable(work: Any) -> bool:
+    """Whether it is called as LangChain's Runnables and LangGraph's compiled graphs are."""
+    return not isinstance(work, type) and hasattr(work, 'ainvoke')
+
+
+def _parameters(work: Any) -> list[inspect.Parameter] | None:
+    """What it takes; None if that cannot be known."""
+    try:
+        return list(inspect.signature(work).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_required(one: inspect.Parameter) -> bool:
+    return one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and one.default is one.empty
+
+
+async def call_stage(work: Process, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+    """Call a stage with a copy of the state.
+
+    Returns:
+        `changes` (fields), `messages` (added to the history) and, if built-in stages ran inside it, what
+        they spent.
+
+    Raises:
+        EngineError: it returned something else, or changed what is not its own.
+    """
+    state = scope.state.copy_memory()
+    assert isinstance(state, TaskState)
+    before = state.to_dict()
+    with HostRun.of(activity) as host, stage_threads():
+        result = await _result(work, state, scope.path)
+    if isinstance(result, TaskState):
+        after = result.to_dict()
+    elif isinstance(result, Mapping):
+        after = type(state).from_dict({**before, **_as_update(result, before)}).to_dict()
+    else:
+        raise EngineError(f'a stage must return the state or a mapping, not {type(result).__name__}')
+    # Stages may not change what only the orchestrator decides.
+    changes = {
+        name: value
+        for name, value in after.items()
+        if value != before[name] and name not in ORCHESTRATOR_FIELDS and name != 'messages'
+    }
+    added = _added_entries(before['messages'], after['messages'], scope.path, changes)
+    return {'changes': changes, 'messages': added, **host.data}
+
+
+def apply_changes(scope: CallbackContext, event: Event) -> None:
+    """Write the fields changed by a callable into the run's memory."""
+    memory = scope.state.memory
+    assert isinstance(memory, TaskState)
+    given = type(memory).model_validate({**to_jsonable_python(memory), **event.data['changes']})
+    for name in event.data['changes']:
+        setattr(memory, name, getattr(given, name))
+    for message in event.data.get('messages', ()):  # Absent from journals that predate append-only history.
+        noted = AgentMessage.model_validate(message)
+        if memory.is_detailed:  # Those of a stage that ran inside belong to a run of their own.
+            noted = noted.model_copy(update={'time': 0.0, 'seq': 0, 'iteration': memory.iteration})
+        memory.messages.append(noted)
+
+
+async def _result(work: Any, state: TaskState, name: str) -> Any:
+    """The result of a callable, or of a LangGraph node in any form."""
+    if _is_runnable(work):
+        # A graph reads its channels from a mapping; a node takes the state as graphs give it.
+        is_graph = hasattr(work, 'get_graph') and hasattr(work, 'channels')
+        result = await work.ainvoke(state.to_dict() if is_graph else state)
+    else:
+        given = partial(work, config={'configurable': {}}) if _takes_config(work) else work
+        result = given(state) if _is_async(work) else await asyncio.to_thread(_call, given, state)
+        if inspect.isawaitable(result):
+            result = await result
+    return _command_update(result, name) if type(result).__name__ == 'Command' else result
+
+
+def _command_update(command: Any, name: str) -> Mapping[str, Any]:
+    """The update in a LangGraph `Command`. Raises `EngineError` if it also says where to go."""
+    if getattr(command, 'goto', None) or getattr(command, 'graph', None):
+        raise EngineError(
+            f'{name} returned a Command with `goto` or `graph`: the orchestrator decides what follows'
+        )
+    update = command.update
+    if isinstance(update, TaskState):
+        return update.to_dict()
+    return dict(update or {})
+
+
+def _takes_config(work: Any) -> bool:
+    return any(one.name == 'config' and _is_required(one) for one in _parameters(work) or ())
+
+
+def _as_update(result: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping's fields; messages that do not continue the earlier ones are appended to them."""
+    found = dict(result)
+    if 'messages' in found:
+        said, given = before['messages'], to_jsonable_python(list(found['messages']))
+        found['messages'] = given if given[: len(said)] == said else [*said, *given]
+    return found
+
+
+def _added_entries(
+    before: list[Any], after: list[Any], path: str, changes: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What a stage added to the history, or a note that it ran. Raises `EngineError` if it removed any."""
+    if after[: len(before)] != before:
+        raise EngineError('a stage may add to `messages`, and not change or remove what is there')
+    if len(after) > len(before):
+        return after[len(before) :]
+    said = f'changed {", ".join(changes)}' if changes else 'changed nothing'
+    note = AgentMessage(sender=path.rpartition('.')[2], recipient='orchestrator', kind='update', content=said)
+    return [dict(to_jsonable_python(note))]
+
+
+def _call(work: Process, state: TaskState) -> Any:
+    try:
+        return work(state)
+    except StopIteration as error:  # A future cannot carry it: the caller would wait forever.
+        raise RuntimeError(f'StopIteration: {error}') from error
+
+
+def _is_async(work: Process) -> bool:
+    return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, '__call__', None))  # noqa: B004

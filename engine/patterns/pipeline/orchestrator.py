@@ -1,0 +1,78 @@
+"""AgentOrchestrator: takes a task through a pipeline's stages, as one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from engine.errors import EngineError, InvalidInput
+from engine.patterns.pipeline.pattern import Pipeline
+from engine.patterns.pipeline.single_run import run_blocking, run_single
+from engine.patterns.pipeline.stage import status_of
+from engine.patterns.pipeline.task_state import TaskState, TaskStatus
+
+if TYPE_CHECKING:
+    from engine.catalog import Catalog
+
+ENDED = frozenset({TaskStatus.COMPLETE, TaskStatus.FAILED})
+
+
+class AgentOrchestrator:
+    """Drives every transition of a task; the agents never call each other.
+
+    Its runs are in memory only. To keep, watch and steer one, start the pipeline with a `Conductor`.
+
+    Args:
+        pipeline: the stages; Hemicycle's own three by default.
+        catalog: models and tools; the engine's own by default.
+        models: model name per role; the key '' is the default.
+    """
+
+    def __init__(
+        self,
+        pipeline: type[Pipeline] = Pipeline,
+        *,
+        catalog: Catalog | None = None,
+        models: Mapping[str, str] | None = None,
+    ) -> None:
+        self.pipeline, self.catalog, self.models = pipeline, catalog, dict(models or {})
+
+    def process(self, state: TaskState) -> TaskState:
+        """Work on a task until it is COMPLETE or FAILED; `state` is unchanged.
+
+        It continues from the status of `state`: PENDING begins, a stage's repeats that stage, and a task
+        that has ended is returned as it is. In asynchronous code use `aprocess`.
+
+        Raises:
+            InvalidInput: the state has no task, or no stage has its status.
+            EngineError: the work ended without reaching an end of the pipeline.
+        """
+        return run_blocking(self.aprocess(state))
+
+    async def aprocess(self, state: TaskState) -> TaskState:
+        """`process` for asynchronous code."""
+        given: TaskState = self.pipeline.Memory.from_dict(state.to_dict())
+        if given.status in ENDED:
+            return given
+
+        class Resumed(self.pipeline):  # type: ignore[misc, name-defined]
+            """The pipeline, begun at the status of a task."""
+
+            name = self.pipeline.name
+            initial = self._initial(given)
+
+        parameters = {'task': given.task, 'max_iterations': given.max_iterations}
+        outcome, result = await run_single(
+            Resumed, given, parameters, catalog=self.catalog, models=self.models
+        )
+        if result.status not in ENDED:
+            raise EngineError(f'the pipeline {outcome.status}: {outcome.error}')
+        return result
+
+    def _initial(self, state: TaskState) -> str:
+        """The chart's state for a task's status. Raises `InvalidInput`."""
+        known = {status_of(one): str(one['name']) for one in self.pipeline.sample().chart_states()}
+        if state.status not in known:
+            problem = f'no stage has the status {str(state.status)!r}; there are: {", ".join(known)}'
+            raise InvalidInput({'status': problem})
+        return known[state.status]

@@ -1,0 +1,145 @@
+"""Pipeline: research, analyze, review; the reviewer sends work back until it approves."""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+from pydantic import Field
+
+from engine.patterns.form_fields import Form, task_field
+from engine.patterns.pipeline.analyzer import AnalyzerAgent
+from engine.patterns.pipeline.callable_stage import Process
+from engine.patterns.pipeline.researcher import ResearchAgent
+from engine.patterns.pipeline.reviewer import ReviewerAgent
+from engine.patterns.pipeline.stage import Stage, stage
+from engine.patterns.pipeline.task_state import RULES, TaskState, TaskStatus
+from engine.records import Event
+from engine.statechart.pattern import Pattern
+
+
+def pipeline_states(
+    researching: Stage | Process, analyzing: Stage | Process, reviewing: Stage | Process
+) -> tuple[dict[str, Any], ...]:
+    """The states of a pipeline with these stages."""
+    return (
+        {'name': 'pending'},
+        stage('researching', researching),
+        stage('analyzing', analyzing),
+        stage('reviewing', reviewing),
+        {'name': 'complete', 'final': True, 'on_enter': 'deliver'},
+        {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+    )
+
+
+class Pipeline(Pattern):
+    """A researcher, an analyzer and a reviewer in turn; the reviewer can send the draft back."""
+
+    class Parameters(Form):
+        """What the launch form asks for."""
+
+        task: str = task_field(
+            'Task',
+            'What the three agents are to work out, in a sentence or a page',
+            'Should a small team adopt event sourcing for its order system?',
+        )
+        max_iterations: int = Field(
+            3,
+            ge=0,
+            le=10,
+            title='Revision limit',
+            description='How often the reviewer may send the draft back',
+        )
+
+    Memory = TaskState
+    family = 'Sequential'
+    initial = 'pending'
+    answer = 'analysis'
+    caveat = 'caveat'
+    panels = {
+        'messages': 'messages',
+        'drafts': {'': 'drafts', 'reviews': 'reviews', 'limit': 'max_iterations'},
+    }
+    states = pipeline_states(ResearchAgent(), AnalyzerAgent(), ReviewerAgent())
+    transitions = (
+        ['always', 'pending', 'researching'],
+        ['done', 'researching', 'analyzing'],
+        ['done', 'analyzing', 'reviewing'],
+        ['done', 'reviewing', 'complete', 'is_approved'],
+        ['done', 'reviewing', 'complete', 'is_spent'],
+        {'trigger': 'done', 'source': 'reviewing', 'dest': 'analyzing', 'before': 'send_back'},
+        ['failed', '*', 'failed'],
+        ['expired', '*', 'failed'],
+    )
+
+    @classmethod
+    def with_stages(
+        cls,
+        name: str,
+        *,
+        researching: Stage | Process | None = None,
+        analyzing: Stage | Process | None = None,
+        reviewing: Stage | Process | None = None,
+    ) -> type[Self]:
+        """A named pipeline in which other callables replace built-in agents."""
+        states = pipeline_states(
+            researching or ResearchAgent(), analyzing or AnalyzerAgent(), reviewing or ReviewerAgent()
+        )
+        return type('StagedPipeline', (cls,), {'name': name, 'title': name.title(), 'states': states})
+
+    def remember(self) -> TaskState:
+        """Initial memory, under the current rules."""
+        memory = cast(TaskState, super().remember())
+        memory.rules = RULES
+        return memory
+
+    def is_approved(self, memory: TaskState, event: Event) -> bool:
+        """The reviewer approves the draft."""
+        return memory.approved
+
+    def is_spent(self, memory: TaskState, event: Event) -> bool:
+        """The draft has been sent back as often as is allowed."""
+        return memory.iteration >= memory.max_iterations
+
+    def send_back(self, memory: TaskState, event: Event) -> None:
+        """Count the revision."""
+        memory.iteration += 1
+
+    def deliver(self, memory: TaskState, event: Event) -> None:
+        """End the work, approved or not."""
+        memory.status = TaskStatus.COMPLETE
+        verdict = 'approved' if memory.approved else f'not approved within {memory.max_iterations} revisions'
+        if shortfall := _shortfall(memory):
+            memory.caveat = shortfall
+        memory.note('orchestrator', 'user', 'result', f'Draft {len(memory.drafts)} is delivered: {verdict}.')
+
+    def retried(self, memory: TaskState, event: Event) -> None:
+        """Record that an agent's attempt failed and is repeated."""
+        if memory.is_detailed:
+            again = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
+            memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{again}: {event.data["error"]}')
+
+    def give_up(self, memory: TaskState, event: Event) -> None:
+        """Record that the work failed, and whose."""
+        memory.status = TaskStatus.FAILED
+        memory.error = str(event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}')
+        if memory.is_detailed:
+            memory.error = memory.caveat = f'{self._agent(event.at)}: {memory.error}'
+        memory.note('orchestrator', 'user', 'error', memory.error)
+
+    def _agent(self, path: str) -> str:
+        """Who works in a state: the role of an agent, or the stage's name."""
+        top = path.partition('.')[0]
+        specs = (state.get('agent') for state in self.chart_states() if state['name'] == top)
+        return next((str(spec.role) for spec in specs if spec), top)
+
+
+def _shortfall(memory: TaskState) -> str:
+    """How a delivered result falls short of the task; '' if it does not."""
+    if not memory.analysis.strip():
+        return 'the analysis is empty'
+    if not memory.approved:
+        revisions = 'revision' if memory.iteration == 1 else 'revisions'
+        return f'not approved after {memory.iteration} {revisions}'
+    if memory.review is not None and memory.review.score == 0:
+        return 'approved with a score of 0'
+    return ''

@@ -1,0 +1,170 @@
+"""Runs part of a pipeline by itself: on the models of the run it is called in, or on a catalog's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from engine.errors import EngineError
+from engine.journal.usage_records import by_model, usage_to_dict
+from engine.models.protocol import Model, ModelEvent, ModelRequest
+from engine.patterns.pipeline.audit_trail import audit_trail
+from engine.patterns.pipeline.task_state import RULES, TaskState
+from engine.records import Outcome, Spending, Usage
+from engine.runtime.activity import Activity
+from engine.statechart.pattern import Pattern
+
+if TYPE_CHECKING:
+    from engine.catalog import Catalog
+
+T = TypeVar('T')
+State = TypeVar('State', bound=TaskState)
+
+
+@dataclass(kw_only=True)
+class HostRun:
+    """The run in which a callable is a stage: built-in stages that it calls play that run's models."""
+
+    activity: Activity
+    loop: asyncio.AbstractEventLoop
+    spent: dict[str, Usage] = field(default_factory=dict)
+    """Usage of the stages called inside, by model."""
+    source: str = ''
+
+    @classmethod
+    @contextmanager
+    def of(cls, activity: Activity) -> Iterator[HostRun]:
+        """Make an activity's run the host of what is called inside the block."""
+        host = cls(activity=activity, loop=asyncio.get_running_loop())
+        token = _host.set(host)
+        try:
+            yield host
+        finally:
+            _host.reset(token)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What is journaled with the callable's result; empty if no model was asked."""
+        if not self.spent:
+            return {}
+        usage = usage_to_dict(reduce(add, self.spent.values()))
+        return {'usage': usage, 'spent': by_model(self.spent), 'source': self.source}
+
+    def count(self, spending: Mapping[str, Spending]) -> None:
+        """Add what a run inside this one spent."""
+        for spent in spending.values():
+            for model, usage in spent.models.items():
+                self.spent[model] = self.spent.get(model, Usage()) + usage
+            self.source = next(reversed(spent.origins), self.source)
+
+    def catalog(self, wanted: Iterable[str]) -> Catalog:
+        """The run's models and tools, for a run inside it; `wanted` are models, as runs name them."""
+        from engine.catalog import Catalog
+
+        services = self.activity.services
+        names = {*services.models, *(name.strip() for names in wanted for name in names.split(','))}
+        models: dict[str, Any] = {name: _HostModel(self, name) for name in names if name in services.models}
+        return Catalog(models=models, tools=dict(services.tools))
+
+
+_host: ContextVar[HostRun | None] = ContextVar('host', default=None)
+
+
+class _HostModel:
+    """A model of the host run, with its recording and its connections."""
+
+    def __init__(self, host: HostRun, name: str) -> None:
+        self._host, self.name = host, name
+
+    @property
+    def _model(self) -> Model:
+        return self._host.activity.services.model(self.name)
+
+    @property
+    def simulated(self) -> bool:
+        return self._model.simulated
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        recorded = await self._host.activity.recorded_call()
+        model = (recorded and recorded.model(self.name)) or self._model
+        async for event in model.stream(replace(request, carrier=recorded)):
+            yield event
+
+
+async def run_single(
+    pattern: type[Pattern],
+    state: State,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    catalog: Catalog | None = None,
+    models: Mapping[str, str] | None = None,
+) -> tuple[Outcome, State]:
+    """Run a pattern on a copy of `state`, in memory only; return how it ended, and the state it ended in.
+
+    Args:
+        pattern: its memory is a `TaskState`.
+        state: what it starts from.
+        parameters: values for the pattern's parameters.
+        catalog: models and tools; by default those of the host run, or the engine's own.
+        models: model name per role; those not given are the host run's.
+    """
+    from engine.catalog import Catalog  # The conductor imports the whole runtime, which patterns do not need.
+    from engine.conductor import Conductor
+
+    host = None if catalog is not None else _host.get()
+    given = {**(host.activity.run.models if host else {}), **(models or {})}
+
+    class Single(pattern):  # type: ignore[misc, valid-type]
+        """The pattern, begun from a given state."""
+
+        name = pattern.name
+        Memory = type(state)
+
+        def remember(self) -> State:
+            begun = state.apart()
+            begun.rules = RULES
+            return begun
+
+    found = host.catalog(given.values()) if host else replace(catalog or Catalog.load(), patterns={})
+    async with Conductor(catalog=found) as conductor:
+        run = await conductor.start(Single, parameters, models=given)
+        outcome = await conductor.result(run.id)
+        result = type(state).from_dict(outcome.memory)
+        result.messages = audit_trail(await conductor.transitions(run.id))
+        if host:
+            host.count((await conductor.view(run.id)).spending)
+    return outcome, result
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end from synchronous code. Raises what it raises."""
+    host = _host.get()
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        running = None
+    if host and running is None:
+        # A stage in its own thread: the run's connections belong to the run's loop.
+        return asyncio.run_coroutine_threadsafe(_inside(host, work), host.loop).result()
+    if running is None:
+        return asyncio.run(work)
+    if host and host.loop is running:
+        work.close()
+        raise EngineError('an asynchronous stage must await `aprocess`: `process` would block the run')
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(copy_context().run, asyncio.run, work).result()
+
+
+async def _inside(host: HostRun, work: Coroutine[Any, Any, T]) -> T:
+    _host.set(host)
+    return await work

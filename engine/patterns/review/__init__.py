@@ -1,0 +1,1 @@
+"""The parts of the parallel review: parameters, memory, prompts and rules."""

@@ -1,0 +1,245 @@
+"""States of a parallel review outside its debates: first reviews, picking, merging, revisions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from engine.agents.chart import agent
+from engine.agents.spec import Role
+from engine.patterns.competition import coder, merging
+from engine.patterns.competition.coder import SLACK, CoderConfig
+from engine.patterns.competition.evidence import Checks
+from engine.patterns.debate import seats
+from engine.patterns.debate.consensus import drop_unknown_names
+from engine.patterns.debate.position_parser import parse_position
+from engine.patterns.debate.records import LineComment, Position, Utterance
+from engine.patterns.review import prompts
+from engine.patterns.review.memory import Choice, Comment, ReviewMemory
+from engine.patterns.review.parameters import ReviewParameters
+from engine.records import Event
+from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import FINAL_STATES, edge, failure_edges
+
+CHOOSER = Role(
+    name='chooser',
+    title='Chooser',
+    instructions='You pick one of several implementations by evidence, and say why.',
+)
+MERGER = Role(
+    name='merger',
+    title='Merger',
+    instructions='You say which files of one implementation should be taken into another. Take few.',
+)
+
+
+def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
+    """A reviewer's region: it reviews alone before hearing the others."""
+    words_only = parameters.answers == 'words'
+    mine = partial(seats.names_me, role.name)
+    return {
+        'name': role.name,
+        'initial': 'reading',
+        'children': [
+            agent(
+                'reading',
+                role,
+                folder=role.name,
+                turns=prompts.REVIEWER_TURNS,
+                output=None if words_only else Position,
+                prompt=partial(prompts.review, words_only=words_only),
+                then=partial(keep_review, role.name),
+                within=parameters.reviewer_seconds,
+            ),
+            {'name': seats.PERSON, 'waits': 'word'},
+            *FINAL_STATES,
+        ],
+        'transitions': [
+            ['always', 'reading', seats.PERSON, partial(is_taken, role.name)],
+            edge('hand_back', seats.PERSON, 'reading', mine, after=seats.leave_seat),
+            edge(
+                'say',
+                seats.PERSON,
+                'done',
+                partial(seats.is_word, role.name),
+                after=partial(keep_word, role.name),
+            ),
+            ['done', 'reading', 'done'],
+            *failure_edges('reading', 'failed', after=partial(miss_review, role.name)),
+        ],
+    }
+
+
+def revision_region(config: CoderConfig) -> dict[str, Any]:
+    """A coder's region in a revision: only coders asked to revise do any work."""
+    return coder.region(config, called=partial(is_target, config.coder))
+
+
+def picking_state(parameters: ReviewParameters) -> dict[str, Any]:
+    """The state that picks the best: by rule at once, by a person, or by a model."""
+    if parameters.pick == 'person':
+        return {'name': 'picking', 'waits': 'choice'}
+    if parameters.pick == 'model':
+        return agent(
+            'picking',
+            CHOOSER,
+            output=Choice,
+            prompt=prompts.choose,
+            then='take_model_choice',
+            within=parameters.reviewer_seconds,
+        )
+    return {'name': 'picking', 'on_enter': 'pick'}
+
+
+def picking_edges(parameters: ReviewParameters) -> list[dict[str, Any]]:
+    """Where picking leads: to merging if files are to be taken over, else onward."""
+    ways: list[tuple[str, list[str], str | None]] = [('always', [], None)]
+    if parameters.pick == 'person':
+        ways = [('choose', ['is_candidate'], 'take_choice')]
+    elif parameters.pick == 'model':
+        ways = [('done', [], None), ('failed', [], 'pick'), ('expired', [], 'pick')]
+    found = []
+    for trigger, conditions, before in ways:
+        if parameters.merge == 'files':
+            found.append(edge(trigger, 'picking', 'merging', [*conditions, 'may_merge'], before=before))
+        found.append(edge(trigger, 'picking', 'iterating', conditions, before=before))
+    return found
+
+
+def merging_state(parameters: ReviewParameters, checks: Checks) -> dict[str, Any]:
+    """The state that merges files into the best candidate: lists, settles, copies and tests them."""
+    by_person = parameters.files_by == 'person'
+    listing = (
+        {'name': 'listing', 'waits': 'files'}
+        if by_person
+        else agent(
+            'listing',
+            MERGER,
+            output=merging.MergePlan,
+            prompt=prompts.plan,
+            then='take_plan',
+            within=parameters.reviewer_seconds,
+        )
+    )
+    heard = (
+        [edge('take_files', 'listing', 'sorting', 'is_plan', after='take_plan')]
+        if by_person
+        else [
+            ['done', 'listing', 'sorting'],
+            *failure_edges('listing', 'skipped', after='lose_plan'),
+        ]
+    )
+    asks = parameters.conflicts == 'person'
+    return {
+        'name': 'merging',
+        'initial': 'listing',
+        'children': [
+            listing,
+            {'name': 'sorting'},
+            *([{'name': 'resolving', 'waits': 'conflicts'}] if asks else []),
+            {
+                'name': 'copying',
+                'invoke': partial(copy_selected, checks),
+                'within': 2 * checks.seconds + SLACK,
+            },
+            {'name': 'merged', 'final': True},
+            {'name': 'skipped', 'final': True},
+            {'name': 'refused', 'final': True, 'outcome': 'failed'},
+        ],
+        'transitions': [
+            *heard,
+            edge('always', 'sorting', 'resolving' if asks else 'refused', 'is_open'),
+            edge('always', 'sorting', 'copying', 'has_plan'),
+            edge('always', 'sorting', 'skipped'),
+            *([edge('resolve', 'resolving', 'copying', 'settles', after='take_answers')] if asks else []),
+            edge('done', 'copying', 'merged', after='keep_merged'),
+            *failure_edges('copying', 'skipped', after='lose_plan'),
+        ],
+    }
+
+
+def is_target(name: str, scope: CallbackContext, event: Event) -> bool:
+    """This coder is asked to revise."""
+    return name in _memory(scope).targets
+
+
+def keep_review(me: str, scope: CallbackContext, event: Event) -> None:
+    """Store a first review; first reviews open the transcript."""
+    memory = _memory(scope)
+    if 'output' in event.data:
+        position = drop_unknown_names(Position.model_validate(event.data['output']), memory.names())
+    else:
+        position = parse_position(str(event.data['text']), memory.names())
+    model = str(event.data.get('model', ''))
+    _place(memory, Utterance(speaker=me, model=model, phase='review', text=position.text, position=position))
+
+
+def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
+    """A person sits in this reviewer's seat; in runs of before, that counted from the debate on."""
+    return _memory(scope).revision > 1 and seats.is_taken(me, scope, event)
+
+
+def keep_word(me: str, scope: CallbackContext, event: Event) -> None:
+    """Store what a person says in a reviewer's seat as that reviewer's first review."""
+    memory = _memory(scope)
+    position = drop_unknown_names(seats.parse_turn(event.data, memory.names()), memory.names())
+    _place(
+        memory,
+        Utterance(speaker=me, phase='review', text=position.text, position=position, human=True),
+    )
+
+
+def miss_review(me: str, scope: CallbackContext, event: Event) -> None:
+    """Record a failed first review; its author may still join the debate."""
+    problem = str(event.data.get('error') or 'it failed')
+    _place(_memory(scope), Utterance(speaker=me, phase='review', text='', problem=problem))
+
+
+def _place(memory: ReviewMemory, said: Utterance) -> None:
+    """Add a first review: in the order of the reviewers, not in that of finishing."""
+    later = sum(one.speaker > said.speaker for one in memory.transcript)
+    if later and memory.revision > 1:
+        memory.transcript.insert(len(memory.transcript) - later, said)
+    else:
+        memory.transcript.append(said)
+
+
+def add_comment(memory: ReviewMemory, comment: LineComment, *, by: str) -> None:
+    """Keep a comment on a line of a candidate's newest version, once."""
+    found = memory.candidates.get(comment.candidate)
+    version = found.latest if found else None
+    if version is None or comment.path not in {file.path for file in version.files}:
+        return
+    made = Comment(**comment.model_dump(), version=version.number, by=by)
+    if made not in memory.comments:
+        memory.comments.append(made)
+
+
+def take_comments(memory: ReviewMemory) -> None:
+    """Keep the comments that reviewers made in the debate that has ended."""
+    first, debate = len(memory.consensuses) < 2, memory.debate.number
+    for said in memory.transcript:
+        if said.position and (first or said.debate == debate):
+            for comment in said.position.comments:
+                add_comment(memory, comment, by=said.speaker)
+
+
+def send_comments(memory: ReviewMemory) -> None:
+    """Send the coders who revise now the open comments on their files."""
+    for place, comment in enumerate(memory.comments):
+        if not comment.sent and comment.candidate in memory.targets:
+            memory.comments[place] = comment.model_copy(update={'sent': memory.revision_count})
+
+
+async def copy_selected(checks: Checks, scope: CallbackContext, activity: Activity) -> dict[str, object]:
+    """Copy the picked files into the best candidate's folder and run its tests."""
+    memory = _memory(scope)
+    taken = dict(memory.taken)
+    return await merging.copy_files(checks, memory.best, taken, memory.candidates, activity)
+
+
+def _memory(scope: CallbackContext) -> ReviewMemory:
+    memory = scope.state.memory
+    assert isinstance(memory, ReviewMemory)
+    return memory

@@ -1,0 +1,106 @@
+"""What a parallel review remembers."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from engine.patterns.competition.merging import Conflict, MergePlan
+from engine.patterns.competition.records import CandidateSummary, ContestMemory, Ranking
+from engine.patterns.debate.records import DebateMemory, LineComment
+from engine.records.frozen import FrozenModel
+
+
+class Choice(FrozenModel):
+    """Which candidate was picked, by whom, and why."""
+
+    candidate: str = Field(description='The name of the implementation')
+    why: str = Field(default='', description='Why, in a sentence')
+    by: str = ''
+    """`reviewers`, `ranking`, `tests`, `person`, `model`, or `only one`."""
+
+
+class Comment(LineComment):
+    """A comment on a line, on its way to the coder."""
+
+    version: int
+    """The version it is about."""
+    by: str = ''
+    """The reviewer who made it; '' is a person."""
+    sent: int = 0
+    """The revision in which its coder was asked to heed it; 0 is none yet."""
+
+    @property
+    def is_unheeded(self) -> bool:
+        """Whether a person made it, and its coder has not been asked to heed it."""
+        return not self.by and not self.sent
+
+    @property
+    def line_text(self) -> str:
+        """Where it is and what it says, on one line."""
+        return f'{self.candidate}, version {self.version}, {self.path}, line {self.line}: {self.text}'
+
+
+class ReviewMemory(ContestMemory, DebateMemory):
+    """Candidates, exhibits, debates and decisions."""
+
+    strategy: str = ''
+    """What to do after the debate: `APPROVE`, `REVISE_BEST` or `REVISE_ALL`; see `default`."""
+    default: bool = False
+    """Whether nobody named a strategy, so the best is revised."""
+    exhibits: dict[str, CandidateSummary] = Field(default_factory=dict)
+    standings: tuple[Ranking, ...] = ()
+    choices: list[Choice] = Field(default_factory=list)
+    targets: tuple[str, ...] = ()
+    """Who revises next."""
+    revision_count: int = 0
+    max_revisions: int = 0
+    plan: MergePlan | None = None
+    plan_problem: str = ''
+    """Why nothing was merged, if a merge was planned."""
+    file_conflicts: tuple[Conflict, ...] = ()
+    taken: dict[str, str] = Field(default_factory=dict)
+    """The source of each merged file."""
+    refusals: list[str] = Field(default_factory=list)
+    """Approvals rejected by the rules, and why."""
+    comments: list[Comment] = Field(default_factory=list)
+    """On lines of candidates' files, in the order in which they were made."""
+    approved: bool = False
+    result: str = ''
+    """The delivered candidate; its last version has the version number and snapshot."""
+    outcome: str = ''
+    """How it ended, in a few sentences."""
+
+    @property
+    def best(self) -> str:
+        """The picked candidate, while it is in play."""
+        names = self.in_play()
+        picked = [choice.candidate for choice in self.choices if choice.candidate in names]
+        return picked[-1] if picked else ''
+
+    @property
+    def approved_candidate(self) -> str:
+        """The candidate that reviewers name as best, or all rank first; '' if there is none."""
+        consensus = self.consensus
+        if consensus is None or consensus.best:
+            return consensus.best if consensus else ''
+        rankings = [said.position.ranking for said in self.heard() if said.position]
+        firsts = {ranking[0] for ranking in rankings if ranking}
+        return firsts.pop() if len(firsts) == 1 else ''
+
+    def open_comments(self, candidate: str, *, human: bool = False) -> list[Comment]:
+        """Comments that its coder has not been sent yet; only those of people with `human`."""
+        mine = (one for one in self.comments if one.candidate == candidate and not one.sent)
+        return [one for one in mine if not (human and one.by)]
+
+    def names(self) -> tuple[str, ...]:
+        """Names that a position may use."""
+        return self.in_play()
+
+    def rankings(self, reviewers: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Each reviewer's latest ranking, or only its best candidate if it gave none."""
+        found: dict[str, tuple[str, ...]] = {}
+        for said in self.transcript:
+            position = said.position
+            if position and said.speaker in reviewers and (position.ranking or position.best):
+                found[said.speaker] = position.ranking or (position.best,)
+        return list(found.values())

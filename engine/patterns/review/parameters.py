@@ -1,0 +1,244 @@
+"""Launch form parameters of a parallel review."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from engine.patterns.competition import coder_seat
+from engine.patterns.competition.merging import Selection
+from engine.patterns.debate import seats
+from engine.patterns.form_fields import PROJECTS, FilesRule, Form, files_field, task_field
+from engine.workspace.project import check_project
+
+PickRule = Literal['ranking', 'tests', 'person', 'model']
+MergeRule = Literal['apart', 'one', 'files']
+ConflictRule = Literal['ranked', 'fail', 'person']
+TESTS: dict[str, Any] = {'group': 'Project and tests'}
+DEBATE: dict[str, Any] = {'group': 'Debate and revisions'}
+PICKING: dict[str, Any] = {'group': 'Merging'}
+PICKS: dict[str, Any] = {
+    'ranking': "the reviewers' ranking",
+    'tests': 'the tests',
+    'person': 'a person, who is shown them side by side',
+    'model': 'a model',
+}
+MERGES: dict[str, Any] = {
+    'apart': 'keep all apart',
+    'one': 'continue with the best one only',
+    'files': 'take files of others into the best one',
+}
+RULES: dict[str, Any] = {
+    'ranked': 'the first ranked wins',
+    'fail': 'the run fails',
+    'person': 'a person says whose file it is',
+}
+TIMES: dict[str, Any] = {'group': 'Time-outs and failures'}
+"""Groups of the form."""
+
+
+class ReviewParameters(Form):
+    """Who takes part, how long it may last, and by which rules."""
+
+    task: str = task_field(
+        'Task',
+        'What is to be implemented, in a sentence or a page',
+        'Write a module that turns Roman numerals into numbers and back.',
+    )
+    coders: int = Field(3, ge=1, le=6, title='Coders', description='How many implement it side by side')
+    reviewers: int = Field(
+        2,
+        ge=1,
+        le=5,
+        title='Reviewers',
+        description='How many review and debate; one decides without a debate',
+    )
+    project: str = Field(
+        '',
+        title='Project',
+        description='A folder whose files every coder begins with, or sample: and a name; nothing for none',
+        json_schema_extra={**TESTS, **PROJECTS},
+    )
+    files: FilesRule = files_field(**TESTS)
+    tests: str = Field(
+        '',
+        title='Required tests',
+        description='A folder with tests that no coder can change, or sample: and a name; nothing for none',
+    )
+    command: str = Field(
+        '',
+        max_length=2_000,
+        title='Test command',
+        description='What runs the required tests, in place of pytest; exit status 0 means they pass',
+        json_schema_extra=TESTS,
+    )
+    must_pass: bool = Field(
+        True,
+        title='Approval needs tests',
+        description='Whether nothing is approved while its required tests fail; without any, its own count',
+        json_schema_extra=TESTS,
+    )
+    max_revisions: int = Field(
+        2,
+        ge=0,
+        le=10,
+        title='Revision limit',
+        description='How often work may go back to the coders',
+        json_schema_extra=DEBATE,
+    )
+    max_rounds: int = Field(
+        5,
+        ge=1,
+        le=10,
+        title='Rounds of the debate',
+        description='Without consensus one is synthesized then',
+        json_schema_extra=DEBATE,
+    )
+    final_rounds: int = Field(
+        3,
+        ge=1,
+        le=10,
+        title='Rounds of the final review',
+        description='The shorter debate on a revision',
+        json_schema_extra=DEBATE,
+    )
+    recent: int = Field(
+        4,
+        ge=1,
+        le=20,
+        title='Messages shown',
+        description='How many of the latest each reviewer sees',
+        json_schema_extra=DEBATE,
+    )
+    pick: PickRule = Field(
+        'ranking',
+        title='Best picked by',
+        description='Where several are in play; a person is waited for',
+        json_schema_extra={'labels': PICKS},
+    )
+    merge: MergeRule = Field(
+        'apart',
+        title='Merging',
+        description='What becomes of the others when one is picked',
+        json_schema_extra=PICKING | {'labels': MERGES},
+    )
+    files_by: Literal['model', 'person'] = Field(
+        'model',
+        title='Files are taken by',
+        description='Who lists the files that are taken into the best',
+        json_schema_extra=PICKING,
+    )
+    conflicts: ConflictRule = Field(
+        'ranked',
+        title='Conflicts of files',
+        description='One path picked from two whose files differ',
+        json_schema_extra=PICKING | {'labels': RULES},
+    )
+    survivors: int = Field(
+        1,
+        ge=1,
+        le=6,
+        title='Coders needed',
+        description='With fewer implementations the run fails',
+        json_schema_extra=TIMES,
+    )
+    coder_seconds: float = Field(
+        1_800,
+        gt=0,
+        le=86_400,
+        title='Time of a coder',
+        description='Seconds; then its work counts as failed',
+        json_schema_extra=TIMES,
+    )
+    reviewer_seconds: float = Field(
+        600,
+        gt=0,
+        le=86_400,
+        title='Time of a turn',
+        description='Seconds for one turn of a reviewer',
+        json_schema_extra=TIMES,
+    )
+    test_seconds: float = Field(
+        120,
+        gt=0,
+        le=3_600,
+        title='Time of the tests',
+        description='Seconds for one run of the tests',
+        json_schema_extra=TIMES,
+    )
+    answers: Literal['record', 'words'] = Field(
+        'record',
+        title='Reviewers answer with',
+        description='A record with fields, or text with keywords at line starts, for models that only write',
+        json_schema_extra=DEBATE,
+    )
+
+    _is_known = field_validator('project', 'tests')(check_project)
+
+    @property
+    def worktrees(self) -> bool:
+        """Whether each agent gets a git worktree of the project."""
+        return bool(self.project) and self.files == 'worktree'
+
+    @field_validator('survivors')
+    @classmethod
+    def _there_are_as_many(cls, value: int, info: ValidationInfo) -> int:
+        if value > info.data.get('coders', 6):
+            raise ValueError('there are not as many coders')
+        return value
+
+
+class ChooseInput(BaseModel):
+    """Which implementation a person chooses."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    candidate: str = Field(title='Implementation', description='Its name', examples=['coder1'])
+    why: str = Field('', max_length=2_000, title='Why', description='For those who read the run later')
+
+
+class TakeFilesInput(BaseModel):
+    """Which files a person takes over into the best implementation."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    files: tuple[Selection, ...] = Field(
+        (), title='Files', description='Each with whose it is; none to take none'
+    )
+    why: str = Field('', max_length=2_000, title='Why', description='For those who read the run later')
+
+
+class ResolveInput(BaseModel):
+    """Whose file each path in conflict is to be."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    files: dict[str, str] = Field(title='Files', description='Per path, whose file it is to be')
+
+
+class CommentInput(BaseModel):
+    """A person's comment on a line of a candidate's newest version."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    candidate: str = Field(title='Implementation', description='Whose', examples=['coder1'])
+    path: str = Field(title='File', description='Where it is in the folder of the coder')
+    line: int = Field(ge=1, title='Line', description='Its number')
+    text: str = Field(
+        min_length=1,
+        max_length=2_000,
+        title='Comment',
+        description='What the coder should do there',
+        json_schema_extra={'multiline': True},
+    )
+
+
+INPUTS: dict[str, type[BaseModel]] = {
+    'comment': CommentInput,
+    **seats.INPUTS,
+    **coder_seat.INPUTS,
+    'choose': ChooseInput,
+    'take_files': TakeFilesInput,
+    'resolve': ResolveInput,
+}

@@ -1,0 +1,492 @@
+"""Parallel review: coders work side by side, reviewers debate, the best is revised until approved."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from engine.agents.spec import Role
+from engine.patterns.competition import coder, collect
+from engine.patterns.competition.coder import CoderConfig, add_version
+from engine.patterns.competition.evidence import Checks
+from engine.patterns.competition.merging import (
+    MergePlan,
+    are_answers,
+    find_conflicts,
+    parse_plan,
+    plan_problem,
+    resolve_by_rank,
+    settle_conflicts,
+)
+from engine.patterns.competition.ranking import rank_candidates
+from engine.patterns.competition.records import Candidate, CandidateSummary
+from engine.patterns.debate.chart import debate, seat_edges
+from engine.patterns.debate.config import DebateConfig
+from engine.patterns.debate.consensus import are_enough
+from engine.patterns.debate.records import Consensus, LineComment, Phase
+from engine.patterns.review import chart, prompts
+from engine.patterns.review.memory import Choice, ReviewMemory
+from engine.patterns.review.parameters import INPUTS, ReviewParameters
+from engine.patterns.review.prompts import demands
+from engine.records import Event
+from engine.runtime.activity import Activity
+from engine.statechart.edges import edge
+from engine.statechart.pattern import Pattern
+
+PHASES = (
+    'preparing', 'implementing', 'consolidating', 'reviewing', 'debating', 'choosing', 'picking', 'iterating',
+    'revising', 'gathering', 'final_review', 'weighing',
+)  # fmt: skip
+"""The outermost states of a run at work."""
+
+
+CONCLUSIONS = {'verdict', 'best', 'text', 'changes', 'rests_on'}
+"""The fields that a position and a consensus share."""
+
+
+class ParallelReview(Pattern):
+    """Coders implement one task side by side; reviewers debate; it is revised until they approve."""
+
+    class Parameters(ReviewParameters):
+        """What the launch form asks for."""
+
+    Memory = ReviewMemory
+    family = 'Parallel'
+    initial = 'preparing'
+    answer = 'outcome'
+    caveat = 'caveat'
+    panels = {'debate': 'transcript', 'candidates': 'candidates'}
+    inputs = INPUTS
+
+    def states(self) -> list[Any]:
+        """The nine phases, with a region per coder and per reviewer."""
+        parameters = self.parameters
+        merges, debates = parameters.merge == 'files', parameters.reviewers > 1
+        return [
+            {'name': 'preparing', 'invoke': 'prepare'},
+            {
+                'name': 'implementing',
+                'parallel': [coder.region(self._coder_config(name)) for name in self.coders],
+            },
+            {'name': 'consolidating', 'invoke': 'gather'},
+            {
+                'name': 'reviewing',
+                'parallel': [chart.review_region(role, parameters) for role in self._roles()],
+            },
+            *([debate('debating', self._debate_config('debate', parameters.max_rounds))] if debates else []),
+            {'name': 'choosing', 'on_enter': 'decide'},
+            chart.picking_state(parameters),
+            *([chart.merging_state(parameters, self._checks)] if merges else []),
+            {'name': 'iterating', 'on_enter': 'refuse'},
+            {
+                'name': 'revising',
+                'parallel': [
+                    chart.revision_region(self._coder_config(name, again=True)) for name in self.coders
+                ],
+            },
+            {'name': 'gathering', 'invoke': 'gather'},
+            debate('final_review', self._debate_config('final', parameters.final_rounds if debates else 1)),
+            {'name': 'weighing', 'on_enter': 'weigh'},
+            {'name': 'complete', 'final': True, 'on_enter': 'deliver'},
+            {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+        ]
+
+    def transitions(self) -> list[Any]:
+        """Transitions between phases; revision, final review and the check between them form a loop."""
+        merges, debates = self.parameters.merge == 'files', self.parameters.reviewers > 1
+        work = [*PHASES[:7], *(['merging'] if merges else []), *PHASES[7:]]
+        failing = ['preparing', 'consolidating', 'debating', 'gathering', 'final_review']
+        if not debates:
+            work.remove('debating')
+            failing.remove('debating')
+        reviewed = (
+            [['done', 'reviewing', 'debating'], ['done', 'debating', 'choosing']]
+            if debates
+            else [
+                edge('done', 'reviewing', 'choosing', 'is_reviewed', before='take_review'),
+                ['done', 'reviewing', 'failed'],
+            ]
+        )
+        return [
+            ['done', 'preparing', 'implementing'],
+            ['done', 'implementing', 'consolidating', 'has_survivors'],
+            ['done', 'implementing', 'failed'],
+            edge('done', 'consolidating', 'reviewing', before='keep_exhibits'),
+            *reviewed,
+            ['always', 'choosing', 'iterating', 'concerns_all'],
+            ['always', 'choosing', 'picking'],
+            *chart.picking_edges(self.parameters),
+            *([['done', 'merging', 'iterating']] if merges else []),
+            edge('always', 'iterating', 'complete', ['wants_approval', 'has_evidence'], before='approve'),
+            ['always', 'iterating', 'complete', 'is_spent'],
+            edge('always', 'iterating', 'revising', before='send_back'),
+            ['done', 'revising', 'gathering', 'is_revised'],
+            ['done', 'revising', 'iterating'],
+            edge('done', 'gathering', 'final_review', before='keep_exhibits'),
+            ['done', 'final_review', 'weighing'],
+            ['always', 'weighing', 'picking', 'needs_pick'],
+            ['always', 'weighing', 'iterating'],
+            *(['failed', state, 'failed'] for state in [*failing, *(['merging'] if merges else [])]),
+            *(edge('comment', state, None, 'is_line', after='take_comment') for state in work),
+            *seat_edges(work, (*self.reviewers, *self.coders)),
+        ]
+
+    def remember(self) -> ReviewMemory:
+        """Initial memory, with an empty candidate per coder."""
+        memory = super().remember()
+        assert isinstance(memory, ReviewMemory)
+        memory.candidates = {name: Candidate(coder=name) for name in self.coders}
+        memory.revision = 3
+        return memory
+
+    def facts(self, memory: ReviewMemory) -> dict[str, Any]:
+        """What the reviewers' tools know: the versions of each candidate, and what runs its tests."""
+        versions = {
+            name: [version.snapshot for version in found.versions]
+            for name, found in memory.candidates.items()
+        }
+        return {
+            'candidates': {name: kept for name, kept in versions.items() if kept},
+            'command': self.parameters.command,
+        }
+
+    @property
+    def coders(self) -> tuple[str, ...]:
+        """The coders' names."""
+        return tuple(f'coder{number}' for number in range(1, self.parameters.coders + 1))
+
+    async def prepare(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
+        """Give every coder the initial files and the tests."""
+        given = {'project': self.parameters.project, 'tests': self.parameters.tests}
+        return await coder.prepare_workspaces(
+            self.coders, given, activity, worktrees=self.parameters.worktrees
+        )
+
+    async def gather(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
+        """Read the coders' work for the reviewers, and copy it into their folders."""
+        found = await collect.collect_summaries(memory, activity)
+        if not self._has_tools:
+            return found
+        return {**found, 'snapshots': await collect.lay_out(memory, self.reviewers, activity)}
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """The reviewers' names."""
+        return tuple(f'reviewer{number}' for number in range(1, self.parameters.reviewers + 1))
+
+    # -- guards
+
+    def has_survivors(self, memory: ReviewMemory, event: Event) -> bool:
+        """Enough coders have an implementation."""
+        return bool(len(memory.in_play()) >= self.parameters.survivors)
+
+    def is_reviewed(self, memory: ReviewMemory, event: Event) -> bool:
+        """The only reviewer has given a review."""
+        return any(said.position for said in memory.transcript)
+
+    def concerns_all(self, memory: ReviewMemory, event: Event) -> bool:
+        """All are to be revised, or there is only one: nothing is to be picked."""
+        return memory.strategy == 'REVISE_ALL' or len(memory.in_play()) == 1
+
+    def may_merge(self, memory: ReviewMemory, event: Event) -> bool:
+        """Files are to be taken over, there are others to take them from, and nothing is approved."""
+        wanted = self.parameters.merge == 'files' and memory.plan is None
+        return wanted and memory.strategy != 'APPROVE' and len(memory.in_play()) > 1
+
+    def needs_pick(self, memory: ReviewMemory, event: Event) -> bool:
+        """What was approved is one of several, and none was picked yet."""
+        return memory.strategy == 'APPROVE' and not memory.best
+
+    def is_candidate(self, memory: ReviewMemory, event: Event) -> bool:
+        """The candidate is one that is in play."""
+        return event.data.get('candidate') in memory.in_play()
+
+    def wants_approval(self, memory: ReviewMemory, event: Event) -> bool:
+        """The reviewers themselves approve, and not one of several alone."""
+        consensus = memory.consensus
+        return (
+            consensus is not None
+            and consensus.verdict == 'APPROVE'
+            and not consensus.synthesized
+            and are_enough(len(consensus.by), self.reviewers)
+        )
+
+    def has_evidence(self, memory: ReviewMemory, event: Event) -> bool:
+        """The reviewers approved this candidate in this version, and its required tests pass."""
+        return not self._objection(memory)
+
+    def is_spent(self, memory: ReviewMemory, event: Event) -> bool:
+        """Work has gone back as often as it may."""
+        return bool(memory.revision_count >= self.parameters.max_revisions)
+
+    def is_revised(self, memory: ReviewMemory, event: Event) -> bool:
+        """There is something new to review."""
+        return any(name in memory.in_play() and not self._is_shown(memory, name) for name in memory.targets)
+
+    def is_plan(self, memory: ReviewMemory, event: Event) -> bool:
+        """Each file is in the newest version of a candidate that is in play."""
+        plan = parse_plan(event.data)
+        return plan is not None and not plan_problem(plan, memory.candidates)
+
+    def is_line(self, memory: ReviewMemory, event: Event) -> bool:
+        """The file is one of the newest version of a candidate."""
+        found = memory.candidates.get(str(event.data.get('candidate')))
+        version = found.latest if found else None
+        return version is not None and event.data.get('path') in {file.path for file in version.files}
+
+    def has_plan(self, memory: ReviewMemory, event: Event) -> bool:
+        """There are files to take, and nothing is wrong with the list."""
+        return memory.plan is not None and bool(memory.plan.files) and not memory.plan_problem
+
+    def is_open(self, memory: ReviewMemory, event: Event) -> bool:
+        """There are conflicts that are not settled."""
+        return bool(memory.file_conflicts) and not memory.taken
+
+    def settles(self, memory: ReviewMemory, event: Event) -> bool:
+        """Each conflict is settled by one of the candidates it is between."""
+        return are_answers(event.data.get('files'), memory.file_conflicts)
+
+    # -- actions
+
+    def keep_exhibits(self, memory: ReviewMemory, event: Event) -> None:
+        """Show the collected work to the reviewers."""
+        for item in event.data['exhibits']:
+            exhibit = CandidateSummary.model_validate(item)
+            memory.exhibits[exhibit.coder] = exhibit
+
+    def take_review(self, memory: ReviewMemory, event: Event) -> None:
+        """The only reviewer decides: its first review replaces a debate."""
+        memory.debate.number = 1
+        said = memory.transcript[-1]
+        position = said.position
+        assert position is not None
+        memory.consensuses.append(
+            Consensus(debate=1, by=(said.speaker,), **position.model_dump(include=CONCLUSIONS))
+        )
+
+    def decide(self, memory: ReviewMemory, event: Event) -> None:
+        """Turn the consensus into a strategy and its targets."""
+        consensus, names = memory.consensus, memory.in_play()
+        assert consensus is not None
+        memory.default = consensus.verdict == 'UNDECIDED'
+        memory.strategy = 'REVISE_BEST' if memory.default else consensus.verdict
+        memory.standings = tuple(rank_candidates(memory.candidates, memory.rankings(self.reviewers)))
+        memory.targets = names
+        chart.take_comments(memory)
+        if len(names) == 1:
+            self._choose(memory, names[0], 'only one', '')
+
+    def weigh(self, memory: ReviewMemory, event: Event) -> None:
+        """Act on the final review."""
+        before = memory.targets
+        self.decide(memory, event)
+        consensus = memory.consensus
+        assert consensus is not None
+        if consensus.best in memory.in_play() and self.parameters.pick == 'ranking':
+            self._choose(memory, consensus.best, 'reviewers', consensus.text)
+        if memory.strategy == 'REVISE_BEST':
+            named = memory.best or consensus.best
+            memory.targets = (named,) if named in memory.in_play() else before
+
+    def pick(self, memory: ReviewMemory, event: Event) -> None:
+        """Pick by rule: the reviewers' agreement, their rankings, or the tests."""
+        consensus, names = memory.consensus, memory.in_play()
+        if self.parameters.pick == 'tests':
+            order = rank_candidates(memory.candidates, memory.rankings(self.reviewers), tests_first=True)
+            memory.standings = tuple(order)
+            self._choose(memory, order[0].coder, 'tests', '')
+        elif consensus and consensus.best in names:
+            self._choose(memory, consensus.best, 'reviewers', consensus.text)
+        else:
+            self._choose(memory, memory.standings[0].coder, 'ranking', '')
+
+    def take_choice(self, memory: ReviewMemory, event: Event) -> None:
+        """Take a person's choice."""
+        self._choose(memory, event.data['candidate'], 'person', str(event.data.get('why', '')))
+
+    def take_model_choice(self, memory: ReviewMemory, event: Event) -> None:
+        """Take a model's choice; if it names nobody, the ranking decides."""
+        choice = Choice.model_validate(event.data['output'])
+        if choice.candidate in memory.in_play():
+            self._choose(memory, choice.candidate, 'model', choice.why)
+        else:
+            self.pick(memory, event)
+
+    def take_plan(self, memory: ReviewMemory, event: Event) -> None:
+        """Store which files to take."""
+        data = event.data.get('output', event.data)
+        plan = parse_plan(data) or MergePlan()
+        memory.plan = plan
+        memory.plan_problem = plan_problem(plan, memory.candidates)
+        if memory.plan_problem:
+            return
+        memory.file_conflicts = tuple(find_conflicts(plan, memory.candidates))
+        if not memory.file_conflicts or self.parameters.conflicts == 'ranked':
+            order = [standing.coder for standing in memory.standings]
+            self._settle(memory, resolve_by_rank(memory.file_conflicts, order), 'ranked')
+
+    def lose_plan(self, memory: ReviewMemory, event: Event) -> None:
+        """Listing or copying the files failed: the best stays as it is."""
+        memory.plan = memory.plan or MergePlan()
+        memory.plan_problem = str(event.data.get('error') or 'it could not be merged')
+
+    def take_comment(self, memory: ReviewMemory, event: Event) -> None:
+        """Keep a person's comment for the coder."""
+        chart.add_comment(memory, LineComment.model_validate(dict(event.data)), by='')
+
+    def take_answers(self, memory: ReviewMemory, event: Event) -> None:
+        """Settle the conflicts as a person says."""
+        self._settle(memory, dict(event.data['files']), 'person')
+
+    def keep_merged(self, memory: ReviewMemory, event: Event) -> None:
+        """Give the best candidate a new version with the files taken from others."""
+        best = memory.best
+        foreign = {path: coder for path, coder in memory.taken.items() if coder != best}
+        why = memory.plan.why if memory.plan else ''
+        add_version(memory.candidates[best], event, said=why, merged=foreign)
+
+    def refuse(self, memory: ReviewMemory, event: Event) -> None:
+        """Record why an approval is rejected, if there was one."""
+        if not memory.best and memory.standings and memory.strategy == 'APPROVE':
+            self._choose(memory, memory.standings[0].coder, 'ranking', '')
+        objection = self._objection(memory)
+        if self.wants_approval(memory, event) and objection:
+            memory.refusals.append(f'The approval of {memory.best} does not hold: {objection}')
+            memory.targets = (memory.best,)
+
+    def send_back(self, memory: ReviewMemory, event: Event) -> None:
+        """Count the revision once, when it begins; those who revise get the comments on their files."""
+        memory.revision_count += 1
+        chart.send_comments(memory)
+
+    def approve(self, memory: ReviewMemory, event: Event) -> None:
+        """Approve: the reviewers agree and the tests confirm it."""
+        memory.approved = True
+
+    def deliver(self, memory: ReviewMemory, event: Event) -> None:
+        """Record how it ended."""
+        if not memory.best:
+            order = rank_candidates(memory.candidates, memory.rankings(self.reviewers))
+            self._choose(memory, order[0].coder, 'ranking', '')
+        candidate = memory.candidates[memory.best]
+        version = candidate.latest
+        assert version is not None
+        memory.result = memory.best
+        count = memory.revision_count
+        after = f'after {count} revision{"s" if count != 1 else ""}'
+        said = 'Approved'
+        if not memory.approved:
+            said, memory.caveat = 'Not approved', f'not approved {after}'
+            approved = memory.approved_candidate
+            if self.wants_approval(memory, event) and approved not in ('', memory.best):
+                memory.caveat = f'not approved: the reviewers approved {approved}'
+                said = f'Not approved: the reviewers approved {approved}. Delivered'
+        unmerged = f' Nothing was merged: {memory.plan_problem}.' if memory.plan_problem else ''
+        open_points = '' if memory.approved else ''.join(f'\n- {point}' for point in demands(memory))
+        unheeded = ''.join(f'\n- {comment.line_text}' for comment in memory.comments if comment.is_unheeded)
+        memory.outcome = (
+            f'{said}: {memory.best}, version {version.number}, {after}. '
+            f'Required tests: {version.evidence.required.line}.{unmerged}'
+            + (f'\nWhat is still asked for:{open_points}' if open_points else '')
+            + (
+                f'\nComments of people that no coder got:{unheeded}'
+                if unheeded and memory.revision > 2
+                else ''
+            )
+        )
+
+    def give_up(self, memory: ReviewMemory, event: Event) -> None:
+        """Record why there is nothing to deliver."""
+        reasons = [f'{name}: {found.problem}' for name, found in memory.candidates.items() if found.problem]
+        reasons += [f'{name}: {problem}' for name, problem in memory.debate.absent.items()]
+        for conflict in memory.file_conflicts:
+            if not conflict.taken:
+                reasons.insert(0, f'{conflict.path} differs between {" and ".join(conflict.coders)}')
+        survivors, needed = len(memory.in_play()), self.parameters.survivors
+        if survivors < needed and event.at != 'preparing':
+            reasons.insert(0, f'{survivors} of {len(self.coders)} coders survived, and {needed} must')
+        elif error := str(event.data.get('error') or ''):
+            reasons.insert(0, error)
+        memory.caveat = reasons[0] if reasons else ''
+        memory.outcome = ''.join(['Failed.', *(f'\n- {line}' for line in dict.fromkeys(reasons))])
+
+    # -- shared
+
+    def _choose(self, memory: ReviewMemory, name: str, by: str, why: str) -> None:
+        if memory.best == name and by in ('only one', 'reviewers'):
+            return
+        memory.choices.append(Choice(candidate=name, by=by, why=why))
+        memory.targets = (name,)
+        if self.parameters.merge == 'one':
+            for other in memory.in_play():
+                if other != name:
+                    memory.candidates[other].status = 'set aside'
+
+    def _settle(self, memory: ReviewMemory, answers: dict[str, str], rule: str) -> None:
+        assert memory.plan is not None
+        memory.taken, settled = settle_conflicts(memory.plan, memory.file_conflicts, answers, rule)
+        memory.file_conflicts = tuple(settled)
+
+    def _is_shown(self, memory: ReviewMemory, name: str) -> bool:
+        latest, exhibit = memory.candidates[name].latest, memory.exhibits.get(name)
+        return latest is not None and exhibit is not None and exhibit.version == latest.number
+
+    def _objection(self, memory: ReviewMemory) -> str:
+        """Why the best candidate cannot be approved, or ''."""
+        if not memory.best:
+            return 'none of them was picked'
+        version = memory.candidates[memory.best].latest
+        assert version is not None
+        if memory.approved_candidate not in ('', memory.best):
+            return f'the reviewers approved {memory.approved_candidate}'
+        if not self._is_shown(memory, memory.best):
+            return f'version {version.number} was not reviewed'
+        if comments := memory.open_comments(memory.best, human=True):
+            return f'comments on lines of version {version.number} are open: {len(comments)}'
+        if self.parameters.must_pass and not version.evidence.ok:
+            return f'the required tests: {version.evidence.required.line}'
+        return ''
+
+    # -- parts of the states
+
+    def _coder_config(self, name: str, *, again: bool = False) -> CoderConfig:
+        return CoderConfig(
+            coder=name,
+            checks=self._checks,
+            prompt=partial(prompts.revise, name) if again else coder.implement,
+            seconds=self.parameters.coder_seconds,
+            demands=partial(prompts.revision_demands, name) if again else lambda memory: (),
+            given=self._given,
+            worktree=self.parameters.worktrees,
+            seat=True,
+            again=again,
+        )
+
+    @property
+    def _given(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.parameters.project, self.parameters.tests)))
+
+    @property
+    def _checks(self) -> Checks:
+        parameters = self.parameters
+        return Checks(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
+
+    def _roles(self) -> list[Role]:
+        return [prompts.reviewer(name, tools=self._has_tools) for name in self.reviewers]
+
+    @property
+    def _has_tools(self) -> bool:
+        """Whether the reviewers' models are more than such as only write."""
+        return bool(self.parameters.answers == 'record')
+
+    def _debate_config(self, phase: Phase, rounds: int) -> DebateConfig:
+        return DebateConfig(
+            phase=phase,
+            reviewers=tuple(self._roles()),
+            rounds=rounds,
+            recent=self.parameters.recent,
+            seconds=self.parameters.reviewer_seconds,
+            words_only=self.parameters.answers == 'words',
+            brief=partial(prompts.brief, tools=self._has_tools),
+            turns=prompts.REVIEWER_TURNS,
+        )

@@ -1,0 +1,101 @@
+"""Seats: a person may answer in place of an agent, and hand the seat back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, cast
+
+from engine.records import Event
+from engine.records.message import Message
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import edge
+
+PERSON = 'person'
+"""The state inside an agent's in which a person answers for it."""
+
+Action = Callable[[CallbackContext, Event], None]
+
+
+class Seated(Protocol):
+    """A memory that knows which seats people have taken."""
+
+    seats: tuple[str, ...]
+
+
+def seated(  # noqa: PLR0913  (its edges need them all)
+    state: dict[str, Any],
+    seat: str,
+    *,
+    trigger: str,
+    waits: str,
+    answer: Action,
+    sit_down: Action,
+    stand_up: Action,
+    conditions: Any = None,
+) -> dict[str, Any]:
+    """An agent's state, with a seat for a person.
+
+    Args:
+        state: as `agent` makes it.
+        seat: the seat's name.
+        trigger: the event that a person answers with.
+        waits: what the run then waits for.
+        answer: handles that event.
+        sit_down: gives the seat to a person.
+        stand_up: hands it back to the agent.
+        conditions: what an answer must satisfy.
+    """
+    mine, taken = partial(names_seat, seat), partial(is_taken, seat)
+    edges = [
+        edge('always', 'thinking', PERSON, taken),
+        edge('take_seat', 'thinking', PERSON, mine, after=sit_down),
+        edge('hand_back', PERSON, 'thinking', mine, after=stand_up),
+        edge(trigger, PERSON, 'done', conditions, after=answer),
+    ]
+    return {
+        **state,
+        'children': [*state['children'], {'name': PERSON, 'waits': waits}],
+        'transitions': [*state['transitions'], *edges],
+    }
+
+
+def names_seat(seat: str, scope: CallbackContext, event: Event) -> bool:
+    """The event is for this seat."""
+    return event.data.get('seat') == seat
+
+
+def is_taken(seat: str, scope: CallbackContext, event: Event) -> bool:
+    """A person sits in this seat."""
+    return seat in _memory(scope).seats
+
+
+def is_free(scope: CallbackContext, event: Event) -> bool:
+    """No person sits in that seat."""
+    return event.data.get('seat') not in _memory(scope).seats
+
+
+def is_held(scope: CallbackContext, event: Event) -> bool:
+    """A person sits in that seat."""
+    return event.data.get('seat') in _memory(scope).seats
+
+
+def add_seat(memory: Seated, seat: str) -> None:
+    """Note that a person has taken the seat."""
+    memory.seats = tuple(dict.fromkeys((*memory.seats, seat)))
+
+
+def remove_seat(memory: Seated, seat: str) -> None:
+    """Note that the agent has its seat back."""
+    memory.seats = tuple(name for name in memory.seats if name != seat)
+
+
+def record_answer(scope: CallbackContext, text: str) -> None:
+    """Add a person's answer to the agent's conversation, as its own."""
+    agent = scope.state.agents[scope.path]
+    agent.messages.append(Message.of('assistant', text))
+    agent.turns += 1
+
+
+def _memory(scope: CallbackContext) -> Seated:
+    return cast(Seated, scope.state.memory)

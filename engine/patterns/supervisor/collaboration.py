@@ -1,0 +1,239 @@
+"""The records of a collaboration: plan, tasks, results, messages and state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from engine.patterns.pipeline.task_state import AgentMessage
+from engine.records import Origin
+from engine.records.frozen import FrozenModel
+from engine.records.plan_step import PlanItem, StepState
+from engine.statechart.memory import Memory
+
+LONGEST_RESULT = 1_000
+"""Maximum characters of a result in the checklist; the full text is among the results."""
+
+
+def _named(text: str) -> str:
+    return text.strip().lower()
+
+
+class _Record(FrozenModel):
+    # Models may number their tasks in place of naming them.
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class DelegatedTask(_Record):
+    """One part of the objective, for one worker."""
+
+    task_id: str = Field(min_length=1, max_length=80, description='A short name, not used twice in the plan')
+    assigned_to: Annotated[str, AfterValidator(_named)] = Field(
+        min_length=1, description='The role that does it, one of those that were named'
+    )
+    description: str = Field(
+        min_length=1, description='What is to be done, so that it can be understood alone'
+    )
+    depends_on: tuple[str, ...] = Field(
+        default=(), description='The task_ids whose results it needs; empty where it can begin at once'
+    )
+    priority: int = Field(default=3, ge=1, le=5, description='1 is the most urgent, 5 can wait')
+
+
+class SupervisorPlan(_Record):
+    """How an objective is divided. Ids occur once, and dependencies name tasks and go round in no circle."""
+
+    approach: str = Field(default='', description='Why it is divided so, in a sentence or two')
+    tasks: tuple[DelegatedTask, ...] = Field(
+        default=(), description='The tasks; none where nothing is to be done'
+    )
+
+    @model_validator(mode='after')
+    def _can_be_carried_out(self) -> Self:
+        order_tasks(self.tasks)
+        return self
+
+
+class WorkerAnswer(_Record):
+    """What a worker answers with."""
+
+    @classmethod
+    def from_prose(cls, text: str) -> Self:
+        """Prose counts as the answer if the worker, asked again, still gives no record."""
+        return cls(success=True, output=text)
+
+    success: bool = Field(description='Whether the task is done')
+    output: str = Field(
+        description='The result, complete, in Markdown; without success, what stood in the way'
+    )
+
+
+class TaskResult(_Record):
+    """What came of one task."""
+
+    task_id: str
+    agent_role: str
+    success: bool
+    output: str
+
+
+class CollaborationResult(_Record):
+    """What came of the whole."""
+
+    objective: str
+    success: bool
+    """Whether every task succeeded; also true if there were none."""
+    task_results: tuple[TaskResult, ...] = ()
+    """In the order they ended."""
+    final_output: str = ''
+    messages_exchanged: int = 0
+    origins: tuple[Origin, ...] = ()
+    """Where the models' replies came from: `live`, `simulated` or `replayed`."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the scripted model wrote any part of it; what it wrote may be filler."""
+        return 'simulated' in self.origins
+
+
+def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> list[DelegatedTask]:
+    """Tasks ordered after their dependencies, most urgent first among those ready.
+
+    Args:
+        tasks: the tasks as planned.
+        ended: ids of finished tasks, which nothing has to wait for.
+
+    Raises:
+        ValueError: duplicate ids, unknown dependencies, or a dependency cycle.
+    """
+    left = list(tasks)
+    ids = [task.task_id for task in left]
+    for task in left:
+        if ids.count(task.task_id) > 1:
+            raise ValueError(f'two tasks have the task_id {task.task_id!r}')
+        for needed in task.depends_on:
+            if needed not in ids and needed not in ended:
+                raise ValueError(f'task {task.task_id!r} depends on {needed!r}, and there is no such task')
+    found: list[DelegatedTask] = []
+    while left:
+        free = [task for task in left if not {other.task_id for other in left}.intersection(task.depends_on)]
+        if not free:
+            circle = ', '.join(repr(task.task_id) for task in left)
+            raise ValueError(f'these tasks wait for each other in a circle: {circle}')
+        found.append(min(free, key=lambda task: task.priority))
+        left.remove(found[-1])
+    return found
+
+
+class CollaborationState(Memory):
+    """What a collaboration remembers."""
+
+    objective: str = ''
+    max_tasks: int = 4
+    plan: SupervisorPlan | None = None
+    pending_tasks: list[DelegatedTask] = Field(default_factory=list)
+    """Unfinished tasks, in the order in which they are taken."""
+    under_way: dict[str, str] = Field(default_factory=dict)
+    """By worker, the id of its current task."""
+    completed_results: list[TaskResult] = Field(default_factory=list)
+    messages: list[AgentMessage] = Field(default_factory=list)
+    steps: list[PlanItem] = Field(default_factory=list)
+    """The tasks as a checklist."""
+    final_output: str = ''
+    caveat: str = ''
+    """How the answer falls short: failed tasks."""
+    seats: tuple[str, ...] = ()
+    """The agents in whose place a person acts."""
+    origins: tuple[Origin, ...] = ()
+    """Where the models' replies came from; filled in by calls that return a state."""
+    revision: int = 1
+    """Version of the pattern's rules when the run began; under 1, failed tasks were not mentioned."""
+
+    @property
+    def current_task(self) -> DelegatedTask | None:
+        """The first unfinished task."""
+        return self.pending_tasks[0] if self.pending_tasks else None
+
+    @property
+    def free_tasks(self) -> list[DelegatedTask]:
+        """The tasks that nobody has taken."""
+        taken = set(self.under_way.values())
+        return [task for task in self.pending_tasks if task.task_id not in taken]
+
+    @property
+    def ready_task(self) -> DelegatedTask | None:
+        """The first untaken task that waits for no other."""
+        waiting = {task.task_id for task in self.pending_tasks}
+        return next((task for task in self.free_tasks if not waiting.intersection(task.depends_on)), None)
+
+    @property
+    def result(self) -> CollaborationResult:
+        """The result so far."""
+        return CollaborationResult(
+            objective=self.objective,
+            success=not self.pending_tasks and all(result.success for result in self.completed_results),
+            task_results=tuple(self.completed_results),
+            final_output=self.final_output,
+            messages_exchanged=len(self.messages),
+            origins=self.origins,
+        )
+
+    def task_of(self, worker: str) -> DelegatedTask:
+        """A worker's current task. Raises `LookupError`."""
+        wanted = self.under_way[worker]
+        for task in self.pending_tasks:
+            if task.task_id == wanted:
+                return task
+        raise LookupError(f'{worker} works on {wanted!r}, which is not a pending task')
+
+    def delegate(self, tasks: Sequence[DelegatedTask]) -> None:
+        """Start with these tasks."""
+        self.pending_tasks = list(tasks)
+        self.steps = [
+            PlanItem(id=task.task_id, title=task.description, role=task.assigned_to, after=task.depends_on)
+            for task in tasks
+        ]
+        self._mark()
+
+    def take(self, worker: str) -> DelegatedTask:
+        """Give a worker the next task. Raises `LookupError` if none is ready."""
+        task = self.ready_task
+        if task is None:
+            raise LookupError(f'there is no task ready for {worker}')
+        self.under_way[worker] = task.task_id
+        self._mark()
+        return task
+
+    def complete_task(self, result: TaskResult) -> None:
+        """Store a result; its task is no longer pending or assigned."""
+        ended = next((task for task in self.pending_tasks if task.task_id == result.task_id), None)
+        if ended is not None:
+            self.pending_tasks.remove(ended)
+        for worker in [worker for worker, task in self.under_way.items() if task == result.task_id]:
+            del self.under_way[worker]
+        self.completed_results.append(result)
+        self._mark()
+
+    def note(self, sender: str, recipient: str, kind: str, content: str) -> None:
+        """Add a message to the history."""
+        self.messages.append(AgentMessage(sender=sender, recipient=recipient, kind=kind, content=content))
+
+    def _mark(self) -> None:
+        """Update the checklist."""
+        results = {result.task_id: result for result in self.completed_results}
+        pending = {task.task_id for task in self.pending_tasks}
+        taken = set(self.under_way.values())
+        for place, step in enumerate(self.steps):
+            result = results.get(step.id)
+            state: StepState
+            if result is not None:
+                state = 'completed' if result.success else 'failed'
+            elif step.id in taken:
+                state = 'in progress'
+            else:
+                state = 'blocked' if pending.intersection(step.after) else 'pending'
+            said = result.output[:LONGEST_RESULT] if result else ''
+            if (state, said) != (step.state, step.result):
+                self.steps[place] = step.model_copy(update={'state': state, 'result': said})

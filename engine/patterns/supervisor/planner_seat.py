@@ -1,0 +1,115 @@
+"""The planner's seat of the supervisor pattern: a person may divide the objective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from engine.patterns.form_fields import Form
+from engine.patterns.seats import add_seat, record_answer, remove_seat, seated
+from engine.patterns.supervisor.collaboration import CollaborationState, DelegatedTask, SupervisorPlan
+from engine.patterns.supervisor.roles import SUPERVISOR, parse_role
+from engine.records import Event
+from engine.statechart.decision_cache import CallbackContext
+
+
+class SeatInput(BaseModel):
+    """Whose seat a person takes or hands back."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    seat: Literal['supervisor'] = Field(title='Seat', description='Whose part you do')
+
+
+class PlanInput(Form):
+    """The plan that the supervisor is asked for, by a person in its seat."""
+
+    approach: str = Field(
+        '',
+        max_length=10_000,
+        title='Approach',
+        description='Why it is divided so',
+        json_schema_extra={'multiline': True},
+    )
+    tasks: tuple[str, ...] = Field(
+        min_length=1,
+        max_length=20,
+        title='Tasks',
+        description='One a line: a role of the team, a colon, and what is to be done',
+        examples=[['researcher: Find out what a cargo bike costs.']],
+    )
+    in_order: bool = Field(
+        True, title='In order', description='Each task builds on the result of the one before it'
+    )
+
+    @field_validator('tasks')
+    @classmethod
+    def _name_roles(cls, lines: tuple[str, ...]) -> tuple[str, ...]:
+        for line in lines:
+            parse_role(line)
+        return lines
+
+
+INPUTS: dict[str, type[BaseModel]] = {'take_seat': SeatInput, 'hand_back': SeatInput, 'plan': PlanInput}
+
+
+def planner_seat(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of the planning agent, with a seat for a person."""
+    return seated(
+        state,
+        SUPERVISOR.name,
+        trigger='plan',
+        waits='plan',
+        answer=take_plan,
+        sit_down=sit_down,
+        stand_up=stand_up,
+        conditions='names_known_roles',
+    )
+
+
+def sit_down(scope: CallbackContext, event: Event) -> None:
+    """Give the seat to a person."""
+    memory = _memory(scope)
+    add_seat(memory, SUPERVISOR.name)
+    memory.note('person', 'team', 'seat', 'A person takes the seat of the supervisor.')
+
+
+def stand_up(scope: CallbackContext, event: Event) -> None:
+    """Hand the seat back to the agent."""
+    memory = _memory(scope)
+    remove_seat(memory, SUPERVISOR.name)
+    memory.note('person', 'team', 'seat', 'The supervisor has its seat back.')
+
+
+def take_plan(scope: CallbackContext, event: Event) -> None:
+    """Handle a person's plan as the agent's."""
+    plan = as_plan(event.data)
+    record_answer(scope, plan.model_dump_json())
+    given = {**event.data, 'output': plan.model_dump(mode='json')}
+    scope.pattern.delegate(_memory(scope), replace(event, data=given))  # type: ignore[attr-defined]
+
+
+def as_plan(data: Mapping[str, Any]) -> SupervisorPlan:
+    """A person's plan, its tasks numbered. Raises `ValueError`."""
+    given = PlanInput.model_validate(dict(data))
+    tasks = []
+    for number, line in enumerate(given.tasks, start=1):
+        role = parse_role(line)
+        tasks.append(
+            DelegatedTask(
+                task_id=str(number),
+                assigned_to=role.name,
+                description=role.instructions,
+                depends_on=(str(number - 1),) if given.in_order and number > 1 else (),
+            )
+        )
+    return SupervisorPlan(approach=given.approach, tasks=tuple(tasks))
+
+
+def _memory(scope: CallbackContext) -> CollaborationState:
+    memory = scope.state.memory
+    assert isinstance(memory, CollaborationState)
+    return memory

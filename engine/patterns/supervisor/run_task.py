@@ -1,0 +1,107 @@
+"""A collaboration as a single call: objective in, result out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.catalog import Catalog
+from engine.conductor import Conductor
+from engine.errors import EngineError
+from engine.models import endpoints_file
+from engine.patterns.supervisor.collaboration import CollaborationResult, CollaborationState, order_tasks
+from engine.records import Origin, Status
+from engine.statechart.pattern import Pattern
+
+PATTERN = 'supervisor'
+
+
+async def run_collaborative_task(
+    objective: str,
+    max_tasks: int = 4,
+    *,
+    catalog: Catalog | None = None,
+    models: Mapping[str, str] | None = None,
+    **parameters: Any,
+) -> CollaborationResult:
+    """Have a team work on an objective. The run is in memory only, and gone when this returns.
+
+    Args:
+        objective: what the team is to achieve.
+        max_tasks: maximum number of tasks, from 1 to 20.
+        catalog: patterns, models and tools; by default the engine's own, with the endpoints that are
+            configured on this machine.
+        models: model name per role, such as `{'': 'openai/gpt-5'}`; the key '' is the default. A role
+            without a model is played by the scripted one, and the result says that it is `simulated`.
+        parameters: other parameters of the `supervisor` pattern, such as `execution`.
+
+    Raises:
+        InvalidInput: a value is invalid; names the parameter.
+        EngineError: there is no plan or answer; the message says why. Failed tasks are part of the result.
+    """
+    given = {**parameters, 'objective': objective, 'max_tasks': max_tasks}
+    return (await _run(catalog or _configured(), PATTERN, given, models or {})).result
+
+
+async def execute_plan(
+    state: CollaborationState,
+    *,
+    catalog: Catalog | None = None,
+    models: Mapping[str, str] | None = None,
+    **parameters: Any,
+) -> CollaborationState:
+    """Resume from an existing plan: carry out the pending tasks of `state`, then synthesize.
+
+    Args:
+        state: the state to start from; not modified.
+        catalog: patterns, models and tools; as for `run_collaborative_task`.
+        models: model name per role; the key '' is the default.
+        parameters: parameters of the `supervisor` pattern, such as `execution`.
+
+    Returns:
+        The resulting state; its `result` says whether it is simulated.
+
+    Raises:
+        InvalidInput: a parameter is invalid.
+        ValueError: the tasks cannot be ordered.
+        EngineError: there is no answer; the message says why.
+    """
+    catalog = catalog or _configured()
+    ready = state.apart()
+    ended = [result.task_id for result in ready.completed_results]
+    ready.delegate(order_tasks(ready.pending_tasks, ended))
+    made: type[Pattern] = catalog.pattern(PATTERN)
+
+    class Planned(made):  # type: ignore[misc, valid-type]
+        """The supervisor, once there is a plan."""
+
+        name = PATTERN
+        initial = 'executing' if ready.pending_tasks else 'synthesizing'
+
+        def remember(self) -> CollaborationState:
+            ready.revision = 2
+            return ready
+
+    catalog = replace(catalog, patterns={PATTERN: Planned})
+    return await _run(catalog, PATTERN, {**parameters, 'objective': state.objective}, models or {})
+
+
+def _configured() -> Catalog:
+    return Catalog.load(endpoints=endpoints_file())
+
+
+async def _run(
+    catalog: Catalog, pattern: str, parameters: Mapping[str, Any], models: Mapping[str, str]
+) -> CollaborationState:
+    """The final state, which says where the models' replies came from."""
+    async with Conductor(catalog=catalog) as conductor:
+        run = await conductor.start(pattern, parameters, models=models)
+        outcome = await conductor.result(run.id)
+        spending = (await conductor.view(run.id)).spending.values()
+    if outcome.status is not Status.DONE:
+        raise EngineError(f'the collaboration {outcome.status}: {outcome.error}')
+    made = CollaborationState.model_validate(outcome.memory)
+    found: tuple[Origin, ...] = tuple(origin for spent in spending for origin in spent.origins)
+    made.origins = tuple(dict.fromkeys((*made.origins, *found)))
+    return made

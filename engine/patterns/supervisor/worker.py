@@ -1,0 +1,111 @@
+"""A worker's chart: takes a team's next task, plays its role and reports the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from engine.agents.chart import agent
+from engine.agents.spec import Role, RoleAssignment
+from engine.patterns.supervisor.collaboration import CollaborationState, TaskResult, WorkerAnswer
+from engine.records import Event
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import edge, failure_edges
+
+
+def worker_chart(name: str, roles: Sequence[Role], *, again: bool) -> dict[str, Any]:
+    """The substates of a worker.
+
+    Args:
+        name: distinguishes workers in memory.
+        roles: roles it may play, one per task.
+        again: whether it keeps taking tasks until all are taken, or finishes after one.
+
+    The pattern must define the guards `next_task_is_ready`, `next_role_is_unknown` and `nothing_is_left`.
+    """
+    then = 'taking' if again else 'finished'
+    leave = ['always', 'taking', 'finished', 'nothing_is_left']
+    return {
+        'initial': 'taking',
+        'children': [
+            {'name': 'taking'},
+            agent(
+                'working',
+                roles,
+                cast=partial(assign_role, name),
+                prompt=partial(task_prompt, name),
+                output=WorkerAnswer,
+                then=partial(keep_result, name),
+            ),
+            {'name': 'finished', 'final': True},
+        ],
+        'transitions': [
+            edge('always', 'taking', 'working', 'next_task_is_ready', before=partial(take_task, name)),
+            edge('always', 'taking', then, 'next_role_is_unknown', before=partial(reject_task, name)),
+            *([leave] if again else []),
+            ['done', 'working', then],
+            *failure_edges('working', then, before=partial(keep_failure, name)),
+        ],
+    }
+
+
+def assign_role(worker: str, memory: CollaborationState) -> RoleAssignment:
+    """A worker's role: that of its task, and which worker with that role it is in the plan."""
+    task = memory.task_of(worker)
+    same = [step.id for step in memory.steps if step.role == task.assigned_to]
+    return RoleAssignment(task.assigned_to, same.index(task.task_id) + 1 if task.task_id in same else 1)
+
+
+def task_prompt(worker: str, memory: CollaborationState) -> str:
+    """A worker's task, with the results it can build on."""
+    task = memory.task_of(worker)
+    found = '\n'.join(
+        f'- {result.agent_role} (task {result.task_id}{"" if result.success else ", failed"})'
+        for result in memory.completed_results
+    )
+    known = f'\n\nResults so far, to be read with get_previous:\n{found}' if found else ''
+    return (
+        f'The objective of the team:\n{memory.objective}\n\n'
+        f'Your task ({task.task_id}):\n{task.description}{known}'
+    )
+
+
+def take_task(worker: str, scope: CallbackContext, event: Event) -> None:
+    """Take the next task."""
+    memory = _state(scope)
+    task = memory.take(worker)
+    memory.note('supervisor', task.assigned_to, 'task', task.description)
+
+
+def reject_task(worker: str, scope: CallbackContext, event: Event) -> None:
+    """Reject the next task: no worker has its role."""
+    memory = _state(scope)
+    task = memory.take(worker)
+    _end(memory, worker, success=False, output=f'No worker has the role {task.assigned_to!r}')
+
+
+def keep_result(worker: str, scope: CallbackContext, event: Event) -> None:
+    """Record the task's result."""
+    delivery = WorkerAnswer.model_validate(event.data['output'])
+    _end(_state(scope), worker, success=delivery.success, output=delivery.output)
+
+
+def keep_failure(worker: str, scope: CallbackContext, event: Event) -> None:
+    """Record that the worker failed or timed out."""
+    why = str(event.data.get('error') or f'the worker {event.name}')
+    _end(_state(scope), worker, success=False, output=why)
+
+
+def _state(scope: CallbackContext) -> CollaborationState:
+    memory = scope.state.memory
+    assert isinstance(memory, CollaborationState)
+    return memory
+
+
+def _end(memory: CollaborationState, worker: str, *, success: bool, output: str) -> None:
+    task = memory.task_of(worker)
+    memory.complete_task(
+        TaskResult(task_id=task.task_id, agent_role=task.assigned_to, success=success, output=output)
+    )
+    memory.note(task.assigned_to, 'supervisor', 'result' if success else 'failure', output)

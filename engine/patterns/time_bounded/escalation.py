@@ -1,0 +1,96 @@
+"""Escalation: the severity of the supervisor's interventions, by score and consecutive issues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from engine.patterns.time_bounded.protocol import Participant
+from engine.records.frozen import FrozenModel
+
+
+class Level(StrEnum):
+    """From none to the end of the session."""
+
+    NONE = 'NONE'
+    REMIND = 'REMIND'
+    CORRECT = 'CORRECT'
+    REFOCUS = 'REFOCUS'
+    CRITICAL = 'CRITICAL'
+    ABORT = 'ABORT'
+
+    @property
+    def severity(self) -> int:
+        """0 for NONE, 5 for ABORT."""
+        return list(Level).index(self)
+
+
+ACTIONS = {
+    Level.NONE: 'Continue normally',
+    Level.REMIND: 'Gentle guidance',
+    Level.CORRECT: 'Clear redirection',
+    Level.REFOCUS: 'Hard intervention',
+    Level.CRITICAL: 'Final warning',
+    Level.ABORT: 'Terminate session',
+}
+TRIGGERS = {
+    Level.NONE: 'Score 70 or more',
+    Level.REMIND: 'Score 50 to 69',
+    Level.CORRECT: 'Score 30 to 49, or 2 issues in a row',
+    Level.REFOCUS: 'Score below 30, or 3 issues in a row',
+    Level.CRITICAL: '4 issues in a row',
+    Level.ABORT: '5 issues in a row',
+}
+BY_SCORE = ((70, Level.NONE), (50, Level.REMIND), (30, Level.CORRECT), (0, Level.REFOCUS))
+"""Minimum score of each level."""
+BY_ISSUES = ((5, Level.ABORT), (4, Level.CRITICAL), (3, Level.REFOCUS), (2, Level.CORRECT), (0, Level.NONE))
+"""Minimum number of consecutive issues of each level."""
+
+
+class Escalation(FrozenModel):
+    """One intervention, with what the agent was sent."""
+
+    level: Level
+    score: int
+    issues: int
+    """Consecutive failed verifications, including this one."""
+    agent: Participant
+    """Whose work it concerns."""
+    gate: str
+    message: str
+    time: float
+    ran: float
+    step: str = ''
+
+
+def level_of(score: int, issues: int) -> Level:
+    """The level for a score and a number of consecutive issues; the more severe of the two wins."""
+    by_score = next(level for lowest, level in BY_SCORE if score >= lowest)
+    by_issues = next(level for fewest, level in BY_ISSUES if issues >= fewest)
+    return max(by_score, by_issues, key=lambda level: level.severity)
+
+
+def level_of_refusal(issues: int) -> Level:
+    """The minimum level of a rejection after this many issues; even the first is a correction."""
+    return Level.REFOCUS if issues >= 3 else Level.CORRECT if issues == 2 else Level.REMIND
+
+
+def message_for(level: Level, subject: str, score: int, issues: int, demands: Sequence[str]) -> str:
+    """The message sent to the agent."""
+    listed = ''.join(f'\n- {demand}' for demand in demands) or '\n- Meet what was asked for.'
+    about = f'{subject} (score {score}, {issues} issue{"" if issues == 1 else "s"} in a row)'
+    match level:
+        case Level.NONE:
+            return f'Go on: {about}.'
+        case Level.REMIND:
+            return f'A reminder on {about}. Keep in mind:{listed}'
+        case Level.CORRECT:
+            return f'This must change: {about}. Do this, and nothing else:{listed}'
+        case Level.REFOCUS:
+            return (
+                f'Stop and start over from the task: {about}. Drop what led here. What is required:{listed}'
+            )
+        case Level.CRITICAL:
+            return f'FINAL WARNING: {about}. One more rejection ends the session. What is required:{listed}'
+        case Level.ABORT:
+            return f'The session is ended: {about}. What was never met:{listed}'

@@ -1,0 +1,82 @@
+"""Fallbacks for agents that gave no answer, all marked as degraded.
+
+An unavailable supervisor is replaced by what can be checked without it, at exactly the score that the
+gate requires: degraded work never passes just because nobody looked.
+"""
+
+from __future__ import annotations
+
+from engine.patterns.time_bounded.gates import TEST_FILE, GateFacts
+from engine.patterns.time_bounded.plan import validate_plan
+from engine.patterns.time_bounded.schemas import (
+    CodeOutput,
+    CodeVerdict,
+    Fix,
+    GoalVerdict,
+    PlanDraft,
+    PlannedStep,
+    PlanVerdict,
+    StepVerdict,
+    TestReading,
+    Verdict,
+)
+from engine.records import Event
+
+MOST_TEXT = 4_000
+
+
+def plan(goal: str, problem: str) -> PlanDraft:
+    """The simplest possible plan, and why it is used."""
+    return PlanDraft(
+        analysis=f'This is the plainest plan there is, since {problem}.'[:10_000],
+        steps=(
+            PlannedStep(description=f'Do what the goal asks for: {goal[:3_000]}', complexity='complex'),
+            PlannedStep(
+                description='Look for what the goal asks for and is still missing, do it, and test it.',
+                complexity='medium',
+                depends_on=(1,),
+            ),
+        ),
+    )
+
+
+def code(problem: str) -> CodeOutput:
+    """An empty answer; the files may have changed all the same, and are checked."""
+    return CodeOutput(summary=f'The coder gave no answer: {problem}')
+
+
+def reading(passed: bool, text: str) -> TestReading:
+    """The bare test results; the failures are the fix plan."""
+    fixes = () if passed else (Fix(instruction=f'Make these tests pass:\n{text[-MOST_TEXT:]}'[:MOST_TEXT]),)
+    return TestReading(
+        passed=passed,
+        summary='The tester gave no answer: these are the results of the tests.',
+        fix_plan=fixes,
+    )
+
+
+def verdict(gate: str, facts: GateFacts, problem: str) -> Verdict:
+    """What can be concluded without the supervisor."""
+    summary = f'The supervisor gave no answer: {problem}'
+    if gate == 'plan':
+        good = facts.draft is not None and not validate_plan(facts.draft, fewest=facts.fewest)
+        score = facts.threshold if good else 0
+        return PlanVerdict(score=score, approved=good, actionable=good, reasonable=good, summary=summary)
+    if gate == 'code':
+        good = not facts.blocked and any(TEST_FILE.search(path) for path in facts.changed)
+        score = facts.threshold if good else 0
+        return CodeVerdict(score=score, approved=good, addresses_step=good, summary=summary)
+    if gate == 'step':
+        good = facts.tests_pass
+        evidence = 'The tests were run, and pass.' if good else ''
+        score = facts.threshold if good else 0
+        return StepVerdict(score=score, approved=good, evidence=evidence, summary=summary)
+    if gate == 'goal':
+        # Nobody confirms the goal, the one thing that tests alone cannot show.
+        return GoalVerdict(score=0, approved=False, goal_met=False, evidence='', summary=summary)
+    return Verdict(score=facts.threshold, approved=True, summary=summary)
+
+
+def describe_failure(event: Event) -> str:
+    """Why an agent gave no answer."""
+    return str(event.data.get('error') or event.data.get('unfit') or f'it {event.name}')

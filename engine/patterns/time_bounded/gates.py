@@ -1,0 +1,102 @@
+"""Quality gates: the named conditions under which work proceeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from engine.patterns.time_bounded.plan import FEWEST_STEPS, validate_plan
+from engine.patterns.time_bounded.schemas import (
+    CodeVerdict,
+    GoalVerdict,
+    PlanDraft,
+    PlanVerdict,
+    StepVerdict,
+    Verdict,
+)
+
+TEST_FILE = re.compile(r'(^|/)(tests?|__tests__|spec)/|(^|/)test_[^/]*$|_test\.[^/]*$|\.(test|spec)\.[^/]*$')
+"""Test file paths, by the conventions of pytest, Go, JavaScript and others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFacts:
+    """Facts known without asking an agent."""
+
+    threshold: int
+    draft: PlanDraft | None = None
+    fewest: int = FEWEST_STEPS
+    """How many steps the plan has at least."""
+    changed: tuple[str, ...] = ()
+    """Files changed since the step began."""
+    blocked: bool = False
+    """Whether the coder reports that it could not do the step."""
+    tests_pass: bool = False
+    left_over: int = 0
+    """Number of incomplete steps."""
+    acceptable: int = 0
+    """How many incomplete steps are acceptable."""
+
+
+Condition = Callable[[GateFacts, Verdict], bool]
+
+
+def _as(kind: type[Verdict], name: str) -> Condition:
+    """A condition: the verdict is of this kind and its field `name` is true."""
+    return lambda facts, verdict: isinstance(verdict, kind) and bool(getattr(verdict, name))
+
+
+PLAN: Mapping[str, Condition] = {
+    'plan_is_actionable': _as(PlanVerdict, 'actionable'),
+    'dependencies_are_satisfiable': lambda facts, verdict: (
+        facts.draft is not None and not validate_plan(facts.draft, fewest=facts.fewest)
+    ),
+    'estimates_are_reasonable': _as(PlanVerdict, 'reasonable'),
+    'plan_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
+    'plan_is_approved': lambda facts, verdict: verdict.approved,
+}
+CODE: Mapping[str, Condition] = {
+    'step_is_addressed': lambda facts, verdict: (
+        isinstance(verdict, CodeVerdict) and verdict.addresses_step and not facts.blocked
+    ),
+    'tests_are_included': lambda facts, verdict: any(TEST_FILE.search(path) for path in facts.changed),
+    'no_security_issue_is_critical': lambda facts, verdict: (
+        isinstance(verdict, CodeVerdict) and not verdict.critical_security_issues
+    ),
+    'code_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
+    'code_is_approved': lambda facts, verdict: verdict.approved,
+}
+TESTS: Mapping[str, Condition] = {
+    'findings_are_approved': lambda facts, verdict: verdict.approved,
+}
+"""For the tester's fix plan: if not approved, it is still carried out, with the supervisor's demands."""
+STEP: Mapping[str, Condition] = {
+    'tests_pass': lambda facts, verdict: facts.tests_pass,
+    'supervisor_verifies': lambda facts, verdict: verdict.approved,
+    'evidence_is_given': lambda facts, verdict: (
+        isinstance(verdict, StepVerdict) and bool(verdict.evidence.strip())
+    ),
+    'step_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
+}
+GOAL: Mapping[str, Condition] = {
+    'steps_are_complete': lambda facts, verdict: facts.left_over <= facts.acceptable,
+    'integration_tests_pass': lambda facts, verdict: facts.tests_pass,
+    'goal_is_met': _as(GoalVerdict, 'goal_met'),
+    'goal_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
+}
+GATES: Mapping[str, Mapping[str, Condition]] = {
+    'plan': PLAN, 'code': CODE, 'tests': TESTS, 'step': STEP, 'goal': GOAL,
+}  # fmt: skip
+GATE_TITLES = {
+    'plan': 'Plan approval',
+    'code': 'Code approval',
+    'tests': 'Findings of the tester',
+    'step': 'Step completion',
+    'goal': 'Goal achievement',
+}
+
+
+def evaluate_gate(gate: str, facts: GateFacts, verdict: Verdict) -> tuple[tuple[str, bool], ...]:
+    """Each condition of a gate, and whether it holds."""
+    return tuple((name, bool(holds(facts, verdict))) for name, holds in GATES[gate].items())

@@ -1,0 +1,194 @@
+"""The guards of the time-bounded loop, each under the name that the journal shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.patterns.time_bounded.actions import replanning
+from engine.patterns.time_bounded.escalation import Level
+from engine.patterns.time_bounded.gates import GATES
+from engine.patterns.time_bounded.plan import DEEPEST, StepStatus
+from engine.patterns.time_bounded.state import OrchestrationState as Memory
+from engine.patterns.time_bounded.state import RunStatus
+from engine.records import Event
+
+SHORTEST_ROUND = 0.05
+"""Share of the whole budget below which no new round starts."""
+
+
+class Guards:
+    """They read memory and the time of the event, and nothing else."""
+
+    parameters: Any
+
+    def is_prepared(self, memory: Memory, event: Event) -> bool:
+        """The project lies in the folder."""
+        return bool(memory.base)
+
+    def is_to_plan(self, memory: Memory, event: Event) -> bool:
+        """The round begins, or was stopped, with its plan."""
+        return memory.stage == 'planning'
+
+    def is_to_execute(self, memory: Memory, event: Event) -> bool:
+        """It was stopped while the plan was carried out."""
+        return memory.stage == 'executing'
+
+    def is_to_verify(self, memory: Memory, event: Event) -> bool:
+        """It was stopped while the goal was verified."""
+        return memory.stage == 'verifying'
+
+    def is_time_over(self, memory: Memory, event: Event) -> bool:
+        """The budget is used up, or a person wants it to finish: nothing new is begun."""
+        # A person's request takes effect at the next event that carries a result: that of the work under way.
+        return memory.clock.is_over(event.ran) or (memory.finishing and bool(event.data))
+
+    def is_finishing(self, memory: Memory, event: Event) -> bool:
+        """A person has asked for it to finish already."""
+        return memory.finishing
+
+    def must_abort(self, memory: Memory, event: Event) -> bool:
+        """The supervisor has ended the session."""
+        return memory.level is Level.ABORT
+
+    def draft_is_sound(self, memory: Memory, event: Event) -> bool:
+        """There is a plan, and nothing is wrong with its form."""
+        return memory.draft is not None and not replanning.plan_problems(memory)
+
+    def may_repair_plan(self, memory: Memory, event: Event) -> bool:
+        """The planner has not been asked to correct this plan's form yet."""
+        return memory.draft is not None and memory.repairs == 0
+
+    def is_sub_plan(self, memory: Memory, event: Event) -> bool:
+        """The plan is not the goal's own: it is for a blocked step, or for the steps that are left."""
+        return bool(memory.current_step) or memory.replanning
+
+    def may_revise_plan(self, memory: Memory, event: Event) -> bool:
+        """The plan has not been sent back as often as is allowed."""
+        return bool(memory.revisions < self.parameters.max_revisions)
+
+    def step_is_open(self, memory: Memory, event: Event) -> bool:
+        """A step was stopped in its course."""
+        return bool(memory.current_step) and memory.step.status is StepStatus.IN_PROGRESS
+
+    def step_waits_for_plan(self, memory: Memory, event: Event) -> bool:
+        """A blocked step has no plan of its own yet."""
+        return (
+            bool(memory.current_step)
+            and memory.step.status is StepStatus.BLOCKED
+            and not memory.step.sub_steps
+        )
+
+    def failures_are_too_many(self, memory: Memory, event: Event) -> bool:
+        """More steps of this round have failed than may fail."""
+        failed, acceptable = len(memory.failed_steps), self.parameters.max_failed_steps
+        if memory.too_many_failures or failed <= acceptable:
+            return False
+        # Steps that do not depend on a failed one continue, unless most of the plan has failed.
+        if not memory.current_rules or replanning.has_mostly_failed(memory):
+            return True
+        return memory.next_step(acceptable) is None and not self._replan_reason(memory)
+
+    def has_next_step(self, memory: Memory, event: Event) -> bool:
+        """A step of the plan can be begun."""
+        if memory.too_many_failures or self._replan_reason(memory):
+            return False
+        return memory.next_step(self.parameters.max_failed_steps) is not None
+
+    def plan_is_over(self, memory: Memory, event: Event) -> bool:
+        """No step of the plan is left to be begun."""
+        if memory.too_many_failures:
+            return True
+        return memory.next_step(self.parameters.max_failed_steps) is None and not self._replan_reason(memory)
+
+    def steps_are_to_be_replanned(self, memory: Memory, event: Event) -> bool:
+        """Somebody asked for another plan of the pending steps, or none of them can begin."""
+        return bool(self._replan_reason(memory))
+
+    def has_pending_steps(self, memory: Memory, event: Event) -> bool:
+        """Steps of the plan are still to come, and may be replanned."""
+        if not memory.plan_stack or memory.stage != 'executing':
+            return False
+        return bool(replanning.pending_steps(memory)) and memory.replans < self.parameters.max_replans
+
+    def _replan_reason(self, memory: Memory) -> str:
+        return replanning.reason(memory, self.parameters.max_failed_steps, self.parameters.max_replans)
+
+    def is_in_sub_plan(self, memory: Memory, event: Event) -> bool:
+        """The plan under way is for a step of another one."""
+        return len(memory.plan_stack) > 1
+
+    def code_is_written(self, memory: Memory, event: Event) -> bool:
+        """The coder has answered, and nobody has approved it yet."""
+        return memory.step.stage == 'coded'
+
+    def code_is_good(self, memory: Memory, event: Event) -> bool:
+        """The code was approved before the stop."""
+        return memory.step.stage == 'approved'
+
+    def coder_asks_for_plan(self, memory: Memory, event: Event) -> bool:
+        """The coder wants the step to be broken down."""
+        return memory.step.code_output is not None and memory.step.code_output.asks_for_plan
+
+    def may_try_again(self, memory: Memory, event: Event) -> bool:
+        """The step has attempts left."""
+        return memory.step.attempts < memory.step.max_attempts
+
+    def may_plan_deeper(self, memory: Memory, event: Event) -> bool:
+        """A plan within this plan would not be too deep."""
+        again = memory.current_rules and bool(memory.step.sub_steps)  # It already had a plan of its own.
+        return memory.step.depth < DEEPEST and not again
+
+    def work_is_sound(self, memory: Memory, event: Event) -> bool:
+        """The tests pass, and nothing critical was found."""
+        tests = memory.step.test_results
+        return tests is not None and tests.sound
+
+    def a_fix_cycle_is_left(self, memory: Memory, event: Event) -> bool:
+        """The tests may be fixed once more."""
+        return bool(memory.step.fix_cycles < self.parameters.max_fix_cycles)
+
+    def time_for_fixes_is_left(self, memory: Memory, event: Event) -> bool:
+        """The step's time for fixes is not used up."""
+        return not memory.clock.fixes_end or event.ran < memory.clock.fixes_end
+
+    def no_time_for_a_round_is_left(self, memory: Memory, event: Event) -> bool:
+        """The time left is too short to replan, carry out and verify."""
+        return memory.clock.left(event.ran) < SHORTEST_ROUND * memory.clock.limit
+
+    def another_round_is_left(self, memory: Memory, event: Event) -> bool:
+        """The goal is not reached, and there may be another plan for what is missing."""
+        return bool(memory.iteration < self.parameters.max_rounds)
+
+    def is_skipping_verification(self, memory: Memory, event: Event) -> bool:
+        """A person does not want the goal verified."""
+        return memory.skip_verification
+
+    def ends_completed(self, memory: Memory, event: Event) -> bool:
+        """The goal is reached."""
+        return memory.status is RunStatus.COMPLETED
+
+    def ends_aborted(self, memory: Memory, event: Event) -> bool:
+        """The supervisor ended it."""
+        return memory.status is RunStatus.ABORTED
+
+    def ends_failed(self, memory: Memory, event: Event) -> bool:
+        """The goal cannot be reached."""
+        return memory.status is RunStatus.FAILED
+
+    def may_be_resumed(self, memory: Memory, event: Event) -> bool:
+        """More time may still be given."""
+        return memory.resumable and self.parameters.wait_for_time > 0
+
+
+def _of_gate(name: str, gate: str) -> Any:
+    def holds(self: Guards, memory: Memory, event: Event) -> bool:
+        return memory.verdict.holds(name)
+
+    holds.__name__, holds.__qualname__ = name, f'Guards.{name}'
+    holds.__doc__ = f'A condition of the gate {gate!r}: {name.replace("_", " ")}.'
+    return holds
+
+
+for _gate, _conditions in GATES.items():
+    for _name in _conditions:
+        setattr(Guards, _name, _of_gate(_name, _gate))

@@ -1,0 +1,242 @@
+"""TimeBounded: plan, code, test and verify in turn until the goal is reached or time is up."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from engine.patterns.form_fields import PROJECTS, Form, task_field
+from engine.patterns.time_bounded.actions.lifecycle import LifecycleActions
+from engine.patterns.time_bounded.activities import Activities
+from engine.patterns.time_bounded.agents import AgentRequests
+from engine.patterns.time_bounded.chart import states, transitions
+from engine.patterns.time_bounded.guards import Guards
+from engine.patterns.time_bounded.seats import INPUTS as SEAT_INPUTS
+from engine.patterns.time_bounded.state import RULES, OrchestrationState
+from engine.statechart.pattern import Pattern
+
+IN_DETAIL: Final[dict[str, Any]] = {'group': 'Time in detail'}
+LIMITS: Final[dict[str, Any]] = {'group': 'Limits'}
+GATES: Final[dict[str, Any]] = {'group': 'Gates'}
+"""Groups of the launch form."""
+
+
+class AddTime(BaseModel):
+    """More time: every share grows with it. A run that has stopped continues where it was."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    minutes: float = Field(
+        5, ge=0, le=1_440, allow_inf_nan=False, title='Minutes', description='How much longer it may work'
+    )
+    seconds: float = Field(0, ge=0, le=86_400, allow_inf_nan=False, title='Seconds')
+
+    @model_validator(mode='after')
+    def _together(self) -> Self:
+        if self.seconds and 'minutes' not in self.model_fields_set:
+            self.minutes = 0.0
+        self.minutes, self.seconds = 0.0, self.seconds + 60 * self.minutes
+        if self.seconds <= 0:
+            raise ValueError('Say how much time to add')
+        return self
+
+
+class FinishNow(BaseModel):
+    """Finish early: the call under way may end, then the report is written. Once more ends it at once."""
+
+    model_config = ConfigDict(extra='forbid')
+
+
+class SkipVerification(BaseModel):
+    """Do not verify the goal: when the steps are done, they alone decide whether it is reached."""
+
+    model_config = ConfigDict(extra='forbid')
+
+
+class Replan(Form):
+    """Replan the steps that have not begun: after the step under way, the planner is asked."""
+
+    why: str = Field(
+        '',
+        max_length=4_000,
+        title='What should change',
+        description='For the planner; nothing lets it decide',
+        json_schema_extra={'multiline': True},
+    )
+
+
+class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
+    """Supervisor, planner, coder and tester work on real code until a goal is reached or time is over."""
+
+    class Parameters(Form):
+        """What the launch form asks for."""
+
+        primary_goal: str = task_field(
+            'Goal',
+            'What the agents are to build or fix, in a sentence or a page',
+            'Teach the price parser to read amounts in other currencies, with tests',
+        )
+        project: str = Field(
+            '',
+            max_length=1_000,
+            title='Project',
+            description='A folder on this machine, or sample: and the name of one; empty for a new project',
+            json_schema_extra=PROJECTS,
+        )
+        minutes: float = Field(
+            30, ge=0.1, le=1_440, title='Time', description='Minutes for all of it, without pauses'
+        )
+        grace: float = Field(
+            15,
+            ge=0,
+            le=600,
+            title='Grace',
+            description='Seconds that what is under way may still take when the time is over',
+            json_schema_extra=IN_DETAIL,
+        )
+        wait_for_time: float = Field(
+            86_400,
+            ge=0,
+            le=604_800,
+            title='Wait for more time',
+            description='Seconds that a run waits to be given more time when it is over; 0 ends it at once',
+            json_schema_extra=IN_DETAIL,
+        )
+        test_command: str = Field(
+            '',
+            max_length=2_000,
+            title='Test command',
+            description='A shell command in place of pytest; {report} in it is the file for a JUnit report',
+        )
+        test_seconds: float = Field(
+            120,
+            ge=1,
+            le=3_600,
+            title='Time for tests',
+            description='Seconds that one run of the tests may take',
+            json_schema_extra=IN_DETAIL,
+        )
+        agent_seconds: float = Field(
+            300,
+            ge=1,
+            le=3_600,
+            title='Time for an answer',
+            description='Seconds before an agent is done without',
+            json_schema_extra=IN_DETAIL,
+        )
+        max_attempts: int = Field(
+            3,
+            ge=1,
+            le=10,
+            title='Attempts',
+            description='How often a step is tried before it counts as blocked',
+            json_schema_extra=LIMITS,
+        )
+        max_fix_cycles: int = Field(
+            3,
+            ge=0,
+            le=10,
+            title='Fix cycles',
+            description='How often failing tests of a step are fixed',
+            json_schema_extra=LIMITS,
+        )
+        max_revisions: int = Field(
+            3,
+            ge=0,
+            le=10,
+            title='Revisions',
+            description='How often a plan that is not approved is sent back',
+            json_schema_extra=LIMITS,
+        )
+        max_rounds: int = Field(
+            5,
+            ge=1,
+            le=20,
+            title='Rounds',
+            description='How many plans are carried out to reach the goal',
+            json_schema_extra=LIMITS,
+        )
+        max_replans: int = Field(
+            2,
+            ge=0,
+            le=10,
+            title='Replans',
+            description='How often the steps of a round that have not begun may be replanned',
+            json_schema_extra=LIMITS,
+        )
+        max_failed_steps: int = Field(
+            0,
+            ge=0,
+            le=15,
+            title='Acceptable failures',
+            description='How many steps of a plan may fail',
+            json_schema_extra=LIMITS,
+        )
+        plan_threshold: int = Field(
+            70,
+            ge=0,
+            le=100,
+            title='Plan gate',
+            description='The least score of a plan',
+            json_schema_extra=GATES,
+        )
+        code_threshold: int = Field(
+            60,
+            ge=0,
+            le=100,
+            title='Code gate',
+            description='The least score of code',
+            json_schema_extra=GATES,
+        )
+        step_threshold: int = Field(
+            70,
+            ge=0,
+            le=100,
+            title='Step gate',
+            description='The least score of a step',
+            json_schema_extra=GATES,
+        )
+        goal_threshold: int = Field(
+            80,
+            ge=0,
+            le=100,
+            title='Goal gate',
+            description='The least score at the end',
+            json_schema_extra=GATES,
+        )
+
+    Memory = OrchestrationState
+    title = 'Time-bounded'
+    family = 'Sequential'
+    initial = 'working'
+    answer = 'report'
+    caveat = 'caveat'
+    panels = {
+        'plan': 'checklist',
+        'messages': 'messages',
+        'report': 'report',
+        'time': 'clock',
+        'supervision': {
+            'verdicts': 'verifications',
+            'interventions': 'escalations',
+            'level': 'level',
+            'issues': 'issues',
+        },
+    }
+    inputs = {
+        **SEAT_INPUTS,
+        'add_time': AddTime,
+        'finish_now': FinishNow,
+        'replan': Replan,
+        'skip_verification': SkipVerification,
+    }
+    states = states()
+    transitions = transitions()
+
+    def remember(self) -> OrchestrationState:
+        """Initial memory, under the current rules."""
+        memory = super().remember()
+        assert isinstance(memory, OrchestrationState)
+        memory.rules, memory.clock.flows = RULES, True
+        return memory

@@ -1,0 +1,246 @@
+"""Plans and steps: the records, plan validation, and the tree of nested plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from engine.patterns.time_bounded.escalation import Level
+from engine.patterns.time_bounded.schemas import CodeOutput, Complexity, Fix, Issue, PlanDraft
+from engine.records.frozen import FrozenModel
+from engine.records.plan_step import PlanItem, StepState
+from engine.statechart.memory import Memory
+
+FEWEST_STEPS, MOST_STEPS = 2, 15
+DEEPEST = 3
+"""Levels of nested plans; the first plan is level 0."""
+
+
+class StepStatus(StrEnum):
+    """What became of a plan or a step; a plan is never blocked."""
+
+    PENDING = 'pending'
+    IN_PROGRESS = 'in_progress'
+    COMPLETED = 'completed'
+    FAILED = 'failed'
+    BLOCKED = 'blocked'
+
+
+class VerificationResult(FrozenModel):
+    """What the supervisor said of an output, and which conditions of its gate held."""
+
+    gate: str
+    """`plan`, `code`, `tests`, `step` or `goal`."""
+    score: int
+    approved: bool
+    conditions: tuple[tuple[str, bool], ...]
+    level: Level
+    issues: tuple[str, ...] = ()
+    summary: str = ''
+    evidence: str = ''
+    degraded: bool = False
+    threshold: int | None = None
+    """The gate's minimum score; None if it requires none."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every condition holds."""
+        return all(holds for _, holds in self.conditions)
+
+    @property
+    def held_back(self) -> tuple[str, ...]:
+        """The conditions that do not hold."""
+        return tuple(name for name, holds in self.conditions if not holds)
+
+    @property
+    def explanation(self) -> str:
+        """Why it did not pass: the score, the unmet conditions and the demands."""
+        if self.degraded:
+            return self.summary
+        bound = f' of at least {self.threshold}' if self.threshold is not None else ''
+        held = ', '.join(name.replace('_', ' ') for name in self.held_back)
+        said = f'score {self.score}{bound}' + (f', not met: {held}' if held else '')
+        return said + (f'; {"; ".join(self.issues)}' if self.issues else '')
+
+    def holds(self, name: str) -> bool:
+        """Whether the named condition holds."""
+        return dict(self.conditions).get(name, False)
+
+
+class TestResult(FrozenModel):
+    """What came of testing a step: what was run, and what the tester read."""
+
+    __test__ = False
+
+    passed: bool
+    """Decided by the tests that actually ran, not by what any agent says."""
+    good: int = 0
+    bad: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    text: str = ''
+    """The counts and the failures."""
+    claimed: bool | None = None
+    """The tester's claim; None if it made none."""
+    summary: str = ''
+    issues: tuple[Issue, ...] = ()
+    coverage: int = 0
+    fix_plan: tuple[Fix, ...] = ()
+    degraded: bool = False
+
+    @property
+    def sound(self) -> bool:
+        """Whether the tests pass and no critical issue was found."""
+        return self.passed and not self.critical
+
+    @property
+    def critical(self) -> tuple[Issue, ...]:
+        """The critical issues."""
+        return tuple(issue for issue in self.issues if issue.severity == 'critical')
+
+
+class PlanStep(Memory):
+    """One step of a plan."""
+
+    id: str
+    number: int
+    description: str
+    complexity: Complexity = 'medium'
+    depends_on: tuple[int, ...] = ()
+    status: StepStatus = StepStatus.PENDING
+    depth: int = 0
+    plan_id: str = ''
+    parent_step_id: str = ''
+    sub_steps: tuple[str, ...] = ()
+    """Ids of the steps of its sub-plan."""
+    attempts: int = 0
+    max_attempts: int = 3
+    fix_cycles: int = 0
+    """Fix cycles of the current attempt."""
+    stage: str = 'coding'
+    """Where to resume after a stop: `coding`, `coded` (not approved) or `approved` (not tested)."""
+    code_output: CodeOutput | None = None
+    changed_files: tuple[str, ...] = ()
+    test_results: TestResult | None = None
+    verification_result: VerificationResult | None = None
+    fail_reason: str = ''
+    started: float = -1.0
+    """In seconds of running; negative if it has not begun."""
+    ended: float = -1.0
+
+
+class ExecutionPlan(Memory):
+    """A plan, for the goal or for a step that is blocked."""
+
+    id: str
+    goal: str
+    analysis: str = ''
+    steps: tuple[str, ...] = ()
+    depth: int = Field(0, ge=0, le=DEEPEST)
+    parent_plan_id: str = ''
+    parent_step_id: str = ''
+    status: StepStatus = StepStatus.PENDING
+    current_step_index: int = 0
+    degraded: bool = False
+
+
+def validate_plan(draft: PlanDraft, *, fewest: int = FEWEST_STEPS) -> list[str]:
+    """What is wrong with a plan, by form alone; [] if nothing is."""
+    count = len(draft.steps)
+    found = []
+    if not fewest <= count <= MOST_STEPS:
+        found.append(f'a plan has {fewest} to {MOST_STEPS} steps, not {count}')
+    for number, step in enumerate(draft.steps, start=1):
+        if not step.description.strip():
+            found.append(f'step {number} has no description')
+        for other in step.depends_on:
+            if not 1 <= other <= count:
+                found.append(f'step {number} depends on step {other}, which there is not')
+            elif other == number:
+                found.append(f'step {number} depends on itself')
+    round_ = find_cycle({number: set(step.depends_on) for number, step in enumerate(draft.steps, start=1)})
+    if round_ and len(round_) > 1:
+        found.append(f'steps {", ".join(map(str, round_))} wait for each other')
+    return found
+
+
+def find_cycle(needs: Mapping[int, set[int]]) -> list[int]:
+    """Steps that wait for one another, or []: those left after doing everything possible."""
+    left = {number: {need for need in found if need in needs} for number, found in needs.items()}
+    while ready := [number for number, found in left.items() if not found]:
+        for number in ready:
+            del left[number]
+        left = {number: found.difference(ready) for number, found in left.items()}
+    return sorted(left)
+
+
+def next_ready_step(
+    steps: Mapping[str, PlanStep], plan: ExecutionPlan, *, independent: bool = False
+) -> PlanStep | None:
+    """The first step that can start, its dependencies being over.
+
+    A failed dependency counts as over ("mark step failed and continue"), since dependents may still be
+    possible; with `independent`, it does not.
+    """
+    own = [steps[name] for name in plan.steps]
+    ends = (StepStatus.COMPLETED,) if independent else (StepStatus.COMPLETED, StepStatus.FAILED)
+    over = {step.number for step in own if step.status in ends}
+    return next(
+        (step for step in own if step.status is StepStatus.PENDING and over.issuperset(step.depends_on)), None
+    )
+
+
+STEP_STATES: Mapping[StepStatus, StepState] = {
+    StepStatus.PENDING: 'pending',
+    StepStatus.IN_PROGRESS: 'in progress',
+    StepStatus.COMPLETED: 'completed',
+    StepStatus.FAILED: 'failed',
+    StepStatus.BLOCKED: 'blocked',
+}
+"""The equivalent states that all patterns' screens know."""
+
+
+def build_checklist(plans: Mapping[str, ExecutionPlan], steps: Mapping[str, PlanStep]) -> Iterator[PlanItem]:
+    """The steps of all rounds, each with those of its sub-plan."""
+
+    def item(name: str) -> PlanItem:
+        step = steps[name]
+        before = name[: len(name) - len(str(step.number))]
+        return PlanItem(
+            id=name,
+            title=step.description,
+            role='coder',
+            state=STEP_STATES[step.status],
+            after=tuple(f'{before}{number}' for number in step.depends_on),
+            result=step.fail_reason if step.status is not StepStatus.COMPLETED else '',
+            steps=tuple(map(item, step.sub_steps)),
+        )
+
+    return (item(name) for plan in plans.values() if plan.depth == 0 for name in plan.steps)
+
+
+def progress(
+    plans: Mapping[str, ExecutionPlan], steps: Mapping[str, PlanStep], stack: Sequence[str]
+) -> tuple[int, int]:
+    """Of the outermost current plan: how many steps are over, and how many there are."""
+    names = plans[stack[0]].steps if stack else ()
+    return sum(steps[name].status in (StepStatus.COMPLETED, StepStatus.FAILED) for name in names), len(names)
+
+
+def nest_plans(memory: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """A run's plans as nested steps, outermost first, each with its own under `sub_steps`.
+
+    Args:
+        memory: a view's memory (plain JSON values).
+    """
+    steps = memory['steps']
+
+    def nested(names: Any) -> Iterator[dict[str, Any]]:
+        for name in names:
+            yield {**steps[name], 'sub_steps': list(nested(steps[name]['sub_steps']))}
+
+    outer = [plan for plan in memory['plans'].values() if plan['depth'] == 0]
+    return tuple({**plan, 'steps': list(nested(plan['steps']))} for plan in outer)

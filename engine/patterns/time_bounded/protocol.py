@@ -1,0 +1,69 @@
+"""The time-bounded loop's message protocol: who sends what to whom."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class MessageType(StrEnum):
+    """All message types."""
+
+    PLAN_REQUEST = 'PLAN_REQUEST'
+    PLAN_RESPONSE = 'PLAN_RESPONSE'
+    REPLAN_REQUEST = 'REPLAN_REQUEST'
+    SUBPLAN_RESPONSE = 'SUBPLAN_RESPONSE'
+    CODE_REQUEST = 'CODE_REQUEST'
+    CODE_RESPONSE = 'CODE_RESPONSE'
+    CODE_FIX_REQUEST = 'CODE_FIX_REQUEST'
+    TEST_REQUEST = 'TEST_REQUEST'
+    TEST_RESPONSE = 'TEST_RESPONSE'
+    FIX_PLAN = 'FIX_PLAN'
+    VERIFY_REQUEST = 'VERIFY_REQUEST'
+    VERIFY_RESPONSE = 'VERIFY_RESPONSE'
+    CORRECTION = 'CORRECTION'
+    ESCALATION = 'ESCALATION'
+    STEP_COMPLETE = 'STEP_COMPLETE'
+    STEP_BLOCKED = 'STEP_BLOCKED'
+    GOAL_COMPLETE = 'GOAL_COMPLETE'
+    ABORT = 'ABORT'
+
+
+class Participant(StrEnum):
+    """Senders and recipients: the four roles, the loop itself, and everyone."""
+
+    SUPERVISOR = 'supervisor'
+    PLANNER = 'planner'
+    CODER = 'coder'
+    TESTER = 'tester'
+    ORCHESTRATOR = 'orchestrator'
+    ALL = 'all'
+
+
+ROLES: Final = (Participant.SUPERVISOR, Participant.PLANNER, Participant.CODER, Participant.TESTER)
+
+RESPONSES: Final = {
+    MessageType.PLAN_RESPONSE: Participant.PLANNER,
+    MessageType.SUBPLAN_RESPONSE: Participant.PLANNER,
+    MessageType.CODE_RESPONSE: Participant.CODER,
+    MessageType.TEST_RESPONSE: Participant.TESTER,
+    MessageType.FIX_PLAN: Participant.TESTER,
+    MessageType.VERIFY_RESPONSE: Participant.SUPERVISOR,
+    MessageType.CORRECTION: Participant.SUPERVISOR,
+    MessageType.ESCALATION: Participant.SUPERVISOR,
+}
+"""Messages that only one role sends."""
+
+REQUESTS: Final = {
+    MessageType.PLAN_REQUEST: Participant.PLANNER,
+    MessageType.REPLAN_REQUEST: Participant.PLANNER,
+    MessageType.CODE_REQUEST: Participant.CODER,
+    MessageType.CODE_FIX_REQUEST: Participant.CODER,
+    MessageType.TEST_REQUEST: Participant.TESTER,
+    MessageType.VERIFY_REQUEST: Participant.SUPERVISOR,
+    MessageType.STEP_COMPLETE: Participant.ORCHESTRATOR,
+    MessageType.STEP_BLOCKED: Participant.ORCHESTRATOR,
+    MessageType.GOAL_COMPLETE: Participant.ORCHESTRATOR,
+    MessageType.ABORT: Participant.ALL,
+}
+"""Messages that go to one recipient only."""

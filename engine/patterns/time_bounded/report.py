@@ -1,0 +1,251 @@
+"""The final report: a typed record built from memory alone, and its Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from engine.patterns.time_bounded.plan import nest_plans
+from engine.patterns.time_bounded.schedule import PHASES
+from engine.records.frozen import FrozenModel
+
+
+class StepReport(FrozenModel):
+    """A step and what came of it, with those of its own plan."""
+
+    id: str
+    description: str
+    complexity: str
+    status: str
+    attempts: int
+    fix_cycles: int
+    seconds: float
+    files: tuple[str, ...] = ()
+    tests: str = ''
+    score: int | None = None
+    evidence: str = ''
+    reason: str = ''
+    degraded: bool = False
+    steps: tuple[StepReport, ...] = ()
+
+
+class PlanReport(FrozenModel):
+    """A plan for the goal; each round has one."""
+
+    id: str
+    analysis: str
+    status: str
+    steps: tuple[StepReport, ...]
+
+
+class Report(FrozenModel):
+    """All that is to be said when it is over."""
+
+    goal: str
+    outcome: str
+    """A status: `completed`, `failed`, `aborted` or `time_expired`."""
+    reason: str
+    verified: bool
+    plans: tuple[PlanReport, ...]
+    evidence: str
+    metrics: Mapping[str, int]
+    time_limit: float
+    used: float
+    """Seconds used of the limit, including between phases."""
+    seconds: Mapping[str, float]
+    """Per phase, over all rounds."""
+    rounds: int
+    messages: Mapping[str, int]
+    """Number of messages by type."""
+    escalations: tuple[str, ...]
+    agents: Mapping[str, Mapping[str, float]]
+    degraded: tuple[str, ...]
+    """Where fallbacks replaced agents."""
+    files: tuple[str, ...]
+    remaining: tuple[str, ...]
+    next: tuple[str, ...]
+    """How to continue."""
+
+
+def is_time_bounded(memory: Mapping[str, Any]) -> bool:
+    """Whether a view's memory is the time-bounded loop's, whatever the pattern's name."""
+    return {'primary_goal', 'clock', 'plans', 'steps', 'event_log', 'escalations'} <= memory.keys()
+
+
+def build_report(memory: Mapping[str, Any]) -> Report:
+    """Build the report of a run, at any step.
+
+    Args:
+        memory: a view's memory (plain JSON values).
+    """
+    spent = {phase: 0.0 for phase in PHASES}
+    for span in memory['clock']['spans']:
+        spent[span['phase']] = round(spent.get(span['phase'], 0.0) + span['ended'] - span['started'], 1)
+    goal = next((found for found in reversed(memory['verifications']) if found['gate'] == 'goal'), None)
+    remaining = tuple(_remaining(memory, goal))
+    return Report(
+        goal=memory['primary_goal'],
+        outcome=memory['status'],
+        reason=memory['reason'],
+        verified=memory['verified'],
+        plans=tuple(_plan(plan) for plan in nest_plans(memory)),
+        evidence=goal['evidence'] if goal else '',
+        metrics=memory['metrics'],
+        time_limit=memory['time_limit'],
+        used=_used(memory['clock'], sum(spent.values())),
+        seconds=spent,
+        rounds=memory['iteration'],
+        messages=dict(Counter(message['type'] for message in memory['messages'])),
+        escalations=tuple(f'{found["level"]}: {found["message"]}' for found in memory['escalations']),
+        agents={name: agent['metrics'] for name, agent in memory['agents'].items()},
+        degraded=tuple(entry['text'] for entry in memory['event_log'] if entry['kind'] == 'degraded'),
+        files=tuple(memory['changed_files']),
+        remaining=remaining,
+        next=tuple(_next(memory, bool(remaining))),
+    )
+
+
+def _used(clock: Mapping[str, Any], spent: float) -> float:
+    """Time used of the limit; for runs recorded before unspent time carried over, the phases alone."""
+    if not clock.get('flows') or clock['stopped'] < 0:
+        return spent
+    return float(clock['limit'] - max(0.0, clock['ends'] - clock['stopped']))
+
+
+def _plan(plan: Mapping[str, Any]) -> PlanReport:
+    steps = tuple(map(_step, plan['steps']))
+    return PlanReport(id=plan['id'], analysis=plan['analysis'], status=plan['status'], steps=steps)
+
+
+def _step(step: Mapping[str, Any]) -> StepReport:
+    tests, verdict = step['test_results'], step['verification_result']
+    begun, ended = step['started'], step['ended']
+    return StepReport(
+        id=step['id'],
+        description=step['description'],
+        complexity=step['complexity'],
+        status=step['status'],
+        attempts=step['attempts'],
+        fix_cycles=step['fix_cycles'],
+        seconds=round(ended - begun, 1) if 0 <= begun <= ended else 0.0,
+        files=tuple(step['changed_files']),
+        tests=tests['text'].partition('\n')[0] if tests else '',
+        score=verdict['score'] if verdict else None,
+        evidence=verdict['evidence'] if verdict else '',
+        reason=step['fail_reason'] if step['status'] != 'completed' else '',
+        degraded=bool(tests and tests['degraded']) or bool(verdict and verdict['degraded']),
+        steps=tuple(map(_step, step['sub_steps'])),
+    )
+
+
+def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Iterator[str]:
+    if memory['status'] == 'completed' and memory['verified']:
+        return
+    for step in memory['steps'].values():
+        if step['status'] != 'completed' and not step['sub_steps']:
+            why = f' ({step["fail_reason"]})' if step['fail_reason'] else ''
+            yield f'Step {step["id"]}, {step["status"].replace("_", " ")}: {step["description"]}{why}'
+    if not memory['plans']:
+        yield 'No plan was adopted: everything is still to be done.'
+    if goal is not None and not memory['verified']:
+        yield from goal['issues']
+    if not memory['verified']:
+        yield 'The goal has not been verified.'
+
+
+def _next(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
+    if memory['status'] == 'completed':
+        if memory.get('finishing') or not (memory['verified'] or memory.get('skip_verification')):
+            yield 'Fork it at the step before its end to go on.'
+        else:
+            yield 'Nothing has to be done.' if memory['verified'] else 'Verify the goal, which was skipped.'
+        return
+    if memory['resumable']:
+        yield 'Add time: the run goes on where it was, with its files, its plan and its conversations.'
+        yield 'When it waits no more, fork it at the step where it stopped, and add time there.'
+    if memory['status'] == 'aborted':
+        yield 'Read the interventions; then start again with a goal or a model that avoids what led to them.'
+    if memory['status'] == 'failed' and remaining:
+        yield 'Start again with a goal that names what is missing, or with more rounds, time or fix cycles.'
+    if memory['status'] == 'time_expired' and not memory['resumable']:
+        yield 'Fork it at the step before its end to go on.'
+
+
+def render_report(report: Report) -> str:
+    """The report as Markdown."""
+    lines = [
+        f'# {_line(report.goal)}',
+        '',
+        f'**{report.outcome.replace("_", " ").capitalize()}.** {report.reason}',
+        '',
+        f'{report.used:.0f} of {report.time_limit:.0f} seconds, '
+        f'{report.rounds} round{"" if report.rounds == 1 else "s"}; '
+        f'the goal is {"verified" if report.verified else "not verified"}.',
+    ]
+    for plan in report.plans:
+        lines += [
+            '',
+            f'## Plan {plan.id.removeprefix("plan-")} ({plan.status.replace("_", " ")})',
+            '',
+            plan.analysis,
+            '',
+        ]
+        lines += _steps(plan.steps)
+    lines += _section('What remains', report.remaining)
+    lines += _section('How to go on', report.next)
+    if report.evidence:
+        lines += ['', '## Evidence', '', report.evidence]
+    lines += _section('Files changed', [f'`{path}`' for path in report.files])
+    lines += _table(
+        'Time', 'Phase', 'Seconds', [(phase, f'{took:.1f}') for phase, took in report.seconds.items()]
+    )
+    counts = [(name.replace('_', ' '), str(count)) for name, count in report.metrics.items()]
+    lines += _table('Counts', 'What', 'Number', counts)
+    lines += _table(
+        'Messages', 'Type', 'Number', [(name, str(count)) for name, count in report.messages.items()]
+    )
+    lines += _section('Interventions of the supervisor', [_line(text) for text in report.escalations])
+    lines += _section('Degraded', [_line(text) for text in report.degraded])
+    return '\n'.join(lines) + '\n'
+
+
+def _steps(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
+    marks = {'completed': 'x'}
+    for step in steps:
+        said = [step.status.replace('_', ' '), step.complexity]
+        said += [f'{step.attempts} attempts'] if step.attempts > 1 else []
+        said += [f'{step.fix_cycles} fix cycles'] if step.fix_cycles else []
+        said += [f'score {step.score}'] if step.score is not None else []
+        said += [f'{step.seconds:.0f} s'] if step.seconds else []
+        said += ['degraded'] if step.degraded else []
+        mark = marks.get(step.status, ' ')
+        yield f'{indent}- [{mark}] **{step.id}** {_line(step.description)} ({", ".join(said)})'
+        if step.tests:
+            yield f'{indent}  - Tests: {step.tests}'
+        if step.evidence:
+            yield f'{indent}  - Evidence: {_line(step.evidence)}'
+        if step.reason:
+            yield f'{indent}  - Why: {_line(step.reason)}'
+        yield from _steps(step.steps, f'{indent}  ')
+
+
+def _section(title: str, items: Sequence[str]) -> list[str]:
+    return ['', f'## {title}', '', *(f'- {_line(item)}' for item in items)] if items else []
+
+
+def _table(title: str, first: str, second: str, rows: Sequence[tuple[str, str]]) -> list[str]:
+    if not rows:
+        return []
+    return [
+        '',
+        f'## {title}',
+        '',
+        f'| {first} | {second} |',
+        '|---|---:|',
+        *(f'| {a} | {b} |' for a, b in rows),
+    ]
+
+
+def _line(text: str) -> str:
+    return ' '.join(text.split())

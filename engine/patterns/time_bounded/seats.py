@@ -1,0 +1,143 @@
+"""Seats of the planner and the supervisor: a person may plan or judge in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.patterns import seats as generic
+from engine.patterns.form_fields import Form
+from engine.patterns.seats import add_seat, is_free, is_held, record_answer, remove_seat
+from engine.patterns.time_bounded.schemas import PlanDraft, PlannedStep
+from engine.patterns.time_bounded.state import OrchestrationState
+from engine.records import Event
+from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.edges import edge
+
+LINES: dict[str, Any] = {'multiline': True}
+
+
+class SeatInput(BaseModel):
+    """Whose seat a person takes or hands back."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    seat: Literal['planner', 'supervisor'] = Field(title='Seat', description='Whose part you do')
+
+
+class PlanInput(Form):
+    """The plan that the planner is asked for, by a person in its seat."""
+
+    analysis: str = Field(
+        '', max_length=10_000, title='Analysis', description='What is asked for', json_schema_extra=LINES
+    )
+    steps: tuple[str, ...] = Field(
+        min_length=1, max_length=15, title='Steps', description='Each rests on the one before it'
+    )
+
+
+class VerdictInput(Form):
+    """The verdict that the supervisor is asked for, by a person in its seat."""
+
+    score: int = Field(ge=0, le=100, title='Score', description='How good the work is')
+    approved: bool = Field(False, title='Approve', description='Whether the work may continue')
+    summary: str = Field(
+        min_length=1, max_length=10_000, title='Verdict', description='In a sentence', json_schema_extra=LINES
+    )
+    issues: tuple[str, ...] = Field((), title='Demands', description='What must change')
+    evidence: str = Field(
+        '',
+        max_length=10_000,
+        title='Evidence',
+        description='What shows that a step or the goal is complete; your verdict, if left out',
+    )
+    replan: str = Field(
+        '', max_length=4_000, title='Replan', description='Why the steps to come must be replanned, if so'
+    )
+
+
+INPUTS: dict[str, type[BaseModel]] = {
+    'take_seat': SeatInput, 'hand_back': SeatInput, 'plan': PlanInput, 'judge': VerdictInput,
+}  # fmt: skip
+
+
+def with_seat(state: dict[str, Any], seat: str, then: str, output: type[BaseModel]) -> dict[str, Any]:
+    """An agent's state, with a seat for a person.
+
+    Args:
+        state: as `agent` makes it.
+        seat: `planner` or `supervisor`.
+        then: the pattern's action that handles an answer.
+        output: the record that it is.
+    """
+    trigger, waits = ('plan', 'plan') if seat == 'planner' else ('judge', 'verdict')
+    return generic.seated(
+        state,
+        seat,
+        trigger=trigger,
+        waits=waits,
+        answer=partial(take_answer, then, output),
+        sit_down=sit_down,
+        stand_up=stand_up,
+    )
+
+
+def seat_edges(source: str) -> list[dict[str, Any]]:
+    """Edges by which a seat is taken or handed back when it is not that agent's turn."""
+    return [
+        edge('take_seat', source, None, is_free, after=sit_down),
+        edge('hand_back', source, None, is_held, after=stand_up),
+    ]
+
+
+def sit_down(scope: CallbackContext, event: Event) -> None:
+    """Give the seat to a person, who is not held to the time of an agent's answer."""
+    memory, seat = _memory(scope), str(event.data['seat'])
+    add_seat(memory, seat)
+    if memory.current_agent == seat:
+        memory.clock.call_ends = memory.clock.ends
+    memory.log('person', f'A person takes the seat of the {seat}.', event)
+
+
+def stand_up(scope: CallbackContext, event: Event) -> None:
+    """Hand the seat back to the agent."""
+    memory, seat = _memory(scope), str(event.data['seat'])
+    remove_seat(memory, seat)
+    memory.log('person', f'The {seat} has its seat back.', event)
+
+
+def take_answer(then: str, output: type[BaseModel], scope: CallbackContext, event: Event) -> None:
+    """Handle a person's answer as the agent's."""
+    answer = as_plan(event.data) if output is PlanDraft else as_verdict(event.data, output)
+    record_answer(scope, answer.model_dump_json())
+    given = replace(event, data={**event.data, 'output': answer.model_dump(mode='json')})
+    getattr(scope.pattern, then)(scope.state.memory, given)
+
+
+def as_plan(data: Mapping[str, Any]) -> PlanDraft:
+    """A person's plan: its steps are carried out in their order."""
+    given = PlanInput.model_validate(dict(data))
+    steps = tuple(
+        PlannedStep(description=said, complexity='medium', depends_on=(number,) if number else ())
+        for number, said in enumerate(given.steps)
+    )
+    return PlanDraft(analysis=given.analysis, steps=steps)
+
+
+def as_verdict(data: Mapping[str, Any], output: type[BaseModel]) -> BaseModel:
+    """A person's verdict: approving it confirms that all conditions of its kind hold."""
+    given = VerdictInput.model_validate(dict(data))
+    said = given.model_dump() | {'evidence': given.evidence or given.summary}
+    conditions = ('actionable', 'reasonable', 'addresses_step', 'goal_met')
+    said |= dict.fromkeys(conditions, given.approved)
+    return output.model_validate({name: said[name] for name in output.model_fields if name in said})
+
+
+def _memory(scope: CallbackContext) -> OrchestrationState:
+    memory = scope.state.memory
+    assert isinstance(memory, OrchestrationState)
+    return memory

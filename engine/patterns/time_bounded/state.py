@@ -1,0 +1,500 @@
+"""A time-bounded run's memory: goal, plans, agents, messages, interventions, metrics and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError
+from pydantic_core import to_jsonable_python
+
+from engine.errors import InvalidInput
+from engine.patterns.time_bounded.escalation import Escalation, Level, level_of, level_of_refusal, message_for
+from engine.patterns.time_bounded.plan import (
+    ExecutionPlan,
+    PlanStep,
+    StepStatus,
+    TestResult,
+    VerificationResult,
+    build_checklist,
+    next_ready_step,
+    progress,
+)
+from engine.patterns.time_bounded.protocol import ROLES, MessageType, Participant
+from engine.patterns.time_bounded.schedule import PhaseBudget
+from engine.patterns.time_bounded.schemas import CodeOutput, Fix, PlanDraft
+from engine.records import Event
+from engine.records.frozen import FrozenModel
+from engine.records.plan_step import PlanItem
+from engine.statechart.memory import Memory
+from engine.statechart.pattern import validation_problems
+
+RULES = 4
+"""The version of the rules for new runs."""
+
+
+class RunStatus(StrEnum):
+    """What the loop is doing, and how it ended."""
+
+    INITIALIZING = 'initializing'
+    PLANNING = 'planning'
+    EXECUTING = 'executing'
+    TESTING = 'testing'
+    VERIFYING = 'verifying'
+    COMPLETED = 'completed'
+    FAILED = 'failed'
+    ABORTED = 'aborted'
+    TIME_EXPIRED = 'time_expired'
+
+
+class AgentMetrics(FrozenModel):
+    """What one agent did."""
+
+    requests: int = 0
+    answers: int = 0
+    degraded: int = 0
+    """Answers replaced by a fallback."""
+    passed: int = 0
+    """Verifications of its work that passed."""
+    rejected: int = 0
+    seconds: float = 0.0
+    """Running time from requests to answers."""
+
+
+class AgentRecord(Memory):
+    """One of the four agents."""
+
+    status: Literal['idle', 'working', 'degraded'] = 'idle'
+    last_output: str = ''
+    since: float = 0.0
+    """When it was last asked, in seconds of running."""
+    guidance: str = ''
+    """The supervisor's latest message to it, until it is asked again."""
+    metrics: AgentMetrics = AgentMetrics()
+
+
+class Metrics(FrozenModel):
+    """Counts over the whole run."""
+
+    total_steps: int = 0
+    completed_steps: int = 0
+    failed_steps: int = 0
+    replan_count: int = 0
+    """Plans after the first: after a rejection, for a blocked step, or for another round."""
+    fix_cycles: int = 0
+    verifications_passed: int = 0
+    verifications_failed: int = 0
+
+
+class LogEntry(FrozenModel):
+    """Something worth knowing that is no message: a time check, an agent's error, a decision of the loop."""
+
+    kind: Literal['time check', 'phase', 'step', 'error', 'degraded', 'person', 'end']
+    text: str
+    time: float
+    ran: float
+
+
+Payload = PlanDraft | CodeOutput | TestResult | VerificationResult | Escalation | tuple[Fix, ...]
+"""What answers carry: of the planner, the coder, the tester and the supervisor; and a fix plan."""
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
+
+class ProtocolMessage(FrozenModel):
+    """One message, as memory keeps it; its number is its place in the list."""
+
+    type: MessageType
+    sender: Participant
+    recipient: Participant
+    content: str
+    time: float
+    """Unix timestamp in seconds."""
+    ran: float
+    """Running time in seconds by then, without pauses."""
+    phase: str = ''
+    step: str = ''
+    """The id of the step it concerns, or ''."""
+    plan: str = ''
+    iteration: int = 0
+    degraded: bool = False
+    """Whether it replaces an answer that an agent did not give."""
+    payload: Payload | None = Field(None, exclude_if=_absent)
+    """What the message carries, as an object; None for requests, and in runs that predate it."""
+
+
+class OrchestrationState(Memory):
+    """All of it. Only actions write it."""
+
+    primary_goal: str = ''
+    status: RunStatus = RunStatus.INITIALIZING
+    plans: dict[str, ExecutionPlan] = Field(default_factory=dict)
+    steps: dict[str, PlanStep] = Field(default_factory=dict)
+    plan_stack: tuple[str, ...] = ()
+    """Ids from the goal's plan to the current one."""
+    current_step: str = ''
+    current_agent: str = ''
+    iteration: int = 0
+    """The round of planning, execution and verification, repeated until the goal is reached."""
+    start_time: float = 0.0
+    end_time: float | None = None
+    time_limit: float = 0.0
+    clock: PhaseBudget = Field(default_factory=PhaseBudget)
+    agents: dict[str, AgentRecord] = Field(
+        default_factory=lambda: {role.value: AgentRecord() for role in ROLES}
+    )
+    metrics: Metrics = Metrics()
+    event_log: list[LogEntry] = Field(default_factory=list)
+    messages: list[ProtocolMessage] = Field(default_factory=list)
+    escalations: list[Escalation] = Field(default_factory=list)
+    level: Level = Level.NONE
+    issues: int = 0
+    """Consecutive failed verifications."""
+    verifications: list[VerificationResult] = Field(default_factory=list)
+    checklist: list[PlanItem] = Field(default_factory=list)
+    """All steps of all rounds, nested, for screens unaware of this pattern."""
+    draft: PlanDraft | None = None
+    """The plan awaiting approval."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with it, found without asking an agent."""
+    repairs: int = 0
+    revisions: int = 0
+    """How often this plan has been sent back."""
+    findings: tuple[str, ...] = ()
+    """What the last round left undone."""
+    stage: str = 'planning'
+    """Where to resume after a stop: `planning`, `executing` or `verifying`."""
+    base: str = ''
+    """Snapshot of the project as given."""
+    last_snapshot: str = ''
+    step_base: str = ''
+    """Snapshot at the start of the current step."""
+    diff: str = ''
+    """The step's changes, for the supervisor to read."""
+    changed_files: tuple[str, ...] = ()
+    """Files changed by the whole run."""
+    final_tests: str = ''
+    final_pass: bool = False
+    verified: bool = False
+    skip_verification: bool = False
+    too_many_failures: bool = False
+    ending: str = ''
+    """How it is about to end; a status."""
+    reason: str = ''
+    resumable: bool = False
+    """Whether it resumes where it was when given more time."""
+    report: str = ''
+    """The final report as Markdown."""
+    caveat: str = ''
+    """Why it ended short of its goal, in a sentence."""
+    rules: int = 1
+    """Version of its rules: 1 for runs that predate time carrying over, 2 for those whose messages have no
+    payload, 3 for those that never replan pending steps, `RULES` for new ones."""
+    refusals: dict[str, int] = Field(default_factory=dict)
+    """Consecutive rejections, by step of the goal's plan (or `goal`) and gate.
+
+    A step's rejections add up; passing a gate resets the count for that gate alone."""
+    id: str = ''
+    """The run's id."""
+    finishing: bool = False
+    """Whether a person wants it to end after the work under way."""
+    replan: str = ''
+    """Why the pending steps of the plan are to be replanned; '' if they are not."""
+    replans: int = 0
+    """How often this round's pending steps were replanned."""
+    replanning: bool = False
+    """Whether the plan that is being written is for the pending steps."""
+    seats: tuple[str, ...] = ()
+    """Agents in whose place a person answers: `planner` and `supervisor`."""
+    superseded: tuple[str, ...] = ()
+    """Failed steps whose work newly planned ones do instead; they no longer count as failed."""
+
+    @property
+    def current_plan(self) -> ExecutionPlan | None:
+        """The current plan, if any."""
+        return self.plan if self.plan_stack else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole state as JSON values, plus the current plan."""
+        return {**to_jsonable_python(self), 'current_plan': to_jsonable_python(self.current_plan)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Restore a state from `to_dict`. Raises `InvalidInput`, which names the field."""
+        try:
+            return cls.model_validate({name: data[name] for name in data if name != 'current_plan'})
+        except ValidationError as error:
+            raise InvalidInput(validation_problems(error)) from None
+
+    @property
+    def plan(self) -> ExecutionPlan:
+        """The current plan."""
+        return self.plans[self.plan_stack[-1]]
+
+    @property
+    def failed_steps(self) -> tuple[str, ...]:
+        """Failed steps of the round's own plan; those of sub-plans count through their blocked step."""
+        names = self.plans[self.plan_stack[0]].steps
+        return tuple(name for name in self._counted(names) if self.steps[name].status is StepStatus.FAILED)
+
+    @property
+    def unfinished_steps(self) -> tuple[str, ...]:
+        """The steps of the round's own plan that are not complete."""
+        names = self.plans[self.plan_stack[0]].steps if self.plan_stack else ()
+        counted = self._counted(names)
+        return tuple(name for name in counted if self.steps[name].status is not StepStatus.COMPLETED)
+
+    def _counted(self, names: Sequence[str]) -> Sequence[str]:
+        return [name for name in names if name not in self.superseded]
+
+    def next_step(self, acceptable: int) -> PlanStep | None:
+        """The next step to start. After too many failures, only one that depends on no failed step."""
+        independent = self.current_rules and len(self.failed_steps) > acceptable
+        return next_ready_step(self.steps, self.plan, independent=independent)
+
+    @property
+    def step(self) -> PlanStep:
+        """The current step."""
+        return self.steps[self.current_step]
+
+    @property
+    def verdict(self) -> VerificationResult:
+        """The latest verdict."""
+        return self.verifications[-1]
+
+    def send(  # noqa: PLR0913
+        self,
+        type: MessageType,
+        sender: Participant,
+        recipient: Participant,
+        content: str,
+        event: Event,
+        *,
+        degraded: bool = False,
+        payload: Payload | None = None,
+    ) -> None:
+        """Add a message."""
+        message = ProtocolMessage(
+            type=type,
+            sender=sender,
+            recipient=recipient,
+            content=content,
+            time=event.time,
+            ran=event.ran,
+            phase=self.clock.phase,
+            step=self.current_step,
+            plan=self.plan_stack[-1] if self.plan_stack else '',
+            iteration=self.iteration,
+            degraded=degraded,
+            payload=payload if self.rules >= 3 else None,
+        )
+        self.messages.append(message)
+
+    def log(self, kind: Any, text: str, event: Event) -> None:
+        """Add a line to the log."""
+        self.event_log.append(LogEntry(kind=kind, text=text, time=event.time, ran=event.ran))
+
+    def count(self, **more: int) -> None:
+        """Increase metrics."""
+        raised = {name: getattr(self.metrics, name) + number for name, number in more.items()}
+        self.metrics = self.metrics.model_copy(update=raised)
+
+    def ask(
+        self,
+        agent: Participant,
+        type: MessageType,
+        content: str,
+        event: Event,
+        *,
+        sender: Participant = Participant.ORCHESTRATOR,
+    ) -> None:
+        """Record that an agent is asked for something."""
+        record = self.agents[agent]
+        record.status, record.since = 'working', event.ran
+        self.current_agent = agent
+        self._tally(agent, requests=1)
+        self.send(type, sender, agent, content, event)
+
+    def answer(  # noqa: PLR0913
+        self,
+        agent: Participant,
+        type: MessageType,
+        content: str,
+        event: Event,
+        *,
+        problem: str = '',
+        payload: Payload | None = None,
+    ) -> None:
+        """Record an agent's answer or, given a problem, the fallback for it."""
+        record = self.agents[agent]
+        record.status, record.last_output = 'degraded' if problem else 'idle', content
+        seconds = round(event.ran - record.since, 3)
+        self._tally(agent, answers=0 if problem else 1, degraded=1 if problem else 0, seconds=seconds)
+        if record.guidance and agent is not Participant.SUPERVISOR:
+            record.guidance = ''
+        if problem:
+            self.log('degraded', f'A fallback stands in for the {agent}: {problem}', event)
+        self.current_agent = ''
+        self.send(
+            type, agent, Participant.ORCHESTRATOR, content, event, degraded=bool(problem), payload=payload
+        )
+
+    def judge(
+        self,
+        result: VerificationResult,
+        agent: Participant,
+        subject: str,
+        event: Event,
+        problem: str = '',
+    ) -> None:
+        """Record the supervisor's verdict on an agent's work, and intervene where the table says so."""
+        rate = self._rate if self.current_rules else self._rate_by_score
+        typed = self.rules >= 3
+        kept = rate(result, agent) if typed else None
+        self.answer(
+            Participant.SUPERVISOR, MessageType.VERIFY_RESPONSE, result.summary, event,
+            problem=problem, payload=kept,
+        )  # fmt: skip
+        kept = kept or rate(result, agent)
+        if self.level is not Level.NONE and not (self.current_rules and kept.degraded):
+            demands = [*kept.issues, *(f'not met: {name.replace("_", " ")}' for name in kept.held_back)]
+            self.intervene(self.level, agent, subject, kept, demands, event)
+
+    def _rate_by_score(self, result: VerificationResult, agent: Participant) -> VerificationResult:
+        self.issues = 0 if result.passed else self.issues + 1
+        self.level = level_of(result.score, self.issues)
+        return self._keep(result, agent)
+
+    def _rate(self, result: VerificationResult, agent: Participant) -> VerificationResult:
+        if result.degraded:  # Nobody judged the work, which is the supervisor's failure.
+            kept = result.model_copy(update={'level': self.level})
+            self.verifications.append(kept)
+            return kept
+        about = f'{self._outer_step() or "goal"}:'
+        key = f'{about}{result.gate}'
+        self.refusals[key] = 0 if result.passed else self.refusals.get(key, 0) + 1
+        self.issues = sum(number for name, number in self.refusals.items() if name.startswith(about))
+        found = level_of(result.score, 0 if result.passed else self.issues)
+        if not result.passed:
+            found = max(found, level_of_refusal(len(result.issues)), key=lambda level: level.severity)
+        self.level = found
+        return self._keep(result, agent)
+
+    def _keep(self, result: VerificationResult, agent: Participant) -> VerificationResult:
+        kept = result.model_copy(update={'level': self.level})
+        self.verifications.append(kept)
+        self.count(**{'verifications_passed' if kept.passed else 'verifications_failed': 1})
+        self._tally(agent, **{'passed' if kept.passed else 'rejected': 1})
+        return kept
+
+    def _outer_step(self) -> str:
+        """The step of the goal's plan being worked on, even from within a sub-plan."""
+        found = self.current_step
+        while found and self.steps[found].parent_step_id:
+            found = self.steps[found].parent_step_id
+        return found
+
+    def warn(self, message: str, event: Event) -> None:
+        """Send everyone a last warning, passed on to the next planning and coding."""
+        self.level = Level.CRITICAL
+        warning = Escalation(
+            level=Level.CRITICAL, score=0, issues=self.issues, agent=Participant.ALL, gate='goal',
+            message=message, time=event.time, ran=event.ran,
+        )  # fmt: skip
+        self.escalations.append(warning)
+        for agent in (Participant.PLANNER, Participant.CODER):
+            self.agents[agent].guidance = message
+        self.send(
+            MessageType.ESCALATION, Participant.SUPERVISOR, Participant.ALL, message, event, payload=warning
+        )
+
+    def intervene(  # noqa: PLR0913
+        self,
+        level: Level,
+        agent: Participant,
+        subject: str,
+        result: VerificationResult,
+        demands: Sequence[str],
+        event: Event,
+    ) -> None:
+        """Send an agent the message its level calls for, and record it."""
+        message = message_for(level, subject, result.score, self.issues, demands)
+        self.level = level
+        sent = Escalation(
+            level=level, score=result.score, issues=self.issues, agent=agent, gate=result.gate,
+            message=message, time=event.time, ran=event.ran, step=self.current_step,
+        )  # fmt: skip
+        self.escalations.append(sent)
+        if agent in self.agents:
+            self.agents[agent].guidance = message
+        kind = MessageType.ESCALATION if level.severity >= Level.CRITICAL.severity else MessageType.CORRECTION
+        self.send(kind, Participant.SUPERVISOR, agent, message, event, payload=sent)
+
+    def finish_step(self, state: StepStatus, event: Event, reason: str = '') -> None:
+        """End the current step."""
+        step = self.step
+        step.status, step.ended, step.fail_reason = state, event.ran, reason
+        self.count(**{'completed_steps' if state is StepStatus.COMPLETED else 'failed_steps': 1})
+        kind = MessageType.STEP_COMPLETE if state is StepStatus.COMPLETED else MessageType.STEP_BLOCKED
+        said = (
+            f'Step {step.id} is complete.'
+            if state is StepStatus.COMPLETED
+            else f'Step {step.id} failed: {reason}'
+        )
+        if state is StepStatus.COMPLETED or not self.current_rules:  # A failed step is not a blocked one.
+            self.send(kind, Participant.SUPERVISOR, Participant.ORCHESTRATOR, said, event)
+        self.log('step', said, event)
+        self.tick()
+
+    def tick(self) -> None:
+        """Update the checklist."""
+        self.checklist = list(build_checklist(self.plans, self.steps))
+        self.clock.done, self.clock.steps = progress(self.plans, self.steps, self.plan_stack)
+
+    def end(self, event: Event) -> None:
+        """Stop the clock; `ending` and `reason` say why."""
+        if self.current_rules and not self.resumable:
+            self.abandon(event)
+        self.clock.stop(event.ran, self.iteration)
+        self.status, self.end_time = RunStatus(self.ending), event.time
+        self.current_agent = ''
+        self.log('end', self.reason, event)
+        if caveat := self._shortfall():
+            self.caveat = caveat
+
+    def abandon(self, event: Event) -> None:
+        """Fail everything under way: nothing continues."""
+        for step in self.steps.values():
+            if step.status in (StepStatus.IN_PROGRESS, StepStatus.BLOCKED):
+                step.status, step.ended = StepStatus.FAILED, event.ran
+                step.fail_reason = step.fail_reason or f'the run ended first: {self.reason}'
+                self.count(failed_steps=1)
+        for plan in self.plans.values():
+            if plan.status is StepStatus.IN_PROGRESS:
+                good = self.is_complete(plan)
+                plan.status = StepStatus.COMPLETED if good else StepStatus.FAILED
+        self.tick()
+
+    def is_complete(self, plan: ExecutionPlan) -> bool:
+        """Whether all steps of a plan are complete."""
+        return all(self.steps[name].status is StepStatus.COMPLETED for name in self._counted(plan.steps))
+
+    @property
+    def current_rules(self) -> bool:
+        """Whether unspent time carries over, and issues are counted by step and gate."""
+        return self.rules >= 2
+
+    def _shortfall(self) -> str:
+        if self.status is not RunStatus.COMPLETED or not self.verified:
+            return self.reason
+        outer = self.plans[self.plan_stack[0]].steps if self.plan_stack else ()
+        left = len(self.unfinished_steps)
+        return f'{left} of {len(outer)} steps are not complete' if left else ''
+
+    def _tally(self, agent: Participant, **more: float) -> None:
+        record = self.agents[agent]
+        raised = {name: getattr(record.metrics, name) + number for name, number in more.items()}
+        record.metrics = record.metrics.model_copy(update=raised)

@@ -1,0 +1,105 @@
+"""Records shared by all packages: frozen plain data that depends on nothing but the engine's errors."""
+
+from engine.records.artifact import Artifact, Criterion
+from engine.records.breakpoint import Breakpoint
+from engine.records.budget import Budget, Gauge
+from engine.records.events import (
+    ANSWER,
+    CONTROL,
+    ENDINGS,
+    EXHAUSTED,
+    Change,
+    Delta,
+    DeltaKind,
+    Edge,
+    Event,
+    GuardResult,
+    JournalOutage,
+    Outcome,
+    Snapshot,
+    Transition,
+    View,
+)
+from engine.records.fault import Fault
+from engine.records.json_pointer import escape_token, resolve_pointer, split_pointer
+from engine.records.message import Message, message_of
+from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
+from engine.records.plan_step import PlanItem
+from engine.records.run_info import (
+    PURGING,
+    Annotation,
+    Approvals,
+    Instant,
+    Note,
+    RunId,
+    RunInfo,
+    RunOrder,
+    RunPage,
+    RunQuery,
+    Status,
+)
+from engine.records.shape import EdgeShape, PanelField, Shape, StateShape
+from engine.records.state_path import RUN, StatePath, is_active, parent_of, within
+from engine.records.usage import SOURCES, SUMMED, Origin, Spending, Usage
+
+__all__ = [
+    'ANSWER',
+    'CONTROL',
+    'ENDINGS',
+    'EXHAUSTED',
+    'PURGING',
+    'RULES',
+    'RUN',
+    'SOURCES',
+    'SUMMED',
+    'Annotation',
+    'Approvals',
+    'Artifact',
+    'Breakpoint',
+    'Budget',
+    'Change',
+    'Criterion',
+    'Delta',
+    'DeltaKind',
+    'Dwell',
+    'Edge',
+    'EdgeShape',
+    'EdgeTraffic',
+    'Ends',
+    'Event',
+    'Fault',
+    'Gauge',
+    'GuardResult',
+    'Instant',
+    'JournalOutage',
+    'Message',
+    'Note',
+    'Origin',
+    'Outcome',
+    'PanelField',
+    'PathStats',
+    'PlanItem',
+    'RunId',
+    'RunInfo',
+    'RunOrder',
+    'RunPage',
+    'RunQuery',
+    'Shape',
+    'Snapshot',
+    'Spending',
+    'StatePath',
+    'StateShape',
+    'StateTraffic',
+    'Status',
+    'Traffic',
+    'Transition',
+    'Usage',
+    'View',
+    'escape_token',
+    'is_active',
+    'message_of',
+    'parent_of',
+    'resolve_pointer',
+    'split_pointer',
+    'within',
+]

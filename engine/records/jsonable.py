@@ -1,0 +1,55 @@
+"""Converts values to pure JSON, so that the journal holds exactly what decisions were based on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
+
+from engine.errors import EngineError
+
+
+def to_jsonable(value: Any) -> Any:
+    """A copy of `value` as JSON; NaN and infinity become None, a lone surrogate becomes '?'.
+
+    Raises:
+        ValueError: it holds something JSON cannot represent.
+    """
+    try:
+        return from_json(to_json(value, inf_nan_mode='null'))
+    except PydanticSerializationError:
+        return from_json(to_json(_whole(value), inf_nan_mode='null'))
+
+
+def describe_error(error: BaseException) -> str:
+    """A short description of an error; never fails."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ''
+    name = type(error).__name__
+    text = text if text and isinstance(error, EngineError) else f'{name}: {text}' if text else name
+    return text if len(text) <= MOST_SAID else f'{text[:MOST_SAID]}…'
+
+
+def shorten(value: object) -> str:
+    """The value's repr, at most 200 characters."""
+    text = repr(value)
+    return text if len(text) <= 200 else f'{text[:200]}...'
+
+
+MOST_SAID = 2_000
+"""Characters kept of an error's text."""
+
+
+def _whole(value: Any) -> Any:
+    """Replace lone surrogates, which no database accepts; providers split emoji in two."""
+    if isinstance(value, str):
+        return value.encode('utf-8', 'replace').decode()
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole(item) for item in value]
+    return (
+        value if value is None or isinstance(value, (bool, int, float)) else _whole(to_jsonable_python(value))
+    )

@@ -1,0 +1,98 @@
+"""Path statistics: what one run passed through, and the traffic of many runs together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.records.shape import Shape
+from engine.records.state_path import StatePath
+
+RULES = 1
+"""Version of the rules for computing path statistics; those stored by another version are recomputed."""
+
+Ends = tuple[StatePath, str]
+"""An edge: its source and its dest; dest is '' if it is internal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dwell:
+    """What a run did in one state."""
+
+    visits: int = 0
+    """Number of entries."""
+    seconds: float = 0.0
+    """Running time over all visits: excludes time paused or without a process."""
+    failed: int = 0
+    """Work of this very state that failed; likewise `expired`."""
+    expired: int = 0
+    fell: int = 0
+    """1 if the run was in the state, or had just left it, when it failed for good."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathStats:
+    """What one run passed through, up to a step, excluding what a fork inherited from its parent."""
+
+    seq: int
+    edges: Mapping[Ends, int] = field(default_factory=dict)
+    """How often each edge was taken."""
+    stays: Mapping[StatePath, Dwell] = field(default_factory=dict)
+    rest: Mapping[str, Any] = field(default_factory=dict)
+    """What a tally needs to continue from here, as JSON values; empty for a run that has ended."""
+    rules: int = RULES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeTraffic:
+    """How often an edge was taken by all runs together, and by how many of them."""
+
+    source: StatePath
+    dest: str
+    times: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTraffic:
+    """What runs did in one state, all together."""
+
+    path: StatePath
+    runs: int
+    """How many runs entered it."""
+    visits: int
+    repeated: int
+    """Runs that entered it more than once; `most` is the largest number of visits by one run."""
+    most: int
+    seconds: float
+    """Total over all runs. `median` and `p90` are per run, over the runs that entered it, by nearest rank, so
+    each is an actual run's time."""
+    median: float
+    p90: float
+    failed: int
+    """Work of this very state that failed; likewise `expired`."""
+    expired: int
+    fell: int
+    """Runs that were in it when they failed for good."""
+    troubled: int
+    """Runs to which any of these three applies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """What many runs passed through, all together. Edges and states are sorted by name."""
+
+    runs: int = 0
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    """Number of runs by status."""
+    forks: int = 0
+    """How many of the runs began as forks."""
+    inherited: int = 0
+    """Steps that these forks inherited. They count for the parents alone, and so not in what follows."""
+    shapes: tuple[tuple[Shape, int], ...] = ()
+    """The runs' charts, and how many runs have each, the most common first."""
+    edges: tuple[EdgeTraffic, ...] = ()
+    states: tuple[StateTraffic, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Runs whose history could not be read in full, and why."""

@@ -1,0 +1,170 @@
+"""Run summaries, people's annotations and notes, and queries over runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, Literal, NewType, TypedDict
+
+from engine.records.budget import Budget
+from engine.records.usage import Usage
+
+RunId = NewType('RunId', str)
+Instant = Annotated[float, 'instant']
+"""A moment in seconds since 1970; 0 means never."""
+
+
+Approvals = Literal['marked', 'all', 'none']
+"""Which tools need a person's approval: those marked as such, all, or none."""
+
+
+class Status(StrEnum):
+    """What a run is doing, as a list of runs shows it."""
+
+    RUNNING = 'running'
+    PAUSED = 'paused'
+    WAITING = 'waiting'
+    DONE = 'done'
+    FAILED = 'failed'
+    CANCELLED = 'cancelled'
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended for good."""
+        return self in ENDED
+
+    @property
+    def retriable(self) -> bool:
+        """Whether a run that ended this way can be retried from its last good step."""
+        return self in (Status.FAILED, Status.CANCELLED)
+
+
+ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """What is known of a run without reading its history."""
+
+    id: RunId
+    pattern: str
+    title: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)  # by role; '' is for all others
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)  # how it runs: see `run_factory.Options`
+    status: Status = Status.RUNNING
+    created: Instant = 0.0
+    updated: Instant = 0.0
+    seq: int = 0
+    """The last journaled step."""
+    usage: Usage = field(default_factory=Usage)
+    error: str = ''
+    """Why it failed or was cancelled; for a completed run, how its result falls short."""
+    waiting: str = ''
+    """What a person is asked for, while the status is `waiting`."""
+    simulated: bool = True
+    """Whether all of the run's models are simulated."""
+    budget: Budget | None = None
+    """The most it may use, as last extended; None means no limit."""
+    tags: tuple[str, ...] = ()
+    note: str = ''
+    parent: RunId | None = None
+    """The run this was forked from, at step `parent_at`; if that is 0, the run this is a rerun of."""
+    parent_at: int = 0
+    owner: str = ''
+    epoch: int = 0
+    """Incremented by each claim; an append with an older epoch is refused."""
+    bytes: int = 0  # size of its history in the journal
+    starred: bool = False
+    pinned: bool = False
+    author: str = ''
+    """The account that started it; '' where nobody logs in."""
+    private: bool = False
+    """Whether only its author sees it, and administrators."""
+    deleted: Instant = 0.0
+    """When it was moved to the trash, in seconds since 1970; 0 if it was not, `PURGING` while it is being
+    removed for good."""
+
+    @property
+    def done_with_issues(self) -> bool:
+        """Whether it completed but fell short of what was asked; `error` says how."""
+        return self.status is Status.DONE and bool(self.error)
+
+
+PURGING = -1.0
+"""The `deleted` of a run being removed: its files may be gone already."""
+
+
+class Annotation(TypedDict, total=False):
+    """A person's changes to a run's title, note and flags; fields not given stay as they are."""
+
+    title: str
+    tags: Sequence[str]
+    note: str
+    starred: bool
+    pinned: bool
+    private: bool
+    deleted: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A person's note on one step of a run. Not part of the run's history."""
+
+    id: int = 0
+    """The journal's number for it; 0 until it is stored."""
+    run: RunId
+    seq: int
+    text: str
+    created: Instant = 0.0
+    edited: Instant = 0.0
+
+
+RunOrder = Literal['created', 'title', 'bytes', 'steps', 'tokens', 'duration']
+"""What a list is sorted by; the newest come first among equals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQuery:
+    """Which runs to list, newest first; the text also searches notes on steps."""
+
+    text: str = ''
+    pattern: str = ''
+    status: tuple[Status, ...] = ()
+    tag: str = ''
+    since: float | None = None
+    until: float | None = None
+    starred: bool = False  # True lists only those; likewise `pinned`
+    pinned: bool = False
+    seen_by: str | None = None
+    """Only runs that this account sees: its own, and those that are not private; None is for all runs."""
+    place: Literal['list', 'trash', 'purging'] = 'list'
+    """`trash` lists the deleted runs, the most recently deleted first."""
+    pins_first: bool = False
+    """Only for lists sorted by `created`."""
+    sort: RunOrder = 'created'
+    ascending: bool = False
+    totals: bool = False
+    """Whether to add up what all matching runs have used."""
+    edges: tuple[str, ...] = ()
+    """Runs that took any of these edges, each `source>dest`; `state`: runs that entered it. Both use stored
+    path statistics."""
+    state: str = ''
+    trouble: bool = False
+    """With a state: only runs in which something failed or expired there."""
+    beyond: tuple[float, float, str] | None = None
+    """Only what is listed after the run with this `deleted`, `created` and `id`; newest first only."""
+    offset: int = 0
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPage:
+    """One page of a list of runs, with the total number of matches."""
+
+    runs: tuple[RunInfo, ...]
+    total: int
+    usage: Usage | None = None
+    """What all matches have used, if `totals` were asked for; without its `source`."""

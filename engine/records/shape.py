@@ -1,0 +1,120 @@
+"""Shape: a chart's states and edges as a diagram needs them; stored with each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from engine.records.state_path import StatePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateShape:
+    """One state of a chart, as a diagram needs it."""
+
+    path: StatePath
+    name: str
+    parent: StatePath
+    kind: Literal['atomic', 'compound', 'parallel', 'final']
+    initial: tuple[StatePath, ...] = ()
+    outcome: str = 'done'
+    """For a final state: the event its parent raises, or how the run ends (`done` or `failed`)."""
+    role: str = ''
+    """For an agent's state: its role."""
+    roles: tuple[str, ...] = ()
+    """The roles it may play, if one is chosen on entry; `role` then names the choice."""
+    invokes: bool = False
+    waits: str = ''
+    """For a state that waits for a person: what it waits for."""
+    within: float | None = None
+    """Time-out in seconds."""
+    criteria: tuple[str, ...] = ()
+    """For an agent that works until criteria hold: the names of the criteria."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeShape:
+    """One edge of a chart. `dest` is '' for an internal transition."""
+
+    trigger: str
+    source: StatePath
+    dest: str
+    conditions: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelField:
+    """A memory field that a panel of the run page shows."""
+
+    panel: str
+    """The panel's name, as the window knows it; it leaves out those it does not know."""
+    part: str = ''
+    """What the panel uses the field for, if it shows several."""
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A whole chart, stored with each run so that it can be drawn after its pattern is gone."""
+
+    pattern: str
+    title: str
+    initial: StatePath
+    states: tuple[StateShape, ...]
+    edges: tuple[EdgeShape, ...]
+    answer: str = ''
+    """The memory field with the run's result."""
+    caveat: str = ''
+    """The memory field that says in a few words how the result falls short."""
+    panels: tuple[PanelField, ...] = ()
+    """Which panels of the run page show which memory fields."""
+
+    def state(self, path: str) -> StateShape | None:
+        """The state at `path`, or None."""
+        return next((state for state in self.states if state.path == path), None)
+
+    def field(self, panel: str, part: str = '') -> str:
+        """The memory field that a panel shows, or ''."""
+        return next((one.field for one in self.panels if (one.panel, one.part) == (panel, part)), '')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stored(Shape):
+    """A shape, and the keys that older versions had for each panel."""
+
+    plan: str = ''
+    debate: str = ''
+    candidates: str = ''
+    messages: str = ''
+    report: str = ''
+    clock: str = ''
+    oversight: Mapping[str, str] | None = None
+    compared: str = ''
+
+
+def _upgrade(stored: _Stored) -> Shape:
+    old = {
+        'plan': stored.plan,
+        'debate': stored.debate,
+        'candidates': stored.candidates,
+        'messages': stored.messages,
+        'report': stored.report,
+        'time': stored.clock,
+        'comparison': stored.compared,
+    }
+    parts = stored.oversight or {}
+    panels = (
+        *stored.panels,
+        *(PanelField(panel=panel, field=field) for panel, field in old.items() if field),
+        *(PanelField(panel='supervision', part=part, field=field) for part, field in parts.items() if field),
+    )
+    kept = {field.name: getattr(stored, field.name) for field in fields(Shape)}
+    return Shape(**kept | {'panels': panels})
+
+
+StoredShape = Annotated[_Stored, AfterValidator(_upgrade)]
+"""Validates to a `Shape`, also one that an older version stored."""

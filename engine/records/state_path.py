@@ -1,0 +1,29 @@
+"""State paths: which state is inside which, and which are active."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NewType
+
+StatePath = NewType('StatePath', str)
+"""Names of nested states from the outermost inward, joined with dots: `arguing.pro.thinking`."""
+
+RUN = StatePath('')  # the address of a whole run
+
+
+def is_active(path: str, active: Sequence[StatePath]) -> bool:
+    """Whether the state at `path` is active, directly or through a descendant."""
+    if not path or path in active:
+        return bool(active)
+    inside = f'{path}.'
+    return any([leaf.startswith(inside) for leaf in active])
+
+
+def within(path: str, ancestor: str) -> bool:
+    """Whether `path` is `ancestor` or inside it; everything is inside the run ('')."""
+    return not ancestor or path == ancestor or path.startswith(f'{ancestor}.')
+
+
+def parent_of(path: str) -> StatePath:
+    """The state around the one at `path`; '' for an outermost one."""
+    return StatePath(path.rpartition('.')[0])

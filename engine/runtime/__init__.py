@@ -1,0 +1,29 @@
+"""Live runs: decide, journal, act; and what observes and controls them."""
+
+from engine.runtime.debugger.condition import NAMES as CONDITION_NAMES
+from engine.runtime.debugger.condition import parse_condition as parse_condition
+from engine.runtime.debugger.guard_explanations import GuardExplanation, GuardExplanations
+from engine.runtime.debugger.probe import ConditionResult
+from engine.runtime.debugger.regions import region_of
+from engine.runtime.feed import Feed, Item
+from engine.runtime.live_runs import LiveRuns
+from engine.runtime.run import Run
+from engine.runtime.run_factory import ACTOR, acting_as, new_run_id
+from engine.runtime.timeouts import KeptTimer
+
+__all__ = [
+    'ACTOR',
+    'CONDITION_NAMES',
+    'ConditionResult',
+    'Feed',
+    'GuardExplanation',
+    'GuardExplanations',
+    'Item',
+    'KeptTimer',
+    'LiveRuns',
+    'Run',
+    'acting_as',
+    'new_run_id',
+    'parse_condition',
+    'region_of',
+]

@@ -1,0 +1,117 @@
+"""Activity: one attempt at a state's work; and the services a process provides to its live runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from engine.acp.live_sessions import LiveSessions
+from engine.clock import Clock
+from engine.errors import EngineError
+from engine.journal.protocol import Journal
+from engine.models.protocol import Model
+from engine.models.recording.recorded_call import RecordedCall
+from engine.records import DeltaKind, RunInfo, StatePath
+from engine.records.state_path import parent_of
+from engine.runtime.feed import Feed
+from engine.runtime.loop_share import LoopShare
+from engine.runtime.run_recordings import Recordings
+from engine.tools.mcp.remote_tool import RemoteTool
+from engine.tools.mcp.servers import McpServers
+from engine.tools.protocol import Tool
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+from engine.workspace.workspaces import Workspaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The outside world, as far as activities may use it."""
+
+    clock: Clock
+    share: LoopShare
+    """To ask for a turn before each piece of work that many runs may do at once."""
+    models: Mapping[str, Model] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    mcp: McpServers = field(default_factory=lambda: McpServers({}, {}))
+    workspaces: Workspaces = field(default_factory=Workspaces)
+    recordings: Recordings | None = None
+    sessions: LiveSessions = field(default_factory=LiveSessions)
+    """Those with external agents."""
+    sandbox: Sandbox = field(default_factory=Sandbox)
+    redact: Callable[[Any], Any] = lambda value: value
+    """Removes secrets from a JSON value; applied to activities' results and errors before journaling."""
+    private_addresses: bool = False
+    """Whether pages may be fetched from this machine and its private network."""
+
+    async def toolset(self, names: Sequence[str]) -> dict[str, Tool]:
+        """The tools given to an agent; see `Servers.find`. Raises `ToolError`."""
+        if all(name in self.tools and not isinstance(self.tools[name], RemoteTool) for name in names):
+            return {name: self.tools[name] for name in names}
+        return await self.mcp.find(names)
+
+    def model(self, name: str) -> Model:
+        """The model of that name. Raises `EngineError`."""
+        if name not in self.models:
+            raise EngineError(f'there is no model {name!r}; there are: {", ".join(self.models) or "none"}')
+        return self.models[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """One attempt at the work of one visit to a state."""
+
+    run: RunInfo
+    path: StatePath
+    """The state that invoked it."""
+    attempt: int
+    since: int
+    """The step that entered the state."""
+    services: Services
+    stream: Callable[[str, DeltaKind], None]
+    """Show a piece of text immediately; it is not journaled."""
+    repeats: Callable[[BaseException], bool] = lambda error: False
+    """Whether the engine will make another attempt after this error."""
+
+    @property
+    def key(self) -> str:
+        """An idempotency key for side effects: the same for every attempt of this visit."""
+        return f'{self.run.id}:{self.since}'
+
+    async def recorded_call(self) -> RecordedCall | None:
+        """The wrapper for its model calls if the run is recorded or replayed. Raises `EngineError`."""
+        found = self.services.recordings
+        return await found.recorded_call(self.run, self.path, self.since) if found else None
+
+    def workspace(self, folder: str = '') -> Workspace:
+        """A folder of this run: by its name, or that of the agent doing this work.
+
+        A pattern's own activity that changes a folder returns `snapshots` (snapshot ids by folder name), so
+        that its files can be viewed and restored at every step.
+        """
+        return self.services.workspaces.of(self.run.id, folder or parent_of(self.path) or self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an activity returns that cannot continue until a person has answered: the data of `asked`."""
+
+    data: Mapping[str, Any]
+
+
+class LiveRun(Protocol):
+    """A run this process works on."""
+
+    info: RunInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeContext:
+    """Shared by all live runs of a conductor."""
+
+    journal: Journal
+    feed: Feed
+    services: Services
+    ended: Callable[[LiveRun], None]
+    """Called with each run that stops running here."""

@@ -1,0 +1,365 @@
+"""ActivityRunner: starts, times, retries and stops the activities of one run's active states."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from operator import add
+from typing import Any
+
+from engine.errors import PASSING, ModelError
+from engine.journal.projection import RunProjection
+from engine.journal.usage_records import by_model, usage_to_dict
+from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition
+from engine.records.jsonable import describe_error, to_jsonable
+from engine.records.state_path import is_active, parent_of, within
+from engine.runtime.activity import Activity, Asked, RuntimeContext
+from engine.runtime.replay_source import ReplaySource
+from engine.runtime.timeouts import KeptTimer, Timeouts
+from engine.statechart.chart import Chart
+from engine.statechart.retry import Retry
+from engine.statechart.run_state import RunState
+
+ENDED = ('done', 'failed')
+"""The final states of an agent's chart."""
+STOP_SECONDS = 5.0
+"""How long a cancelled activity may take to clean up before the run continues without it."""
+
+Performs = Callable[[Activity], Awaitable[Any]]
+
+
+class ActivityRunner:
+    """The activities and time-outs of one run.
+
+    Args:
+        chart: which state invokes what.
+        projection: which states are active, and since when.
+        host: the clock, the models and tools, and the listeners to streamed text.
+        current: returns the run's summary and its data.
+        post: receives the endings.
+        replayer: ends work in a fork as recorded.
+    """
+
+    def __init__(  # noqa: PLR0913  (its collaborators)
+        self,
+        chart: Chart,
+        projection: RunProjection,
+        host: RuntimeContext,
+        current: Callable[[], tuple[RunInfo, RunState]],
+        post: Callable[[Event], None],
+        replayer: ReplaySource | None = None,
+    ) -> None:
+        self._chart, self._projection, self._host = chart, projection, host
+        self._clock = host.services.clock
+        self._current, self._post = current, post
+        self._tasks: dict[StatePath, asyncio.Task[None]] = {}
+        self._timers = Timeouts(chart, projection, self._clock, current, post)
+        self._held: list[StatePath] = []
+        """States whose activity starts once they are released or the budget is extended."""
+        self._replayer, self.kept = replayer, list[StatePath]()
+        """States whose work has started and will be ended by the replay source."""
+        self._delayed: set[StatePath] = set()
+        """States whose activity waits for its next attempt."""
+        self.held_back = False
+        """Whether nothing starts any more, since this process is about to close."""
+        self._stopping: set[asyncio.Task[None]] = set()
+        """Cancelled but unfinished tasks: the event loop itself only holds weak references."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything may still happen without outside input."""
+        return bool(self._tasks or self._timers or self._held or self.kept)
+
+    @property
+    def under_way(self) -> tuple[StatePath, ...]:
+        """States whose activity is running now, not waiting for its next attempt."""
+        return tuple(path for path in self._tasks if path not in self._delayed)
+
+    @property
+    def timed(self) -> bool:
+        """Whether some state has a time-out."""
+        return bool(self._timers)
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing is running, nothing waits for its next attempt, and nothing is to be replayed."""
+        return not (self._tasks or self.kept)
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next time-out is due; None if there is none."""
+        return self._timers.deadline
+
+    def keep_timers(self) -> tuple[KeptTimer, ...]:
+        """What is left of the time-outs."""
+        return self._timers.keep()
+
+    def take_over(self, kept: Sequence[KeptTimer]) -> None:
+        """Go on with what was left of the time-outs elsewhere."""
+        self._timers.take_over(kept)
+
+    def hold_back(self) -> None:
+        """Start nothing new; what is running continues."""
+        self.held_back = True
+
+    async def wait_until_idle(self) -> None:
+        """Wait until all running activities have ended."""
+        if running := [self._tasks[path] for path in self.under_way]:
+            await asyncio.wait(running)
+
+    def interrupt(self) -> None:
+        """Interrupt running activities: they restart if they may."""
+        for path in self.under_way:
+            self._cancel(self._tasks.pop(path))
+            self._held.append(path)
+
+    def follow(self, steps: list[Transition]) -> list[asyncio.Task[None]]:
+        """Stop the work of states that were left, start that of states entered.
+
+        Returns:
+            The cancelled tasks.
+        """
+        entered: dict[StatePath, None] = {}
+        stopped: list[asyncio.Task[None]] = []
+        for step in steps:
+            for path in step.left:
+                entered.pop(path, None)
+                stopped.extend(self._stop(path))
+                self._end_session(path)
+            entered.update(dict.fromkeys(step.entered))
+        for path in entered:
+            if path.rpartition('.')[2] in ENDED:
+                self._end_session(parent_of(path))
+            if is_active(path, self._projection.active):
+                self._start(path)
+        self._timers.reset()
+        return stopped
+
+    def control(self, event: Event) -> None:
+        """Carry out a journaled control event."""
+        match event.name:
+            case 'pause':
+                self._timers.freeze()
+            case 'resume' | 'extend':
+                self._go_on()
+                self._timers.wind()
+            case 'step' if event.data.get('how') in ('over', 'out'):
+                self._go_on()
+                self._timers.wind()
+            case 'step':
+                self._timers.freeze()
+                self._step(event.at)
+            case 'recover':
+                # As after a restart: the activities and time-outs of active states start over.
+                for active in self._projection.entered:
+                    self._start(StatePath(active))
+            case 'retry' if event.played:
+                if event.at in self.kept:
+                    self.kept.remove(event.at)
+                self._held.append(event.at)
+                self._go_on()
+            case 'retry':
+                self._delayed.add(event.at)
+                later = self._later(event.at, self._since(event.at), float(event.data['delay']))
+                self._tasks[event.at] = self._spawn(event.at, later)
+
+    async def stop(self) -> None:
+        """Cancel everything, and wait until it has stopped."""
+        self._held.clear()
+        for path in [*self._tasks, *self._timers.paths]:
+            self._stop(path)
+        await self.settle(list(self._stopping))
+        await self._host.services.sessions.close(self._current()[0].id)
+
+    async def settle(self, tasks: list[asyncio.Task[None]]) -> None:
+        """Wait a limited time for cancelled tasks to clean up."""
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_SECONDS)
+
+    def _start(self, path: StatePath) -> None:
+        self._timers.start(path)
+        if self._chart.states[path].invokes:
+            self._held.append(path)
+            self._go_on()
+
+    def _stop(self, path: StatePath) -> list[asyncio.Task[None]]:
+        for listed in (self._held, self.kept):
+            if path in listed:
+                listed.remove(path)
+        tasks = [task for task in (self._tasks.pop(path, None), self._timers.stop(path)) if task]
+        self._delayed.discard(path)
+        for task in tasks:
+            self._cancel(task)
+        return tasks
+
+    def _end_session(self, path: StatePath) -> None:
+        """Kill the external agent that works in a state, if there is one."""
+        self._host.services.sessions.end(self._current()[0].id, path)
+
+    def _cancel(self, task: asyncio.Task[None]) -> None:
+        self._stopping.add(task)
+        task.add_done_callback(self._stopping.discard)
+        task.cancel()
+
+    def _may_perform(self, path: StatePath) -> bool:
+        """Whether holds and the budget let work start in a state."""
+        if self.held_back or self._projection.pauses.holds(path):
+            return False
+        return self._projection.meter.starts(self._projection.entered[path][0])
+
+    def _go_on(self) -> None:
+        """Start whatever held work may start."""
+        for path in [path for path in self._held if self._may_perform(path)]:
+            self._release(path)
+
+    def _step(self, at: StatePath) -> None:
+        """Start just the next piece of work in a held region."""
+        if self.held_back:
+            return
+        starts = self._projection.meter.starts
+        due = (path for path in self._held if within(path, at) and starts(self._projection.entered[path][0]))
+        if path := next(due, None):
+            self._release(path)
+
+    def _release(self, path: StatePath) -> None:
+        self._held.remove(path)
+        self._perform(path)
+
+    def let_go(self) -> None:
+        """The replay source ends no more work: start the work that was left to it, where allowed."""
+        self._held, self.kept = [*self._held, *self.kept], []
+        self._go_on()
+
+    def _perform(self, path: StatePath) -> None:
+        if self._replayer and self._replayer.way(path, self._current()[1]) in ('keep', 'stop'):
+            self.kept.append(path)
+            return
+        self._tasks[path] = self._spawn(path, self._attempt(path))
+
+    def _since(self, path: StatePath) -> int:
+        """The step that entered an active state; 0 if it is being left."""
+        return self._projection.entered.get(path, (0, 0.0))[0]
+
+    def _spawn(self, path: StatePath, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.get_running_loop().create_task(work, name=f'{self._current()[0].id}:{path}')
+
+    async def _later(self, path: StatePath, since: int, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        if self._since(path) != since:
+            return  # The step that leaves this visit is being journaled.
+        self._delayed.discard(path)
+        if not self._may_perform(path):
+            del self._tasks[path]
+            self._held.append(path)
+        else:
+            await self._attempt(path)
+
+    def _attempt(self, path: StatePath) -> Coroutine[Any, Any, None]:
+        """The next attempt of a visit, with the run's present data: more may be decided before it starts."""
+        info, state = self._current()
+        try:
+            work = self._chart.activity(path, state)
+        except Exception as error:
+            work = partial(_broken, error)
+        return self._carry_out(
+            work,
+            run=self._replayer.cast(info, path, state) if self._replayer else info,
+            path=path,
+            attempt=self._projection.attempts.get(path, 1),
+            since=self._since(path),
+        )
+
+    async def _carry_out(
+        self, work: Performs, *, run: RunInfo, path: StatePath, attempt: int, since: int
+    ) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            await self._host.services.share.turn()
+            if self._replayer:
+                await self._replayer.files(self._host.services.workspaces, run.id)
+            activity = Activity(
+                run=run,
+                path=path,
+                attempt=attempt,
+                since=since,
+                services=self._host.services,
+                stream=self._stream(run, path, task),
+                repeats=partial(self._repeats, path, attempt),
+            )
+            result = await work(activity)
+            name = 'done'
+            if isinstance(result, Asked):
+                name, result = 'asked', result.data
+            data = self._host.services.redact(
+                to_jsonable(result if isinstance(result, Mapping) else {'value': result})
+            )
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # A SystemExit in a task would end the process, and all other runs.
+            if task.cancelling():
+                raise
+            event = self._failure(path, since, attempt, error)
+        else:
+            event = Event(name=name, at=path, since=since, attempt=attempt, data=data)
+        if self._tasks.get(path) is task:  # Otherwise it was cancelled and ignored that.
+            del self._tasks[path]
+            self._post(event)
+
+    def _repeats(self, path: StatePath, attempt: int, error: BaseException) -> bool:
+        retry = self._chart.retries.get(path)
+        return retry is not None and retry.again(attempt, error)
+
+    def _failure(self, path: StatePath, since: int, attempt: int, error: BaseException) -> Event:
+        seed = f'{self._current()[0].seed}:{path}'
+        visit = Event(name='failed', at=path, since=since, attempt=attempt)
+        event = failure_event(visit, error, self._chart.retries.get(path), seed)
+        return replace(event, data=self._host.services.redact(event.data))
+
+    def _stream(
+        self, info: RunInfo, path: StatePath, task: asyncio.Task[None]
+    ) -> Callable[[str, DeltaKind], None]:
+        home = parent_of(path) or path
+
+        def stream(text: str, kind: DeltaKind = 'text') -> None:
+            if self._tasks.get(path) is task:  # A cancelled activity may still send text.
+                self._host.feed.publish(Delta(run=info.id, path=home, text=text, kind=kind))
+
+        return stream
+
+
+async def _broken(error: Exception, activity: Activity) -> None:
+    raise error
+
+
+TAKEN_BACK = 'what it had said until then is taken back'
+
+
+def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed: str) -> Event:
+    """The event for an error.
+
+    Args:
+        visit: a `failed` event with the state, its visit and the attempt that raised.
+        error: what was raised.
+        retry: the activity's retry policy, if any.
+        seed: seeds the random part of the delay before the next attempt.
+    """
+    data: dict[str, Any] = {
+        'error': describe_error(error),
+        'kind': getattr(error, 'kind', type(error).__name__),
+    }
+    if isinstance(error, ModelError):
+        data |= {name: value for name in ('status', 'code', 'request_id') if (value := getattr(error, name))}
+        if error.spent:
+            data |= {
+                'usage': usage_to_dict(reduce(add, error.spent.values())),
+                'spent': by_model(error.spent),
+            }
+        if error.shown and error.kind in PASSING:
+            data['error'] += f'; {TAKEN_BACK}'
+    if retry is None or not retry.again(visit.attempt, error):
+        return replace(visit, data=data)
+    delay = retry.after(visit.attempt, seed=seed, asked=getattr(error, 'retry_after', None))
+    return replace(visit, name='retry', attempt=visit.attempt + 1, data={**data, 'delay': round(delay, 3)})

@@ -1,0 +1,98 @@
+"""BudgetEnforcer: keeps one live run within its budget, and ends it gracefully when that is spent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from engine.clock import Clock
+from engine.journal.projection import RunProjection
+from engine.records import Event, Status
+from engine.runtime.activity_runner import ActivityRunner
+from engine.runtime.control_events import ALARM
+
+
+class BudgetEnforcer:
+    """Decides what the budget requires.
+
+    Args:
+        projection: what has been used.
+        work: what is in progress.
+        clock: the source of time.
+        post: receives `ALARM`.
+    """
+
+    def __init__(
+        self, projection: RunProjection, work: ActivityRunner, clock: Clock, post: Callable[[Event], None]
+    ) -> None:
+        self._projection, self._work, self._clock, self._post = projection, work, clock, post
+        self._at: float | None = None
+        self._alarm: asyncio.Task[None] | None = None
+
+    def due(self) -> list[Event]:
+        """Warnings, and the limit that is reached: to be journaled with the step that caused them."""
+        projection = self._projection
+        if projection.meter.budget is None or projection.status.ended:
+            return []
+        return projection.meter.due(projection.usage, self._since())
+
+    def closing(self, letters: bool) -> Event | None:
+        """What a spent budget leads to next, or None while there is something to wait for.
+
+        Work in progress ends, or is interrupted when the grace period is over; then the chart is told
+        (`exhausted`), and its shutdown gets the same grace period; then the run is aborted.
+
+        Args:
+            letters: whether the mailbox has events not handled yet.
+        """
+        projection, meter = self._projection, self._projection.meter
+        if not meter.exhausted or projection.paused or projection.status.ended or letters:
+            return None
+        over = meter.over(self._since())
+        if not meter.closing and (over or not self._work.under_way):
+            self._work.interrupt()
+            return self._budget_event('exhausted')
+        if meter.closing and (over or not (self._work.under_way or self._work.timed or projection.waiting)):
+            return self._budget_event('abort')
+        return None
+
+    def wind(self) -> None:
+        """Set the alarm for what is due next by time alone; free if that has not changed."""
+        projection, at = self._projection, None
+        if projection.meter.budget is not None and projection.status is Status.RUNNING:
+            due = projection.meter.next()
+            at = None if due is None else projection.time + due - projection.meter.running
+        if at is None or self._at is None or abs(at - self._at) > PRECISION:
+            self.stop()
+            if at is not None:
+                self._at = at
+                self._alarm = asyncio.get_running_loop().create_task(self._ring(at))
+
+    @property
+    def alarm(self) -> float | None:
+        """When something is due by time alone; None if nothing is."""
+        return self._at
+
+    def stop(self) -> None:
+        """Clear the alarm."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._at = self._alarm = None
+
+    async def _ring(self, at: float) -> None:
+        await self._clock.sleep(at - self._clock.now())
+        self._at = self._alarm = None
+        self._post(ALARM)
+
+    def _since(self) -> float:
+        """Seconds of running since the last step."""
+        running = self._projection.status is Status.RUNNING
+        return max(0.0, self._clock.now() - self._projection.time) if running else 0.0
+
+    def _budget_event(self, name: str) -> Event:
+        meter = self._projection.meter
+        return Event(name=name, data={'budget': meter.exhausted, 'error': meter.reason})
+
+
+PRECISION = 1e-4
+"""Seconds; sums of times differ by less."""

@@ -1,0 +1,1 @@
+"""The debugger: breakpoints with conditions, stepping, and what guards saw."""

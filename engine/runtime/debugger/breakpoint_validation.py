@@ -1,0 +1,65 @@
+"""Validates breakpoints when they are set: the places they name, and their conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from engine.errors import InvalidInput
+from engine.records.breakpoint import Breakpoint, load_breakpoints, number_breakpoints
+from engine.records.shape import Shape
+from engine.runtime.debugger.condition import check_condition
+
+MOST_NAMED = 12
+"""The most places an error lists."""
+
+
+def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> tuple[Breakpoint, ...]:
+    """Breakpoints from a caller, validated and ready to be stored.
+
+    Args:
+        values: a list of breakpoints, or of mappings with their fields.
+        shape: the run's chart.
+        fields: the fields of the pattern's memory.
+
+    Raises:
+        InvalidInput: names the field.
+    """
+    read = [replace(item, when=item.when.strip(), hits=0, problem='') for item in load_breakpoints(values)]
+    found = number_breakpoints(read)
+    states = [state.path for state in shape.states]
+    edges = [f'{edge.source}>{edge.dest or edge.source}' for edge in shape.edges]
+    problems: dict[str, str] = {}
+    for number, item in enumerate(found):
+        where = f'breakpoints.{number}'
+        for name, known in (('enter', states), ('leave', states), ('edge', edges)):
+            path = getattr(item, name)
+            if path and path not in known:
+                kind = 'edge' if name == 'edge' else 'state'
+                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_known(path, known)}'
+        if sum(map(bool, (item.enter, item.leave, item.edge))) > 1:
+            problems[where] = 'one of enter, leave and edge, not several'
+        elif item.label == 'nothing':
+            problems[where] = 'say where or when it stops: enter, leave, edge or when'
+        if item.when:
+            try:
+                check_condition(item.when, fields)
+            except InvalidInput as error:
+                problems[f'{where}.when'] = error.problems['when']
+    ids = [item.id for item in found]
+    if len(set(ids)) < len(ids):
+        problems['breakpoints'] = 'two of them have the same number'
+    if problems:
+        raise InvalidInput(problems)
+    return found
+
+
+def _known(path: str, known: Sequence[str]) -> str:
+    close = get_close_matches(path, known, n=3)
+    if close:
+        return f'do you mean {" or ".join(close)}?'
+    listed = sorted(dict.fromkeys(known), key=lambda name: name.count('.'))
+    more = f' and {len(listed) - MOST_NAMED} more' if len(listed) > MOST_NAMED else ''
+    return f'there are: {", ".join(listed[:MOST_NAMED])}{more}'

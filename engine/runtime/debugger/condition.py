@@ -1,0 +1,124 @@
+"""Conditions of breakpoints: a small subset of Python expressions, compiled without `eval`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.errors import InvalidInput
+from engine.runtime.debugger.condition_compiler import ConditionCompiler, Evaluation, Moment, Part, refused
+from engine.runtime.debugger.condition_values import EvaluationError
+
+MOST_TEXT = 500
+"""The most characters in a condition."""
+
+NAMES = {
+    'cost': 'dollars that the run has used',
+    'tokens': 'tokens that the run has used',
+    'seconds': 'of running, as budgets count them',
+    'step': "the step's number",
+    'disagree': 'whether the latest positions in the debate differ',
+    'memory': 'what the run remembers: memory.plan[0].title',
+    'state': 'the leaf that was entered; the last one where they are several',
+    'entered': 'all states that were entered',
+    'left': 'all states that were left',
+    'event': 'the name of the event',
+    'attempt': 'its number, from 1',
+    'loops': 'how often the outermost state that was entered (or left) has been entered',
+    'text': 'of the reply, or of the results of tools',
+    'tools': 'names of the tools that are about to run',
+    'agent': 'the path of the agent',
+    'role': 'its role',
+    'model': 'its model',
+    'error': 'what went wrong',
+    'score': 'the score in the answer',
+    'data': 'all that the event holds: data.output.summary',
+}
+"""The names available in a condition, with descriptions. A name without a value at a step is null."""
+LASTING = frozenset({'cost', 'tokens', 'seconds', 'step', 'disagree', 'memory'})
+"""Names whose values persist between steps; the others belong to a single step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A parsed condition."""
+
+    text: str
+    names: frozenset[str]
+    """The names from `NAMES` it uses."""
+    fields: Mapping[str, int]
+    """The memory fields it names, and the columns where it does."""
+    part: Part
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it uses only names whose values persist between steps."""
+        return self.names <= LASTING
+
+    def holds(self, moment: Moment) -> bool:
+        """Whether it holds.
+
+        Raises:
+            EvaluationError: types do not match, it divides by zero, or it takes too long.
+        """
+        try:
+            return bool(self.part(Evaluation(moment)))
+        except EvaluationError:
+            raise
+        except RecursionError:
+            raise EvaluationError('it nests too deep') from None
+        except Exception as error:
+            raise EvaluationError(f'{type(error).__name__}: {error}'[:200]) from None
+
+
+@lru_cache(256)
+def parse_condition(text: str) -> Condition:
+    """Parse a condition.
+
+    A subset of Python expressions: `and`, `or`, `not`; `== != < <= > >= in not in`; `+ - * / // %` on
+    numbers, `+` on texts too; texts, numbers, lists, `true`, `false`, `null`; the names in `NAMES`, with
+    `.name` and `[index]` to reach into them as into JSON; the functions in `condition_values`; and
+    `any(item.score < 60 for item in memory.verdicts)`, or `all`.
+
+    A missing value is null. Every comparison with null is false except `x == null` and `x != null`; anything
+    computed from null is null.
+
+    Raises:
+        InvalidInput: names `when`, the column (from 1), and the problem.
+    """
+    if len(text) > MOST_TEXT:
+        raise InvalidInput({'when': f'must be at most {MOST_TEXT} characters, not {len(text)}'})
+    source = re.sub(r'\s', ' ', text)
+    indent = len(source) - len(source.lstrip())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            tree = ast.parse(source.strip(), mode='eval')
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        column = getattr(error, 'offset', None) or len(source.strip()) + 1
+        problem = _in_words(source.strip()[column - 1 :], getattr(error, 'msg', ''))
+        raise refused(column + indent, problem) from None
+    reader = ConditionCompiler(source, NAMES)
+    part = reader.read(tree.body, 0)
+    return Condition(text=text, names=frozenset(reader.names), fields=dict(reader.fields), part=part)
+
+
+def _in_words(rest: str, problem: str) -> str:
+    """Python's syntax error for a text it cannot parse from `rest` on, for readers who know no Python."""
+    if rest.startswith('='):
+        return 'two values are compared with =='
+    if problem and not problem.startswith('invalid syntax'):
+        return problem
+    return 'it cannot be read from here on' if rest else 'it ends too early'
+
+
+def check_condition(text: str, fields: Collection[str]) -> None:
+    """Parse a condition for a run with these memory fields. Raises `InvalidInput`, as `parse_condition`."""
+    for name, column in parse_condition(text).fields.items():
+        if name not in fields:
+            listed = f'; there are: {", ".join(fields)}' if fields else ''
+            raise refused(column, f'memory has no field {name!r}{listed}')

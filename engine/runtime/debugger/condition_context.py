@@ -1,0 +1,141 @@
+"""ConditionContext: one step of a run, as the conditions of breakpoints see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from engine.records.shape import Shape
+from engine.records.state_path import parent_of
+from engine.runtime.debugger.condition_values import is_number, reach
+
+if TYPE_CHECKING:
+    from engine.journal.projection import RunProjection
+    from engine.records import Transition
+    from engine.statechart.run_state import RunState
+
+USING_TOOLS = 'using_tools'
+"""The agent state in which a batch of tools runs."""
+
+
+class ConditionContext:
+    """Looks up names at one step, computing only those asked for.
+
+    Args:
+        step: the step.
+        shape: the run's chart.
+        projection: the run's derived state at the end of the step's turn.
+        state: the run's data at that time.
+        place: the state whose visits `loops` counts; '' is the outermost one entered.
+    """
+
+    def __init__(
+        self, step: Transition, shape: Shape, projection: RunProjection, state: RunState, place: str = ''
+    ) -> None:
+        self.step, self.shape, self.projection, self.state, self.place = step, shape, projection, state, place
+
+    def value(self, name: str) -> Any:
+        """The name's value; None if there is none."""
+        return READERS[name](self)
+
+    @property
+    def agent(self) -> str | None:
+        """The agent the event belongs to; otherwise the one whose state was entered."""
+        for path in (self.step.event.at, *self.step.entered):
+            around: str = path
+            while around and around not in self.state.agents:
+                around = parent_of(around)
+            if around:
+                return around
+        return None
+
+    def of_agent(self, name: str) -> str | None:
+        """A field of that agent's record."""
+        agent = self.agent
+        return getattr(self.state.agents[agent], name) or None if agent else None
+
+    @property
+    def loops(self) -> int | None:
+        """How often the state was entered."""
+        place = self.place or next(iter((*self.step.entered, *self.step.left)), '')
+        return self.projection.pauses.visits.get(place)
+
+    @property
+    def text(self) -> str | None:
+        """The text of the reply, or of the tools' results."""
+        data = self.step.event.data
+        if isinstance(data.get('text'), str):
+            return str(data['text'])
+        results = data.get('results')
+        if not isinstance(results, list):
+            return None
+        texts = (reach(result, 'text') for result in results)
+        return '\n'.join(text for text in texts if isinstance(text, str))
+
+    @property
+    def tools(self) -> list[str] | None:
+        """Names of the tools about to run."""
+        for path in self.step.entered:
+            agent = self.state.agents.get(parent_of(path))
+            if agent is not None and path.endswith(f'.{USING_TOOLS}'):
+                asked = next((message.calls for message in reversed(agent.messages) if message.calls), ())
+                return [call.name for call in asked]
+        return None
+
+    @property
+    def score(self) -> float | None:
+        """The score in the answer, or in an activity's result."""
+        data = self.step.event.data
+        found = reach(data.get('output'), 'score')
+        found = data.get('score') if found is None else found
+        return found if is_number(found) else None
+
+    @property
+    def disagree(self) -> bool | None:
+        """Whether the latest positions in the current or most recent debate differ."""
+        field = self.shape.field('debate')
+        said = reach(self.value('memory'), field) if field else None
+        if not said or not isinstance(said, list | tuple):
+            return None
+        last, positions = reach(said[-1], 'debate'), dict[str, Any]()
+        for item in reversed(said):
+            if reach(item, 'debate') != last:
+                break
+            if reach(item, 'position') is not None and not reach(item, 'synthesized'):
+                positions.setdefault(str(reach(item, 'speaker')), reach(item, 'position'))
+        verdicts = {reach(position, 'verdict') for position in positions.values()}
+        # If everyone wants all revised, it does not matter which is best.
+        bests = {reach(position, 'best') for position in positions.values()} - {'', None}
+        return len(verdicts) > 1 or (len(bests) > 1 and verdicts != {'REVISE_ALL'})
+
+
+def _error(moment: ConditionContext) -> str | None:
+    return str(moment.step.event.data.get('error') or '') or None
+
+
+def _memory(moment: ConditionContext) -> Any:
+    return moment.state.memory
+
+
+READERS: Mapping[str, Callable[[ConditionContext], Any]] = {
+    'cost': lambda moment: moment.projection.usage.dollars,
+    'tokens': lambda moment: moment.projection.usage.total,
+    'seconds': lambda moment: moment.projection.meter.running,
+    'step': lambda moment: moment.step.seq,
+    'disagree': lambda moment: moment.disagree,
+    'memory': _memory,
+    'state': lambda moment: moment.step.entered[-1] if moment.step.entered else None,
+    'entered': lambda moment: list(moment.step.entered),
+    'left': lambda moment: list(moment.step.left),
+    'event': lambda moment: moment.step.event.name,
+    'attempt': lambda moment: moment.step.event.attempt,
+    'loops': lambda moment: moment.loops,
+    'text': lambda moment: moment.text,
+    'tools': lambda moment: moment.tools,
+    'agent': lambda moment: moment.agent,
+    'role': lambda moment: moment.of_agent('role'),
+    'model': lambda moment: moment.step.event.data.get('model') or moment.of_agent('model'),
+    'error': _error,
+    'score': lambda moment: moment.score,
+    'data': lambda moment: moment.step.event.data,
+}

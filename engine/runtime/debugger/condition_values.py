@@ -1,0 +1,237 @@
+"""Comparisons, arithmetic and functions of conditions, on JSON values; null in, null out."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+MOST_TEXT = 1_000_000
+"""The most characters of a concatenated text."""
+CHARACTERS = 200
+"""As many characters of a text count as one value."""
+
+
+class EvaluationError(Exception):
+    """A condition that cannot be evaluated; `str(error)` says why."""
+
+
+def reach(value: Any, key: Any) -> Any:
+    """The value in a JSON value or a record at this key; None if there is none."""
+    if isinstance(value, Mapping):
+        return value.get(key) if isinstance(key, str) else None
+    if isinstance(value, BaseModel):
+        return getattr(value, key) if key in type(value).model_fields else None
+    if isinstance(value, list | tuple) and isinstance(key, int) and not isinstance(key, bool):
+        return value[key] if -len(value) <= key < len(value) else None
+    return None
+
+
+def is_simple(value: Any) -> bool:
+    """Whether it is null, a truth value, a number or a text."""
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def cost_of_two(one: Any, two: Any, most: int) -> int:
+    """How many values are looked at to compare or join two; about `most` and no more are counted."""
+    if (is_simple(one) or is_simple(two)) and not isinstance(one, BaseModel) | isinstance(two, BaseModel):
+        return _shallow(one) + _shallow(two)
+    return _deep(one, most) + _deep(two, most)
+
+
+def cost_of_call(values: Sequence[Any], most: int) -> int:
+    """How many values a function looks at: the items of its list, or all of two that it compares."""
+    if len(values) == 2:
+        return cost_of_two(values[0], values[1], most)
+    return sum(map(_shallow, values))
+
+
+def _shallow(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value) // CHARACTERS
+    return len(value) if isinstance(value, list | tuple | Mapping) else 0
+
+
+def _deep(value: Any, most: int) -> int:
+    """How many values there are in a value, counted until there are more than `most`."""
+    left, count = [value], 0
+    while left and count <= most:
+        found = left.pop()
+        count += 1
+        if isinstance(found, str):
+            count += len(found) // CHARACTERS
+        elif isinstance(found, BaseModel):
+            left.extend(found.__dict__.values())
+        elif isinstance(found, Mapping):
+            left.extend(found.values())
+        elif isinstance(found, list | tuple):
+            left.extend(found)
+    return count
+
+
+def worked_out(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
+    """The result of arithmetic on two numbers, or of joining two texts."""
+    if one is None or two is None:
+        return None
+    if work is operator.add and are_texts(one, two):
+        if len(one) + len(two) > MOST_TEXT:
+            raise EvaluationError('it makes too long a text')
+    elif not (is_number(one) and is_number(two)):
+        raise EvaluationError(f'it cannot work with {kind_of(one)} and {kind_of(two)}')
+    return work(one, two)
+
+
+def of_values(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Make a comparison false if either value is missing."""
+
+    def compared(one: Any, two: Any) -> bool:
+        if one is None or two is None:
+            return False
+        # A number or a text equals no record: the items of a list can stay as they are.
+        of_items = is_simple(one) or is_simple(two)
+        one, two = (
+            value if of_items and isinstance(value, list | tuple) else plain(value) for value in (one, two)
+        )
+        alike = (is_number(one) and is_number(two)) or are_texts(one, two)
+        if compare in ORDER and not alike:
+            raise EvaluationError(f'it cannot compare {kind_of(one)} with {kind_of(two)}')
+        return compare(one, two)
+
+    return compared
+
+
+def _contains(whole: Any, part: Any) -> bool:
+    if isinstance(whole, str):
+        if not isinstance(part, str):
+            raise EvaluationError(f'it cannot look for {kind_of(part)} in a text')
+        return part in whole
+    if isinstance(whole, Mapping):
+        return isinstance(part, str) and part in whole
+    return part in listed(whole)
+
+
+def listed(value: Any) -> Sequence[Any]:
+    """A list, or the names in an object."""
+    if isinstance(value, Mapping):
+        return list(value)
+    if not isinstance(value, list | tuple):
+        raise EvaluationError(f'it needs a list, not {kind_of(value)}')
+    return value
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str | Mapping) else len(listed(value))
+
+
+def _lower(value: Any) -> str:
+    if not isinstance(value, str):
+        raise EvaluationError(f'lower needs a text, not {kind_of(value)}')
+    return value.lower()
+
+
+def _starts(value: Any, start: Any) -> bool:
+    if not are_texts(value, start):
+        raise EvaluationError(f'starts needs two texts, not {kind_of(value)} and {kind_of(start)}')
+    return bool(value.startswith(start))
+
+
+def _absolute(value: Any) -> Any:
+    return abs(_numbers([value])[0])
+
+
+def _extreme(pick: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
+    def picked(*values: Any) -> Any:
+        found = _numbers(listed(values[0]) if len(values) == 1 else values)
+        return pick(found) if found else None
+
+    return picked
+
+
+def _sum(values: Any) -> Any:
+    return sum(_numbers(listed(values)))
+
+
+def _numbers(values: Sequence[Any]) -> Sequence[Any]:
+    wrong = next((value for value in values if not is_number(value)), None)
+    if wrong is not None or None in values:
+        raise EvaluationError(f'it needs numbers, not {kind_of(wrong)}')
+    return values
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number; true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def are_texts(*values: Any) -> bool:
+    """Whether all of them are texts."""
+    return all(isinstance(value, str) for value in values)
+
+
+def kind_of(value: Any) -> str:
+    """The kind of value, for an error."""
+    for kind, name in KINDS:
+        if isinstance(value, kind):
+            return name
+    return 'an object'
+
+
+def is_missing(one: Any, two: Any) -> bool:
+    """`x == null`."""
+    return one is None and two is None
+
+
+def is_there(one: Any, two: Any) -> bool:
+    """`x != null`."""
+    return one is not None or two is not None
+
+
+def plain(value: Any) -> Any:
+    """A record, or a list of records, as JSON; JSON values stay as they are."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode='json')
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+KINDS: tuple[tuple[Any, str], ...] = (
+    (bool, 'true or false'), (int | float, 'a number'), (str, 'a text'), (list | tuple, 'a list'),
+    (type(None), 'null'),
+)  # fmt: skip
+ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda part, whole: _contains(whole, part),
+    ast.NotIn: lambda part, whole: not _contains(whole, part),
+}
+ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+CONSTANTS = {'true': True, 'false': False, 'null': None}
+FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
+    'len': (_length, 1, 1),
+    'lower': (_lower, 1, 1),
+    'contains': (_contains, 2, 2),
+    'starts': (_starts, 2, 2),
+    'abs': (_absolute, 1, 1),
+    'min': (_extreme(min), 1, 100),
+    'max': (_extreme(max), 1, 100),
+    'sum': (_sum, 1, 1),
+    'any': (lambda values: any(listed(values)), 1, 1),
+    'all': (lambda values: all(listed(values)), 1, 1),
+}
+"""The functions available, and how many arguments they take. Null arguments give null."""

@@ -1,0 +1,419 @@
+"""Explains guards: how each describes itself, and which values it read to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from engine.records import Event, GuardResult, StatePath
+from engine.records.json_pointer import resolve_pointer, split_pointer
+from engine.records.jsonable import shorten
+from engine.records.state_path import parent_of
+from engine.statechart.decision_cache import needs_context
+from engine.statechart.shape_builder import as_list, callback_name, declared_edges, walk
+
+if TYPE_CHECKING:
+    from engine.statechart.pattern import Pattern
+
+
+import ast
+import builtins
+import inspect
+import sys
+import textwrap
+from collections.abc import Sequence
+from functools import cache
+from typing import get_args
+
+from pydantic import BaseModel
+
+from engine.records.json_pointer import escape_token
+
+MOST = 6
+"""The most values listed for a guard."""
+MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class GuardExplanation:
+    """What can be said about a guard's answer without evaluating it again."""
+
+    says: str
+    """The first sentence of its docstring, or ''."""
+    values: tuple[tuple[str, Any], ...] = ()
+    """The values it reads, as far as can be determined: names, and the JSON values at the time."""
+
+
+class GuardExplanations:
+    """Explanations for all guards of a run.
+
+    Calls no pattern code: which values its functions read is found by analyzing their source. So this
+    reflects the pattern's present code; for an older run the values are its own, but the code of its time may
+    have read others.
+    """
+
+    def __init__(self, pattern: Pattern | None, parameters: Mapping[str, Any]) -> None:
+        """Analyze a pattern; None stands for one that no longer exists, about which nothing is known."""
+        self._parameters = parameters
+        self._known: dict[tuple[str, str, str], tuple[str, tuple[Access, ...]]] = {}
+        for edge, item in declared_edges(pattern, walk(pattern.chart_states())) if pattern else ():
+            home = parent_of(edge.source)
+            for guard in (*as_list(item.get('conditions')), *as_list(item.get('unless'))):
+                self._known[edge.source, edge.dest, callback_name(guard)] = _read(pattern, guard, home)
+
+    def of(
+        self, source: str, dest: str, guard: str, before: Mapping[str, Any], event: Event
+    ) -> GuardExplanation:
+        """What a guard of an edge saw.
+
+        Args:
+            source: the edge's source.
+            dest: the edge's destination.
+            guard: its name.
+            before: the fold's document before the step.
+            event: the event the step answered.
+        """
+        says, looks = self._known.get((source, dest, guard), ('', ()))
+        came = {'data': event.data, 'ran': event.ran, 'time': event.time}
+        document = {**before, 'parameters': self._parameters, 'event': came}
+        found = ((_named(look, document), _value(look, document)) for look in looks)
+        return GuardExplanation(says, tuple((name, value) for name, value in found if value is not MISSING))
+
+    def refusal(self, guard: GuardResult, before: Mapping[str, Any], event: Event) -> str:
+        """Why a guard rejected an event, in words: its name, its description, and what it saw."""
+        found = self.of(guard.source, guard.dest, guard.name, before, event)
+        saw = [f'{name} = {_brief(value)}' for name, value in found.values]
+        if event.data and not any(name.startswith('event.') for name, _ in found.values):
+            saw.insert(0, f'event = {shorten(event.data)}')
+        says = f': {found.says.rstrip(".")}' if found.says else ''
+        answer = 'true' if guard.value else 'false'
+        return f'{guard.name} is {answer}{says}' + (f' ({", ".join(saw)})' if saw else '')
+
+
+def _brief(value: Any) -> str:
+    """A value within a sentence; for a mapping of records, only the keys."""
+    if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
+        value = list(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return ', '.join(value) or 'nothing'
+    return shorten(value)
+
+
+def _read(pattern: Any, guard: str | Callable[..., Any], home: StatePath) -> tuple[str, tuple[Access, ...]]:
+    reader, itself, event = GuardAnalyzer(pattern), Constant(pattern), PathRef('/event')
+    if isinstance(guard, str):
+        function = getattr(type(pattern), guard, None)
+        reader.follow(function, [itself, PathRef('/memory', pattern.Memory), event])
+    else:
+        function, given = (guard.func, guard.args) if isinstance(guard, partial) else (guard, ())
+        code = getattr(function, '__code__', None)
+        named = zip(code.co_varnames if code else (), given, strict=False)
+        first: PathRef | Constant = PathRef('/memory', pattern.Memory)
+        if needs_context(guard):
+            first = Constant(_Scope(itself, PathRef('', pattern.Memory), home))
+        reader.follow(function, [*(Constant(value, name) for name, value in named), first, event])
+    says = (getattr(function, '__doc__', None) or '').strip().partition('\n')[0]
+    return says, tuple(reader.looks)[:MOST]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Stands in for a `CallbackContext`."""
+
+    pattern: Constant
+    state: PathRef
+    path: str
+
+
+def _value(look: Access, document: Any) -> Any:
+    return resolve_pointer(document, _parts(look.pointer, document), MISSING) if look.pointer else look.value
+
+
+def _parts(pointer: str, document: Any) -> Iterator[str]:
+    for part in split_pointer(pointer):
+        inner = part.startswith('{')
+        yield str(_value(Access(pointer=part[1:-1]), document)) if inner else part
+
+
+def _named(look: Access, document: Any) -> str:
+    """The location for people: memory and parameters need no prefix."""
+    if not look.pointer:
+        return look.named
+    root, *parts = _parts(look.pointer, document)
+    match root:
+        case 'agents':
+            parts[0] = 'agent'
+        case 'event':
+            parts = [root, *(part for part in parts if part != 'data')]
+    return '.'.join(parts)
+
+
+DEEPEST, MOST_CALLS = 5, 200
+"""How deep nested calls are followed, and how many calls per guard."""
+ROOTS = ('', '/memory', '/parameters', '/agents', '/event', '/event/data')
+"""Locations too broad for an access to them to be informative."""
+Env = dict[str, 'PathRef | Constant | None']
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Something a guard reads: a location in the recorded data, or a constant."""
+
+    pointer: str = ''
+    """Into a document with `memory`, `parameters`, `agents` (by path) and `event` (`data`, `ran`, `time`).
+
+    A part in braces is itself an escaped pointer: the value it points to is the part.
+    """
+    named: str = ''
+    """For a constant: its name."""
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class PathRef:
+    """An expression whose value is at a JSON Pointer; `kind` is its class, if known."""
+
+    pointer: str
+    kind: type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An expression with a known value; `named` is its name, if of interest to people."""
+
+    value: Any
+    named: str = ''
+
+
+class GuardAnalyzer:
+    """Follows a guard through its own source, and that of the functions it calls.
+
+    Args:
+        owner: the object whose `parameters` are the run's.
+    """
+
+    def __init__(self, owner: object) -> None:
+        self._owner = owner
+        self._found: dict[str, Access] = {}
+        self._calls = 0
+
+    @property
+    def looks(self) -> Iterator[Access]:
+        """The accesses in order; of a location and locations inside it, only the latter."""
+        for key, look in self._found.items():
+            if not any(other.startswith(f'{key}/') for other in self._found):
+                yield look
+
+    def follow(
+        self, function: Any, given: Sequence[PathRef | Constant | None], depth: int = 0
+    ) -> PathRef | Constant | None:
+        """Analyze a function called with these arguments; what it returns, if that can be tracked."""
+        self._calls += 1
+        tree = _tree(function) if inspect.isfunction(function) else None
+        if tree is None or depth > DEEPEST or self._calls > MOST_CALLS:
+            return None
+        names = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
+        env: Env = dict.fromkeys(names) | dict(zip(names, given, strict=False))
+        return _Body(self, function, env, depth).run(tree.body)
+
+    def note(self, seen: PathRef | Constant | None) -> None:
+        """Record an access."""
+        if isinstance(seen, PathRef) and seen.pointer not in ROOTS and not _is_root_of_agent(seen.pointer):
+            self._found.setdefault(seen.pointer, Access(pointer=seen.pointer))
+        elif isinstance(seen, Constant) and seen.named and isinstance(seen.value, (bool, int, float, str)):
+            self._found.setdefault(f'={seen.named}', Access(named=seen.named, value=seen.value))
+
+    def attribute(self, base: PathRef | Constant | None, name: str, depth: int) -> PathRef | Constant | None:
+        """The value of an attribute; a property is analyzed as the call it is."""
+        if base is None:
+            return None
+        if isinstance(base, Constant) and base.value is self._owner and name == 'parameters':
+            return PathRef('/parameters')
+        kind = base.kind if isinstance(base, PathRef) else type(base.value)
+        member = inspect.getattr_static(kind, name, None) if kind else None
+        if isinstance(base, PathRef) and base.pointer == '':
+            return PathRef(f'/{name}', base.kind if name == 'memory' else None)
+        if isinstance(member, property):
+            return self.follow(member.fget, [base], depth + 1)
+        if isinstance(base, Constant):
+            return _held_by(base, name)
+        known = inspect.isfunction(member)
+        return (
+            Constant(_Method(member, base))
+            if known
+            else PathRef(f'{base.pointer}/{escape_token(name)}', _kind(kind, name))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    function: Any
+    owner: PathRef
+
+
+class _Body:
+    """One function being analyzed."""
+
+    def __init__(self, reader: GuardAnalyzer, function: Any, env: Env, depth: int) -> None:
+        self._reader, self._env, self._depth = reader, env, depth
+        self._returned: list[PathRef | Constant | None] = []
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        self._around = {
+            **vars(builtins),
+            **function.__globals__,
+            **{name: _held(cell) for name, cell in cells},
+        }
+
+    def run(self, body: Sequence[ast.stmt]) -> PathRef | Constant | None:
+        """Analyze the whole body; the result if it is a single location or, failing that, a constant."""
+        self._read(body)
+        places = [one for one in self._returned if isinstance(one, PathRef)]
+        found = places if len(places) == 1 else self._returned
+        if self._depth and len(found) == 1:
+            return found[0]
+        for one in self._returned:
+            self._reader.note(one)
+        return None
+
+    def _read(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            match statement:
+                case ast.Return(value=ast.expr() as value):
+                    self._returned.append(self._see(value))
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._env[name] = self._see(value)
+                case ast.Assert():
+                    pass  # for the type checker
+                case _:
+                    for child in ast.iter_child_nodes(statement):
+                        if isinstance(child, ast.expr):
+                            self._use(child)
+                    self._read([*getattr(statement, 'body', ()), *getattr(statement, 'orelse', ())])
+
+    def _use(self, node: ast.expr) -> None:
+        self._reader.note(self._see(node))
+
+    def _see(self, node: ast.expr) -> PathRef | Constant | None:
+        """The single thing an expression stands for; otherwise all its parts count as accessed."""
+        match node:
+            case ast.Constant(value=value):
+                return Constant(value)
+            case ast.Name(id=name):
+                return self._known(name)
+            case ast.Attribute(value=value, attr=name):
+                return self._reader.attribute(self._see(value), name, self._depth)
+            case ast.Subscript(value=value, slice=key):
+                return self._part(self._see(value), key)
+            case ast.Call(func=function, args=arguments):
+                return self._call(function, arguments)
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                self._comprehend(node)
+            case ast.Lambda():
+                pass
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self._use(child)
+        return None
+
+    def _known(self, name: str) -> PathRef | Constant | None:
+        if name in self._env:
+            return self._env[name]
+        return Constant(self._around.get(name), name if name.isupper() else '')
+
+    def _part(self, base: PathRef | Constant | None, key: ast.expr) -> PathRef | Constant | None:
+        at = self._see(key)
+        if isinstance(base, PathRef) and isinstance(at, Constant) and isinstance(at.value, (str, int)):
+            return PathRef(f'{base.pointer}/{escape_token(str(at.value))}', base.kind)
+        if isinstance(base, PathRef) and isinstance(at, PathRef) and base.pointer not in ROOTS:
+            return PathRef(f'{base.pointer}/{{{escape_token(at.pointer)}}}', base.kind)
+        self._reader.note(at)
+        self._reader.note(base)
+        return None
+
+    def _call(self, called: ast.expr, arguments: Sequence[ast.expr]) -> PathRef | Constant | None:
+        match called, arguments:
+            case ast.Attribute(value=owner, attr='get'), [key, *_]:
+                base = self._see(owner)
+                if isinstance(base, PathRef):
+                    return self._part(base, key)
+        function = self._see(called)
+        value = function.value if isinstance(function, Constant) else None
+        given = [self._see(argument) for argument in arguments]
+        if isinstance(value, _Method):
+            return self._reader.follow(value.function, [value.owner, *given], self._depth + 1)
+        if inspect.ismethod(value) and _is_ours(value):
+            return self._reader.follow(value.__func__, [Constant(value.__self__), *given], self._depth + 1)
+        if inspect.isfunction(value) and _is_ours(value):
+            return self._reader.follow(value, given, self._depth + 1)
+        for one in given:
+            self._reader.note(one)
+        if isinstance(function, PathRef):  # a method of a value, such as a list's
+            self._reader.note(PathRef(function.pointer.rpartition('/')[0]))
+        return None
+
+    def _comprehend(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        outside = self._env
+        self._env = dict(outside)
+        for loop in node.generators:
+            self._use(loop.iter)
+            for name in ast.walk(loop.target):
+                if isinstance(name, ast.Name):
+                    self._env[name.id] = None
+            for condition in loop.ifs:
+                self._use(condition)
+        made: list[ast.expr | None] = [getattr(node, part, None) for part in ('key', 'value', 'elt')]
+        for one in made:
+            if one:
+                self._use(one)
+        self._env = outside
+
+
+def _held_by(base: Constant, name: str) -> PathRef | Constant | None:
+    try:
+        value = getattr(base.value, name)
+    except Exception:  # a property of a foreign class may do anything
+        return None
+    if isinstance(value, (PathRef, Constant)):
+        return value
+    return Constant(value, f'{base.named}.{name}' if base.named else '')
+
+
+@cache
+def _tree(function: Any) -> ast.FunctionDef | None:
+    """The syntax tree of a function; None if its source is unavailable."""
+    try:
+        made = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return None
+    # If the file changed since it was loaded, other lines are where the function was.
+    if not isinstance(made, ast.FunctionDef) or made.name != function.__code__.co_name:
+        return None
+    return made
+
+
+def _is_ours(function: Any) -> bool:
+    """Whether a function belongs to the engine or a pattern, not to a library."""
+    root = str(function.__module__).partition('.')[0]
+    return root not in sys.stdlib_module_names and root not in ('pydantic', 'pydantic_core')
+
+
+def _kind(owner: type | None, name: str) -> type | None:
+    """The record class of a record's field, if it holds one."""
+    fields = getattr(owner, 'model_fields', {})
+    wanted = fields[name].annotation if name in fields else None
+    of = [wanted, *get_args(wanted)]
+    return next((one for one in of if inspect.isclass(one) and issubclass(one, BaseModel)), None)
+
+
+def _held(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not set yet
+        return None
+
+
+def _is_root_of_agent(pointer: str) -> bool:
+    return pointer.startswith('/agents/') and pointer.count('/') == 2

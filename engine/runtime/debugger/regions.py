@@ -1,0 +1,57 @@
+"""Regions of a chart: which one a state is in, and whether what is inside a state has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from posixpath import commonpath
+
+from engine.records.shape import Shape
+from engine.records.state_path import RUN, StatePath, is_active, parent_of, within
+
+
+def region_of(shape: Shape, path: str) -> StatePath:
+    """The innermost region that contains or is the state at `path`; '' is the whole run.
+
+    A region runs in parallel with others: it is a direct child of a parallel state.
+    """
+    while path:
+        around = shape.state(parent_of(path))
+        if around is not None and around.kind == 'parallel':
+            return StatePath(path)
+        path = parent_of(path)
+    return RUN
+
+
+def nearest(path: str, active: Sequence[StatePath]) -> StatePath:
+    """The state at `path`, or its innermost active ancestor; '' is the whole run."""
+    while path and not is_active(path, active):
+        path = parent_of(path)
+    return StatePath(path)
+
+
+def around(leaves: Sequence[StatePath]) -> StatePath:
+    """The innermost state that contains all these leaves; '' is the whole run."""
+    paths = ['/' + parent_of(leaf).replace('.', '/') for leaf in leaves]
+    return StatePath(commonpath(paths).strip('/').replace('/', '.') if paths else '')
+
+
+def has_ended(shape: Shape, path: str, active: Sequence[StatePath]) -> bool:
+    """Whether everything inside the state at `path` has ended; `active` are the leaves."""
+    state = shape.state(path)
+    if state is None or not is_active(path, active):
+        return False
+    if state.kind == 'final':
+        return True
+    children = [child for child in shape.states if child.parent == path]
+    if state.kind == 'parallel':
+        return all(has_ended(shape, child.path, active) for child in children)
+    return any(child.kind == 'final' and child.path in active for child in children)
+
+
+def of_workflow(shape: Shape, path: str) -> bool:
+    """Whether the state at `path` belongs to the workflow itself: in no agent's chart, or the end of one."""
+    inside = [state for state in shape.states if state.role and within(path, state.path)]
+    if all(state.path == path for state in inside):
+        return True
+    state = shape.state(path)
+    return state is not None and state.kind == 'final'

@@ -1,0 +1,242 @@
+"""Fan-out within this process: journaled steps and streamed text; and following a run without gaps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from types import TracebackType
+from typing import Self
+
+from engine.errors import UnknownStep
+from engine.journal.protocol import Journal
+from engine.records import Delta, JournalOutage, RunId, StatePath, Transition
+from engine.records.state_path import RUN, parent_of
+
+Item = Transition | Delta | JournalOutage
+MOST_WAITING = 10_000
+"""The most items queued per reader; one that falls further behind must read the journal again."""
+
+
+class Subscription:
+    """One reader of a run. `take` never waits; `wait` does."""
+
+    def __init__(self, feed: Feed, run: RunId) -> None:
+        self._feed, self.run = feed, run
+        self._items: deque[Item] = deque()
+        self._ready = asyncio.Event()
+        self._woken = False
+        self.overrun = False
+        """Whether items were dropped; the reader must catch up from the journal."""
+
+    def put(self, item: Item) -> None:
+        """Queue an item. Only the feed calls this."""
+        if len(self._items) < MOST_WAITING:
+            self._items.append(item)
+        else:
+            self._items.clear()
+            self.overrun = True
+            for kept in self._feed.partial(
+                self.run
+            ):  # The full text of replies in progress: their pieces were dropped.
+                self._items.extend((replace(kept[0], kind='reset', text=''), *kept))
+        self._ready.set()
+
+    def take(self) -> list[Item]:
+        """Everything that has come since the last call; may be empty."""
+        items = list(self._items)
+        self._items.clear()
+        if not self._woken:
+            self._ready.clear()
+        return items
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are items to take."""
+        return bool(self._items)
+
+    async def wait(self) -> None:
+        """Wait until there are items, or the run stops running here."""
+        await self._ready.wait()
+        self._ready.clear()
+        self._woken = False
+
+    def wake(self) -> None:
+        """Wake a waiting reader. Only the feed calls this."""
+        self._woken = True
+        self._ready.set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._feed.leave(self)
+
+
+class Feed:
+    """The subscribers of each run, and the text streamed so far of replies in progress."""
+
+    def __init__(self) -> None:
+        self._readers: dict[RunId, set[Subscription]] = {}
+        self._partial: dict[RunId, dict[StatePath, list[Delta]]] = {}
+        self._troubles: dict[RunId, JournalOutage] = {}
+        self._bells: set[asyncio.Event] = set()
+        self.closed = False
+        """Whether nothing more will come, for any run."""
+
+    def subscribe(self, run: RunId) -> Subscription:
+        """Start listening. The text streamed so far of replies in progress comes first."""
+        subscription = Subscription(self, run)
+        self._readers.setdefault(run, set()).add(subscription)
+        for kept in self.partial(run):
+            for delta in kept:
+                subscription.put(delta)
+        if run in self._troubles:
+            subscription.put(self._troubles[run])
+        return subscription
+
+    @contextlib.contextmanager
+    def listen(self) -> Iterator[asyncio.Event]:
+        """An event that is set whenever any run here takes a step."""
+        bell = asyncio.Event()
+        self._bells.add(bell)
+        try:
+            yield bell
+        finally:
+            self._bells.discard(bell)
+
+    def partial(self, run: RunId) -> Iterator[list[Delta]]:
+        """The text streamed so far of each reply in progress, in as few pieces as possible."""
+        for deltas in self._partial.get(run, {}).values():
+            groups = (list(pieces) for _, pieces in groupby(deltas, key=lambda delta: delta.kind))
+            yield [replace(alike[0], text=''.join(delta.text for delta in alike)) for alike in groups]
+
+    def leave(self, subscription: Subscription) -> None:
+        """Stop listening."""
+        readers = self._readers.get(subscription.run, set())
+        readers.discard(subscription)
+        if not readers:
+            self._readers.pop(subscription.run, None)
+
+    def wake(self, run: RunId) -> None:
+        """Tell all subscribers that the run no longer runs here."""
+        self._partial.pop(run, None)
+        self._troubles.pop(run, None)
+        for reader in tuple(self._readers.get(run, ())):
+            reader.wake()
+
+    def close(self) -> None:
+        """Release all subscribers of all runs."""
+        self.closed = True
+        for run in tuple(self._readers):
+            self.wake(run)
+        self._ring()
+
+    def _ring(self) -> None:
+        for bell in self._bells:
+            bell.set()
+
+    def publish(self, item: Item) -> None:
+        """Pass an item to all subscribers of its run."""
+        if isinstance(item, Delta):
+            self._keep(item)
+        elif isinstance(item, JournalOutage) and item.problem:
+            self._troubles[item.run] = item
+        elif isinstance(item, JournalOutage):
+            self._troubles.pop(item.run, None)
+        elif item.run in self._partial:
+            # The reply is in the journal now: its streamed pieces are no longer needed.
+            for left in item.left:
+                self._partial[item.run].pop(parent_of(left), None)
+                self._partial[item.run].pop(left, None)
+            if not self._partial[item.run]:
+                del self._partial[item.run]
+        for reader in tuple(self._readers.get(item.run, ())):
+            reader.put(item)
+        if isinstance(item, Transition):
+            self._ring()
+
+    def _keep(self, piece: Delta) -> None:
+        partial = self._partial.setdefault(piece.run, {})
+        if piece.kind == 'reset':
+            partial.pop(piece.path, None)
+        else:
+            pieces = partial.setdefault(piece.path, [])
+            if pieces and pieces[-1].kind == 'waiting':
+                pieces.pop()  # Over, or replaced.
+            pieces.append(piece)
+
+
+LOOK_AGAIN = 1.0
+"""Seconds between checks of the journal for a run that another process runs."""
+PAGE = 500
+
+
+async def watch(
+    journal: Journal, feed: Feed, run: RunId, after: int, *, is_live: Callable[[], bool]
+) -> AsyncGenerator[Item]:
+    """Yield the run's steps after `after`, and streamed text; end when the run has ended.
+
+    Raises:
+        UnknownRun, UnknownStep
+    """
+    seq, last = after, (await journal.info(run)).seq
+    if not 0 <= after <= last:
+        raise UnknownStep(run, after, last)
+    with feed.subscribe(run) as subscription:
+        while not feed.closed:
+            if subscription.overrun:
+                yield Delta(run=run, path=RUN, text='', kind='reset')
+            subscription.overrun, live = False, is_live()
+            steps, more = [], True
+            while more:
+                steps = await journal.transitions(run, after=seq, limit=PAGE)
+                for step in steps:
+                    seq = step.seq
+                    yield step
+                more = len(steps) == PAGE  # Otherwise new items are in the feed.
+            info = await journal.info(run)
+            if info.status.ended and seq >= info.seq:
+                return
+            whole = True
+            # When the run stops running here, check the journal again, immediately.
+            while (
+                whole
+                and not subscription.overrun
+                and live == is_live()
+                and await _arrival(subscription, live)
+            ):
+                items, seq, whole = _following(subscription.take(), seq)
+                for item in items:
+                    yield item
+
+
+def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:
+    """The items that continue from step `seq`, the step they lead to, and whether none was missed."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Transition):
+            if item.seq <= seq:
+                continue
+            if item.seq > seq + 1:
+                return found, seq, False  # The journal has the missing ones.
+            seq = item.seq
+        found.append(item)
+    return found, seq, True
+
+
+async def _arrival(subscription: Subscription, live: bool) -> bool:
+    """Wait for items. False: there are none, and it is time to check the journal."""
+    if subscription.waiting:
+        return True
+    if live:
+        await subscription.wait()
+    else:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(subscription.wait(), LOOK_AGAIN)
+    return subscription.waiting

@@ -1,0 +1,350 @@
+"""LiveRuns: the runs this process works on: starting, recovering, finding and releasing them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any
+
+from engine.catalog import Catalog
+from engine.errors import EngineError, EventRefused, RunElsewhere
+from engine.journal.fold_reader import read_fold
+from engine.journal.projection import RunProjection
+from engine.journal.protocol import Journal
+from engine.records import Event, Outcome, RunId, RunInfo
+from engine.records.jsonable import describe_error
+from engine.runtime.activity import LiveRun, RuntimeContext, Services
+from engine.runtime.debugger.condition import check_condition
+from engine.runtime.debugger.probe import ConditionResult, probe_condition
+from engine.runtime.feed import Feed, Item, watch
+from engine.runtime.replay_source import ReplaySource, RunSetup
+from engine.runtime.run import Run
+from engine.runtime.run_factory import (
+    ACTOR,
+    Charts,
+    find_unpriced_models,
+    initial_state,
+    outside_event,
+    restore_state,
+    workflow_of,
+)
+from engine.runtime.run_recordings import Recordings
+from engine.runtime.timeouts import KeptTimer
+from engine.statechart.chart import Chart
+from engine.statechart.run_state import RunState
+from engine.statechart.shape_builder import START
+
+log = logging.getLogger('hemicycle')
+LOOKED_BACK = 50
+"""How many steps back to look for the newest one that conditions apply to: pauses do not count."""
+AT_ONCE = 8
+"""Runs that are recovered at the same time: each mostly waits for the journal and for files."""
+
+
+class LiveRuns:
+    """The live runs of one process, by id.
+
+    Attributes:
+        works: whether their activities start here; otherwise events are decided and journaled, and no more.
+
+    Args:
+        journal: where runs are stored.
+        catalog: where their patterns come from.
+        services: what their activities may use.
+        feed: delivers their steps to listeners.
+        recordings: their models' recordings.
+        setup: prepares what they begin with.
+        owner: the name of this process among those sharing the journal.
+        is_alive: whether an owner is still alive, so that its runs are left to it.
+    """
+
+    works = True
+
+    def __init__(  # noqa: PLR0913  (its collaborators)
+        self,
+        *,
+        journal: Journal,
+        catalog: Catalog,
+        services: Services,
+        feed: Feed,
+        recordings: Recordings,
+        setup: RunSetup,
+        owner: str = '',
+        is_alive: Callable[[str], bool] = lambda owner: False,
+    ) -> None:
+        self.journal, self.catalog, self.services, self.feed = journal, catalog, services, feed
+        self.recordings, self.workspaces = recordings, services.workspaces
+        self.owner = owner or uuid.uuid4().hex
+        self.charts = Charts(services)
+        self.stranded: dict[RunId, str] = {}
+        """Unfinished runs that cannot continue, and why."""
+        self._setup, self._is_alive = setup, is_alive
+        self._host = RuntimeContext(journal=journal, feed=feed, services=services, ended=self._forget)
+        self.runs: dict[RunId, Run] = {}
+        self._starting: set[RunId] = set()
+        """Runs being started or recovered right now."""
+
+    async def require(self, run: RunId, event: str) -> Run:
+        """The live run that an event is for. Raises `UnknownRun`, `EventRefused`."""
+        if run not in self.runs:
+            info = await self.journal.info(run)
+            elsewhere = self.stranded.get(run, 'another process runs it')
+            if info.status.ended:
+                raise EventRefused(run, event, f'it is {info.status}')
+            raise RunElsewhere(run, event, elsewhere)
+        return self.runs[run]
+
+    async def send(
+        self,
+        run: RunId,
+        name: str,
+        *,
+        at: str = '',
+        data: Mapping[str, Any] | None = None,
+        seen: int | None = None,
+    ) -> None:
+        """Send an event; see `RunControl.send`."""
+        live = await self.require(run, name)
+        await live.send(outside_event(run, live.projection, name, at, data), seen=seen)
+
+    async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
+        """Evaluate a condition at the present step; see `RunControl.probe`."""
+        live = await self.require(run, 'breakpoints')
+        check_condition(condition, type(live.state.pattern).Memory.model_fields)
+        last = live.info.seq
+        steps = await self.journal.transitions(run, after=max(0, last - LOOKED_BACK), until=last)
+        return probe_condition(condition, steps, live.chart.shape, live.projection, live.state)
+
+    def chart_of(self, info: RunInfo) -> Chart:
+        """The chart of a run by this process's code. Raises `UnknownPattern`, `InvalidInput`."""
+        return self.charts.of(workflow_of(self.catalog, info))
+
+    def runs_here(self, run: RunId) -> bool:
+        """Whether this process can control it now."""
+        return run in self.runs
+
+    def is_live(self, run: RunId) -> bool:
+        """Whether the feed carries its steps and text now."""
+        return run in self.runs
+
+    def at_rest(self, run: RunId) -> int:
+        """The last step of a run paused here with nothing in progress; otherwise 0."""
+        live = self.runs.get(run)
+        return live.projection.seq if live and live.projection.paused and live.is_idle else 0
+
+    async def take(self, run: RunId, timers: Sequence[KeptTimer] = ()) -> Run | None:
+        """Claim a run and continue it here, whoever had it; None if it has ended or is deleted.
+
+        Args:
+            run: which run.
+            timers: what was left of its time-outs when it was let go.
+
+        Raises:
+            UnknownRun, UnknownPattern, EngineError
+        """
+        info = await self.journal.info(run)
+        if info.status.ended or info.deleted:
+            return None
+        if old := self.runs.pop(run, None):
+            await old.release()
+        await self._resume(run, {})
+        live = self.runs.get(run)
+        if live:
+            live.take_over(timers)
+        return live
+
+    async def let_go(self, run: Run, *, drain: bool = False) -> tuple[KeptTimer, ...]:
+        """Release a run without ending it; `drain` waits until work in progress has ended first.
+
+        Returns:
+            What is left of its time-outs, for whoever takes it over.
+        """
+        if drain:
+            await run.drain()
+        kept = run.keep_timers()
+        await run.release()
+        self._forget(run)
+        return kept
+
+    async def create(self, info: RunInfo, chart: Chart, state: RunState) -> None:
+        """Start a new run; it is journaled when this returns. Raises `InvalidInput`, `JournalError`."""
+        with self._start_of(info.id):
+            self.recordings.check(info)
+            await self.journal.create(info, chart.shape)
+            await self._equip(info)
+            await self._begin(info, chart, state)
+
+    async def fork(self, info: RunInfo, chart: Chart) -> None:
+        """Start a run in the middle of another's history. Raises `InvalidInput`, `JournalError`."""
+        with self._start_of(info.id):
+            self.recordings.check(info)
+            await self.journal.fork(info, chart.shape)
+            await self._equip(info)
+            await self._resume(info.id, {}, equipped=True)
+
+    async def recover(
+        self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
+    ) -> list[RunId]:
+        """Continue every unfinished run whose owner is gone.
+
+        Args:
+            paused: whether to pause them before anything starts.
+            where: which of them.
+
+        Returns:
+            The runs that continue. The others are in `stranded`, with the reason.
+        """
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def resume(info: RunInfo) -> RunId | None:
+            async with room:
+                elsewhere = info.owner != self.owner and self._is_alive(info.owner)
+                if elsewhere or info.id in self.runs or info.id in self._starting or not where(info):
+                    return None
+                try:
+                    await self._resume(info.id, {'paused': True} if paused else {})
+                except Exception as error:  # A run that cannot continue must not hold up the others.
+                    self.stranded[info.id] = describe_error(error)
+                    return None
+                self.stranded.pop(info.id, None)
+                return info.id
+
+        unfinished = await self.journal.unfinished()
+        async with asyncio.TaskGroup() as group:
+            resuming = [group.create_task(resume(info)) for info in unfinished]
+        return [run for task in resuming if (run := task.result())]
+
+    def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Steps after `after`, future ones, and text; ends with the run. Raises `UnknownRun`."""
+        return watch(self.journal, self.feed, run, after, is_live=lambda: self.is_live(run))
+
+    async def result(self, run: RunId) -> Outcome:
+        """Wait for the run to end. Raises `UnknownRun`."""
+        if live := self.runs.get(run):
+            await live.over.wait()
+            if live.outcome:
+                return live.outcome
+        seen = (await self.journal.info(run)).seq
+        async for _ in self.watch(run, after=seen):
+            pass
+        if self.feed.closed:
+            raise EventRefused(run, 'result', 'this process is closing')
+        view, shape = (await read_fold(self.journal, run)).view, await self.journal.shape(run)
+        answer = view.memory.get(shape.answer) if shape.answer else None
+        return Outcome(run=run, status=view.status, answer=answer, error=view.error, memory=view.memory)
+
+    async def release(self, grace: asyncio.Future[Any] | None = None) -> None:
+        """Release all runs without ending them.
+
+        Args:
+            grace: until it is done, work of runs with real models may end, so that no call is paid twice; by
+                default all work is cut off at once.
+        """
+        try:
+            if grace:
+                await self._drain(grace)
+            await asyncio.gather(*(run.release() for run in self.runs.values()), return_exceptions=True)
+        finally:
+            self.runs.clear()
+
+    async def _drain(self, grace: asyncio.Future[Any]) -> None:
+        paid = [run for run in self.runs.values() if not (run.info.simulated or run.is_idle)]
+        if not paid:
+            return
+        log.warning('%s runs may finish their calls first; interrupt again to cut them off', len(paid))
+        drained: asyncio.Future[Any] = asyncio.gather(*(run.drain() for run in paid), return_exceptions=True)
+        await asyncio.wait([drained, grace], return_when=asyncio.FIRST_COMPLETED)
+        drained.cancel()
+
+    async def _equip(self, info: RunInfo) -> None:
+        """Prepare a newly journaled run; if that fails, delete it."""
+        try:
+            await self._setup.equip(info)
+        except BaseException:
+            await asyncio.shield(
+                asyncio.gather(self.journal.delete(info.id), self.workspaces.delete(info.id))
+            )
+            raise
+
+    async def _resume(self, run: RunId, data: Mapping[str, Any], *, equipped: bool = False) -> None:
+        with self._start_of(run):
+            stored = await self.journal.info(run)
+            if new := stored.seq == stored.parent_at:
+                data = {**stored.options.get('begins', {}), **data}
+            workflow = workflow_of(self.catalog, stored)
+            chart = self.charts.of(workflow)
+            # Claim first: from now on no other process appends to what is read next.
+            info = await self.journal.claim(run, self.owner)
+            fold = await read_fold(self.journal, run)
+            if new and not equipped:
+                await self._setup.equip(info)
+            if self.works:
+                await self.workspaces.restore(run, fold.projection.files)
+                await self.recordings.truncate(run, fold.projection)
+            if fold.projection.seq == 0:
+                await self._begin(info, chart, initial_state(workflow))
+                return
+            source = await self._setup.replay_source(info, fold.projection, chart.shape)
+            live = self._add(info, chart, restore_state(fold, workflow, chart), fold.projection, source)
+            if self.works or new:
+                prices = await self._prices(info)
+                await live.send(Event(name='recover', data={**data, **prices}, who=ACTOR.get()))
+
+    async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
+        projection = RunProjection(chart.shape)
+        projection.active = (START,)
+        source = await self._setup.replay_source(info, projection, chart.shape)
+        run = self._add(info, chart, state, projection, source)
+        if source and (first := source.first_event()):
+            # As recorded, except for the memory: its initial values are the pattern's.
+            held = {'paused': True} if source.held else {}
+            await run.send(replace(first, data={**first.data, 'memory': state.dump()['memory'], **held}))
+            return
+        budget = {'budget': asdict(info.budget)} if info.budget else {}
+        pauses = {name: info.options[name] for name in ('paused', 'breakpoints') if name in info.options}
+        data = {'memory': state.dump()['memory'], **budget, **pauses, **await self._prices(info)}
+        await run.send(Event(name='start', data=data, who=ACTOR.get()))
+
+    async def _prices(self, info: RunInfo) -> dict[str, Any]:
+        """The models without a known price, if a cost budget has to count them."""
+        if info.budget is None or info.budget.cost is None:
+            return {}
+        names = await asyncio.to_thread(find_unpriced_models, self.services, info)
+        return {'unpriced': names} if names else {}
+
+    def _add(
+        self,
+        info: RunInfo,
+        chart: Chart,
+        state: RunState,
+        projection: RunProjection,
+        source: ReplaySource | None,
+    ) -> Run:
+        if self.feed.closed:
+            raise EngineError('this process is closing: it starts no run any more')
+        self.runs[info.id] = run = Run(info, chart, state, projection, self._host, source)
+        if not self.works:
+            run.hold_back()
+        return run
+
+    @contextmanager
+    def _start_of(self, run: RunId) -> Iterator[None]:
+        outermost = run not in self._starting
+        self._starting.add(run)
+        try:
+            yield
+        finally:
+            if outermost:
+                self._starting.discard(run)
+
+    def _forget(self, run: LiveRun) -> None:
+        if self.runs.get(run.info.id) is run:  # Otherwise it has been recovered since.
+            del self.runs[run.info.id]
+            self.workspaces.forget(run.info.id)
+            self.recordings.forget(run.info.id)
+            self.services.mcp.forget(run.info.id)
+        self.feed.wake(run.info.id)

@@ -1,0 +1,107 @@
+"""Mailbox: one run's events wait here and are handled one after another."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from engine.errors import EngineError
+from engine.records import Event
+
+log = logging.getLogger('hemicycle')
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Envelope: an event, and the sender waiting for its result."""
+
+    event: Event
+    answer: asyncio.Future[None] | None = None
+    seen: int | None = None
+    """The last step that its sender knows; None if it does not matter."""
+
+    def refuse(self, error: BaseException) -> None:
+        """Report an error to the sender, if one still waits."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class Mailbox:
+    """Handles envelopes in order. While empty it has no task: an idle run is only data."""
+
+    __slots__ = ('_closed', '_handle', '_letters', '_task')
+
+    def __init__(self, handle: Callable[[Envelope], Awaitable[None]]) -> None:
+        self._handle = handle
+        self._letters: deque[Envelope] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._closed: Callable[[Event], Exception] | None = None
+
+    def post(self, event: Event) -> None:
+        """Post an event from any source."""
+        self._enqueue(Envelope(event))
+
+    async def ask(self, event: Event, seen: int | None = None) -> None:
+        """Post an event and wait until it is journaled; raises the reason if it is refused."""
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._enqueue(Envelope(event, answer, seen))
+        await answer
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are unhandled envelopes."""
+        return bool(self._letters)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there are envelopes waiting or being handled."""
+        return self._task is not None
+
+    async def wait_until_empty(self) -> None:
+        """Wait until all events are handled."""
+        while self._task:
+            await asyncio.wait([self._task])
+
+    async def close(self, reason: Callable[[Event], Exception]) -> None:
+        """Drop pending and future events, and stop; waiting senders get a `reason`."""
+        self._closed = reason
+        while self._letters:
+            letter = self._letters.popleft()
+            letter.refuse(reason(letter.event))
+        if self._task:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def _enqueue(self, letter: Envelope) -> None:
+        if self._closed:
+            letter.refuse(self._closed(letter.event))
+            return
+        self._letters.append(letter)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        try:
+            while self._letters:
+                await self._deliver(self._letters.popleft())
+        finally:
+            self._task = None
+
+    async def _deliver(self, letter: Envelope) -> None:
+        try:
+            await self._handle(letter)
+        except Exception as error:
+            if not isinstance(error, EngineError):
+                log.exception('event %s was not handled', letter.event.name)
+            elif letter.answer is None:
+                log.warning('event %s was not handled: %s', letter.event.name, error)
+            letter.refuse(error)
+        except BaseException as error:
+            letter.refuse(self._closed(letter.event) if self._closed else error)
+            raise
+        else:
+            if letter.answer and not letter.answer.done():
+                letter.answer.set_result(None)

@@ -1,0 +1,104 @@
+"""Recorder: journals one run's steps, retries while the journal is unavailable, and takes snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engine.errors import JournalUnavailable
+from engine.journal.projection import RunProjection, snapshot_of
+from engine.records import JournalOutage, RunId, RunInfo, Snapshot, Transition
+from engine.runtime.activity import RuntimeContext
+from engine.statechart.chart import Microstep
+
+SNAPSHOT_STEPS = 200
+"""The minimum number of steps between snapshots. A snapshot also waits until the steps since the last one are
+larger than it: so seeks stay short, and all snapshots together take no more space than the steps."""
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds between attempts to write to an unavailable journal; doubled each time."""
+
+
+class Recorder:
+    """The only writer of one run's history."""
+
+    def __init__(self, host: RuntimeContext) -> None:
+        self._host = host
+        self._weight = self._last_weight = self._last_seq = self._unsaid = 0
+        """Bytes since the last snapshot, and of that snapshot; `_unsaid` are those of the latest steps,
+        reported with the next summary."""
+
+    async def write(
+        self,
+        info: RunInfo,
+        projection: RunProjection,
+        steps: Sequence[Transition],
+        document: Callable[[], Mapping[str, Any]],
+    ) -> RunInfo:
+        """Journal steps already applied to the projection; returns the run's summary after them.
+
+        Args:
+            info: the summary before them.
+            projection: the derived state up to and including them.
+            steps: what was decided.
+            document: returns the run's data, for a snapshot.
+
+        Raises:
+            JournalError: the run is no longer ours, or its journal is damaged; nothing was written.
+        """
+        info = summary(info, projection, self._unsaid)
+        due = projection.seq - self._last_seq >= SNAPSHOT_STEPS and self._weight >= self._last_weight
+        snapshot = snapshot_of(info.id, projection, document()) if due else None
+        weight = await self._append(info, steps, snapshot)
+        self._unsaid = weight
+        self._weight += weight
+        if snapshot:
+            self._last_seq, self._last_weight, self._weight = projection.seq, weight, 0
+        return info
+
+    async def _append(self, info: RunInfo, steps: Sequence[Transition], snapshot: Snapshot | None) -> int:
+        wait = FIRST_WAIT
+        while True:
+            try:
+                weight = await self._host.journal.append(info, steps, snapshot)
+            except JournalUnavailable as error:
+                self._host.feed.publish(JournalOutage(run=info.id, problem=str(error)))
+                await self._host.services.clock.sleep(wait)
+                wait = min(LONGEST_WAIT, wait * 2)
+            else:
+                if wait > FIRST_WAIT:
+                    self._host.feed.publish(JournalOutage(run=info.id, problem=''))
+                return weight
+
+
+def step_of(move: Microstep, run: RunId, seq: int, time: float) -> Transition:
+    """A move as a step of a run."""
+    return Transition(
+        run=run,
+        seq=seq,
+        time=time,
+        event=move.event,
+        raised=move.raised,
+        left=move.left,
+        entered=move.entered,
+        active=move.active,
+        edges=move.edges,
+        guards=move.guards,
+        changes=move.changes,
+    )
+
+
+def summary(info: RunInfo, projection: RunProjection, more: int = 0) -> RunInfo:
+    """The summary after all steps applied to the projection; `more` bytes were added."""
+    status = projection.status
+    return replace(
+        info,
+        seq=projection.seq,
+        status=status,
+        updated=max(info.created, projection.time),
+        usage=projection.usage,
+        budget=projection.meter.budget,
+        error=projection.reason if status.ended else '',
+        waiting=projection.waiting,
+        bytes=info.bytes + more,
+    )

@@ -1,0 +1,396 @@
+"""Run: one mailbox, one chart. Decide, journal, act."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from engine.errors import EngineError, EventRefused, InvalidInput, PatternError, RunElsewhere, StepPassed
+from engine.journal.budget_meter import resets_budget
+from engine.journal.projection import RunProjection
+from engine.records import (
+    ANSWER,
+    CONTROL,
+    ENDINGS,
+    EXHAUSTED,
+    RUN,
+    Change,
+    Event,
+    JournalOutage,
+    Outcome,
+    RunInfo,
+    StatePath,
+    Transition,
+)
+from engine.records.jsonable import describe_error, to_jsonable
+from engine.runtime.activity import RuntimeContext
+from engine.runtime.activity_runner import ActivityRunner
+from engine.runtime.budget_enforcer import BudgetEnforcer
+from engine.runtime.control_events import ALARM, apply_edit, validate_control
+from engine.runtime.debugger.debugger import Debugger
+from engine.runtime.debugger.guard_explanations import GuardExplanations
+from engine.runtime.mailbox import Envelope, Mailbox
+from engine.runtime.recorder import Recorder, step_of
+from engine.runtime.replay_source import ReplaySource
+from engine.runtime.timeouts import KeptTimer
+from engine.statechart.chart import Chart
+from engine.statechart.run_state import RunState
+
+log = logging.getLogger('hemicycle')
+BY_ENGINE = ENDINGS | {'always', EXHAUSTED}
+"""Events that no person sends."""
+
+
+class Run:
+    """A live run. Everything that happens to it goes through its mailbox."""
+
+    def __init__(  # noqa: PLR0913  (its collaborators)
+        self,
+        info: RunInfo,
+        chart: Chart,
+        state: RunState,
+        projection: RunProjection,
+        host: RuntimeContext,
+        replayer: ReplaySource | None = None,
+    ) -> None:
+        self.info, self.chart, self.state, self.projection = info, chart, state, projection
+        self._host, self._replayer = host, replayer
+        self._recorder = Recorder(host)
+        self._mailbox = Mailbox(self._handle)
+        self._work = ActivityRunner(
+            chart, projection, host, lambda: (self.info, self.state), self._mailbox.post, replayer
+        )
+        self._treasurer = BudgetEnforcer(projection, self._work, host.services.clock, self._mailbox.post)
+        self._debugger = Debugger(projection, chart.shape, lambda: self.state)
+        self.lost = ''
+        """Why this process may no longer write to the run, if so."""
+        self.over = asyncio.Event()
+        """Set when the run no longer runs here."""
+        self.outcome: Outcome | None = None
+        """How it ended, once journaled; None also if memory holds what an aborted action wrote."""
+
+    async def send(self, event: Event, *, seen: int | None = None) -> None:
+        """Send an event and wait until it is journaled.
+
+        Raises:
+            EventRefused: no active state takes it, or the run has ended.
+            StepPassed: its last step is no longer `seen`.
+            InvalidInput: its data does not fit.
+            JournalError: the run is no longer ours.
+        """
+        data = self.state.pattern.validate_input(event.name, event.data)
+        if event.name == ANSWER and (problems := self.state.answer_problems(event)):
+            raise InvalidInput(problems)
+        await self._mailbox.ask(event if data is event.data else replace(event, data=data), seen)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is in progress, and no event is waiting."""
+        return not (self._work.under_way or self._mailbox.is_busy)
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing happens any more unless a person acts or a time-out ends."""
+        return self._work.rests and not self._mailbox.is_busy
+
+    @property
+    def deadline(self) -> float | None:
+        """When something is due by time alone: a time-out, or what the budget requires."""
+        due = [at for at in (self._work.deadline, self._treasurer.alarm) if at is not None]
+        return min(due, default=None)
+
+    def keep_timers(self) -> tuple[KeptTimer, ...]:
+        """What is left of the time-outs, for whoever takes the run over."""
+        return self._work.keep_timers()
+
+    def take_over(self, kept: Sequence[KeptTimer]) -> None:
+        """Go on with what was left of the time-outs elsewhere."""
+        self._work.take_over(kept)
+
+    def hold_back(self) -> None:
+        """Decide and journal, but start no work."""
+        self._work.hold_back()
+
+    async def drain(self) -> None:
+        """Start no more work, and wait until what is in progress has ended and is journaled."""
+        self._work.hold_back()
+        while not self.is_idle:
+            await self._work.wait_until_idle()
+            await self._mailbox.wait_until_empty()
+
+    async def release(self) -> None:
+        """Stop working on the run without ending it: it continues wherever it is claimed next."""
+        gone = 'its process is closing'
+        self._treasurer.stop()
+        await self._mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, gone))
+        await self._work.stop()
+        self.over.set()
+
+    async def _handle(self, letter: Envelope) -> None:
+        try:
+            await self._receive(letter)
+        finally:  # Replay waits for no sender, not even after a refused event.
+            if self._replayer:
+                await self._play(self._replayer)
+
+    async def _receive(self, letter: Envelope) -> None:
+        event = letter.event
+        if self.lost or self.projection.status.ended:
+            if letter.answer is None:
+                return  # What an activity still reported when the run ended.
+            if self.lost:
+                raise RunElsewhere(self.info.id, event.name, self.lost)
+            raise EventRefused(self.info.id, event.name, f'it is {self.projection.status}')
+        if letter.seen is not None and letter.seen != self.projection.seq:
+            raise StepPassed(self.info.id, event.name, letter.seen, self.projection.seq)
+        if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:
+            return  # The ending of a past visit: its state was left while this envelope waited.
+        await self._carry_out(self._handle_outside(event, asked=letter.answer is not None))
+        if not (self._muted or self._work.held_back):  # What is held back would seem to be over.
+            while following := self._treasurer.closing(self._mailbox.waiting):
+                await self._carry_out(self._decide_safely(following, asked=False))
+            if dead_end := self._dead_end():
+                await self._carry_out([self._abort(dead_end)])
+
+    @property
+    def _muted(self) -> bool:
+        """Whether everything is replayed: no work, no time-outs, no budget."""
+        return self._replayer is not None and self._replayer.strict
+
+    async def _play(self, replayer: ReplaySource) -> None:
+        """Post the next event to replay; continue without replay once none is left."""
+        await asyncio.sleep(0)  # Others should not have to wait for the whole replay.
+        if self.lost or self.projection.status.ended or self._mailbox.waiting or replayer.stopped:
+            return
+        if self._work.held_back:
+            return
+        started = replayer.started if replayer.strict else self._work.kept
+        at_work = () if replayer.strict else self._work.under_way
+        event = None if replayer.waits else replayer.next_event(started, at_work, self.state)
+        if event:
+            self._mailbox.post(event)
+        elif (replayer.strict and not replayer.waits) or (started and not at_work and not replayer.strict):
+            await self._without(replayer, started)
+
+    async def _without(self, replayer: ReplaySource, started: Collection[StatePath]) -> None:
+        if event := replayer.last_word(started, self.state, self.info.budget):
+            if event.name == 'recover':
+                replayer.leave()
+            await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])
+        if not replayer.strict:
+            self._work.let_go()
+
+    def _handle_outside(self, event: Event, *, asked: bool) -> list[Transition]:
+        if event is ALARM:
+            return []
+        try:
+            return self._decide_safely(event, asked=asked)
+        except (EventRefused, InvalidInput):
+            if self._replayer is None or not event.played:
+                raise
+            self._replayer.skip(event)  # Changes made in a fork may have led elsewhere.
+            return []
+
+    def _decide_safely(self, event: Event, *, asked: bool) -> list[Transition]:
+        try:
+            return self._decide(event, asked=asked)
+        except PatternError as error:
+            problem = str(error)
+        except EngineError:
+            raise  # A refusal: nothing was written.
+        except Exception as error:
+            log.exception('run %s: event %s', self.info.id, event.name)
+            problem = describe_error(error)
+        self.state.log.take()  # What was written before one of them raised is not journaled.
+        return [self._abort(problem)]
+
+    def _decide(self, event: Event, *, asked: bool) -> list[Transition]:
+        """Decide what the event leads to. Writes memory, and nothing else."""
+        if event.name in CONTROL and event.name != 'start':
+            return [self._control(event)]
+        now = self._now()
+        timed = Event(  # As `replace` does, at half the cost.
+            name=event.name,
+            at=event.at,
+            data=event.data,
+            attempt=event.attempt,
+            since=event.since,
+            time=now,
+            ran=self.projection.ran_at(now),
+            played=event.played,
+            who=event.who,
+        )
+        moves = self.chart.fire(self.projection.active, self.state, timed, kept=event)
+        if not moves and (asked or event.name not in ENDINGS | {EXHAUSTED}):
+            raise EventRefused(self.info.id, event.name, self._refusal(timed))
+        if not moves and event.name in ('failed', 'expired', EXHAUSTED):
+            return [self._abort(str(event.data.get('error', '')) or f'{event.at} {event.name}')]
+        if not moves:
+            return [self._step(event)]
+        return [
+            step_of(move, self.info.id, self.projection.seq + number, now)
+            for number, move in enumerate(moves, start=1)
+        ]
+
+    def _control(self, event: Event) -> Transition:
+        if not (self._muted and event.played):  # what was recorded has been checked
+            event = validate_control(event, self.info.id, self.projection, self.chart.shape, self.state)
+        if event.name == 'edit':
+            return replace(self._step(event), changes=self._edit(event))
+        if event.name in ('cancel', 'abort'):
+            return self._ending(event)
+        if event.name == 'recover' and resets_budget(event.data):
+            self.state.notices = ('',) * len(self.state.notices)  # Those belonged to its parent's budget.
+        if event.name in ('retry', 'recover'):
+            changes = self._edit(event) if event.data.get('changes') else ()
+            noted = self._note_retry(event) if event.name == 'retry' else ()
+            # During replay, the call in progress began before there was anything to tell.
+            notices = self._give_notices(event.at) if event.played or not self._muted else ()
+            return replace(self._step(event), changes=(*changes, *noted, *notices))
+        return self._step(event)
+
+    def _note_retry(self, event: Event) -> tuple[Change, ...]:
+        """Have the pattern record that an attempt is repeated."""
+        with self.state.writing():
+            self.state.pattern.retried(self.state.memory, replace(event, time=self._now()))
+        return self.state.log.take()
+
+    def _edit(self, event: Event) -> tuple[Change, ...]:
+        self.state, changes = apply_edit(self.state, event)
+        return changes
+
+    def _of_budget(self, steps: Sequence[Transition]) -> Iterator[Transition]:
+        """What the budget requires after these steps: journaled with them, so nothing starts in between."""
+        left = {path for step in steps for path in step.left}
+        for event in self._treasurer.due():
+            yield self._apply_step(self._step(event), left)
+
+    def _apply_step(self, step: Transition, left: Collection[StatePath] = ()) -> Transition:
+        """Apply a step; if it produces notices for the agents, tell them."""
+        self.projection.take(step)
+        if step.raised or step.event.name not in ('warn', 'extend'):
+            return step
+        self.state.notices = self.projection.meter.notices
+        at_work = set(self._work.under_way).difference(left)
+        if self._replayer and self._muted:
+            at_work = self._replayer.untold(self.state.agents)
+        return replace(step, changes=self._give_notices(RUN, at_work))
+
+    def _give_notices(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
+        """Tell the agents at `at` that are about to call a model the notices they have not seen.
+
+        Other agents are told by the action that leads to their next call.
+        """
+        for path in self.state.agents:
+            leaf = StatePath(f'{path}.thinking')
+            if leaf in self.projection.active and leaf not in at_work and at in (RUN, leaf):
+                self.state.tell(path)
+        return self.state.log.take()
+
+    def _step(self, event: Event) -> Transition:
+        """A step without state changes."""
+        return Transition(
+            run=self.info.id,
+            seq=self.projection.seq + 1,
+            time=self._now(),
+            event=event,
+            active=self.projection.active,
+        )
+
+    def _abort(self, error: str) -> Transition:
+        return self._ending(Event(name='abort', data={'error': error}))
+
+    def _ending(self, event: Event) -> Transition:
+        left = tuple(StatePath(path) for path in reversed(self.projection.entered))
+        return replace(self._step(event), left=left, active=())
+
+    def _now(self) -> float:
+        # A machine's clock may go back; a history's must not.
+        now = self._replayer.time if self._replayer and self._muted else self._host.services.clock.now()
+        return max(self.projection.time, now)
+
+    async def _carry_out(self, steps: list[Transition]) -> None:
+        """Journal, then act. Raises `JournalError` if the run is no longer ours."""
+        try:
+            await self._journal_and_act(steps)
+        except Exception as error:
+            # Memory may be ahead of the journal now: whoever continues reads the journal again.
+            await self._lose(error)
+            raise
+
+    async def _journal_and_act(self, steps: list[Transition]) -> None:
+        steps = [self._apply_step(step) for step in steps]
+        if not self._muted:
+            steps += self._of_budget(steps)
+        if not (self._replayer and self._replayer.overlooks):
+            steps += [self._apply_step(self._step(event)) for event in self._debugger.due(steps)]
+        if not self._muted:
+            self._treasurer.wind()
+        if not steps:
+            return
+        if self._replayer:
+            self._replayer.saw(steps)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        for step in steps:
+            self._host.feed.publish(step)
+        stopped = [] if self._muted else self._work.follow(steps)
+        if self.projection.status.ended:
+            await self._work.settle(stopped)
+            await self._work.stop()
+            self.outcome = None if self.projection.aborted else self._outcome()
+            self._leave()
+            return
+        for step in () if self._muted else steps:
+            if step.event.name in CONTROL and not step.raised:
+                self._work.control(step.event)
+
+    async def _lose(self, error: Exception) -> None:
+        """The journal accepts nothing more from this process: stop, and leave the run to the next claim."""
+        self.lost = describe_error(error)
+        self._treasurer.stop()
+        self._host.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
+        await self._work.stop()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._host.ended(self)
+        self.over.set()
+
+    def _outcome(self) -> Outcome:
+        memory, answer = to_jsonable(self.state.memory), self.chart.shape.answer
+        return Outcome(
+            run=self.info.id,
+            status=self.projection.status,
+            answer=memory.get(answer) if answer else None,
+            error=self.projection.reason,
+            memory=memory,
+        )
+
+    def _dead_end(self) -> str:
+        """Why nothing can happen to this run any more, or ''."""
+        projection = self.projection
+        if (
+            self.lost
+            or projection.status.ended
+            or projection.waiting
+            or self._work.busy
+            or self._mailbox.waiting
+        ):
+            return ''
+        if set(self.chart.enabled_events(projection.active)) - BY_ENGINE:
+            return ''
+        stuck = f'nothing leads out of {", ".join(projection.active)}'
+        return f'{projection.error}; {stuck}' if projection.error else stuck
+
+    def _refusal(self, event: Event) -> str:
+        """Why no active state takes an event: the guards that reject it, or what is accepted instead."""
+        unmet = self.chart.unmet(self.projection.active, self.state, event)
+        if unmet:
+            explanations = GuardExplanations(self.state.pattern, self.info.parameters)
+            document = self.state.dump()
+            reasons = (explanations.refusal(guard, document, event) for guard in unmet)
+            return '; '.join(dict.fromkeys(reasons))
+        taken = [name for name in self.chart.enabled_events(self.projection.active) if name not in BY_ENGINE]
+        return f'the active states take {", ".join(taken)}' if taken else 'no active state takes it'

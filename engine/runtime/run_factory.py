@@ -1,0 +1,407 @@
+"""Prepares runs: validates launch options, finds the chart, and restores recorded state."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
+
+from engine.acp import AGENT_PREFIX
+from engine.catalog import Catalog
+from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
+from engine.journal.projection import Fold, RunProjection
+from engine.models.effort import EFFORT_SYNTAX, is_effort, role_effort
+from engine.models.protocol import candidate_models
+from engine.records import (
+    CONTROL,
+    ENDINGS,
+    EXHAUSTED,
+    Breakpoint,
+    Budget,
+    Event,
+    RunId,
+    RunInfo,
+    Shape,
+    StatePath,
+    Status,
+    Usage,
+    View,
+)
+from engine.records.breakpoint import dump_breakpoints
+from engine.records.jsonable import to_jsonable
+from engine.records.run_info import Approvals
+from engine.records.state_path import is_active
+from engine.runtime.activity import Services
+from engine.runtime.debugger.breakpoint_validation import validate_breakpoints as placed
+from engine.statechart.chart import Chart
+from engine.statechart.chart_cache import build_chart
+from engine.statechart.pattern import Pattern, validation_problems
+from engine.statechart.run_state import RunState
+from engine.statechart.shape_builder import START, walk
+
+FROM_OUTSIDE = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
+"""The engine's own events that a person may send; it sends the others itself."""
+MOST_CHARTS = 100
+ACTOR: ContextVar[str] = ContextVar('actor', default='')
+"""On whose behalf the engine is called; '' where nobody logs in. Events from outside carry it."""
+
+
+@contextmanager
+def acting_as(name: str) -> Iterator[None]:
+    """Call the engine on somebody's behalf: events sent and runs started here are theirs."""
+    before = ACTOR.set(name)
+    try:
+        yield
+    finally:
+        ACTOR.reset(before)
+
+
+class Charts:
+    """Charts by pattern and by the values of the parameters they depend on."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._charts: dict[object, Chart] = {}
+        """In order of last use, the most recent last."""
+        self._read: dict[type[Pattern], set[frozenset[str]]] = {}
+        """The sets of fields that a pattern's charts depend on; other values may decide which applies."""
+
+    def of(self, workflow: Pattern) -> Chart:
+        """The chart of a pattern with its parameters. Raises `PatternError`."""
+        made, chart = type(workflow), None
+        for names in self._read.get(made, ()):
+            key = _key(workflow, names)
+            chart = self._charts.pop(key, None)
+            if chart:
+                break
+        if not chart:
+            chart, names = build_chart(workflow)
+            self._check_tools(workflow)
+            self._read.setdefault(made, set()).add(names)
+            key = _key(workflow, names)
+            while len(self._charts) >= MOST_CHARTS:
+                del self._charts[next(iter(self._charts))]
+        self._charts[key] = chart
+        return chart
+
+    def _check_tools(self, workflow: Pattern) -> None:
+        for path, _, state in walk(workflow.chart_states()):
+            for name in state['agent'].tools if 'agent' in state else ():
+                if name not in self._services.tools and not self._services.mcp.has(name):
+                    raise PatternError(workflow.name, f'there is no tool {name!r}', where=f'state {path!r}')
+
+
+def _key(workflow: Pattern, names: frozenset[str]) -> object:
+    return type(workflow), names, workflow.parameters.model_dump_json(include=set(names))
+
+
+def workflow_of(catalog: Catalog, info: RunInfo) -> Pattern:
+    """The pattern of a run, with the run's parameters. Raises `UnknownPattern`, `InvalidInput`."""
+    made = catalog.pattern(info.pattern)
+    workflow = made(made.parse_recorded(info.parameters))
+    workflow.instructed = info.options.get('instructions', {})
+    return workflow
+
+
+def initial_state(workflow: Pattern) -> RunState:
+    """The data a run starts with. Raises `PatternError`."""
+    try:
+        return RunState(workflow, workflow.remember())
+    except ValidationError as error:
+        join_names = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())
+        raise PatternError(workflow.name, f'it cannot start: {join_names}', where='Memory') from None
+
+
+def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
+    """The live data of a recorded run. Raises `EngineError` if its pattern has changed too much."""
+    unknown = [path for path in fold.projection.active if path not in chart.states and path != START]
+    if unknown:
+        raise EngineError(f'pattern {workflow.name!r} has no state {unknown[0]!r} any more')
+    try:
+        state = RunState.load(workflow, fold.document)
+        state.notices = fold.projection.meter.notices
+        return state
+    except ValidationError as error:
+        join_names = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())
+        raise EngineError(f'the memory of pattern {workflow.name!r} has changed: {join_names}') from None
+
+
+def new_run_id() -> RunId:
+    """A fresh id."""
+    return RunId(uuid.uuid4().hex[:12])
+
+
+def new_run_info(  # noqa: PLR0913  (what a launch form has)
+    pattern: Pattern,
+    services: Services,
+    *,
+    title: str,
+    tags: Sequence[str],
+    models: Mapping[str, str],
+    seed: int,
+    owner: str,
+    options: Mapping[str, Any],
+    like: RunInfo | None = None,
+    budget: Budget | None = None,
+    private: bool = False,
+    run: RunId | None = None,
+) -> RunInfo:
+    """The summary of a new run, or of one that replays the recording of `like`. Raises `InvalidInput`."""
+    parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
+    made = validate_options(options)
+    if like is None:
+        check_effort(services, models, made.get('effort', {}))
+    elif 'effort' in like.options:
+        made['effort'] = like.options['effort']
+    return RunInfo(
+        id=run or new_run_id(),
+        pattern=pattern.name,
+        title=title.strip() or title_of(pattern),
+        parameters=parameters,
+        models=dict(models or (like.models if like else {})),
+        seed=seed,
+        options=made,
+        budget=normalize_budget(budget),
+        created=now,
+        updated=now,
+        simulated=like.simulated if like else check_simulated(services, models),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())),
+        author=ACTOR.get(),
+        private=private,
+        owner=owner,
+        epoch=1,
+    )
+
+
+def with_breakpoints(options: Mapping[str, Any], workflow: Pattern, shape: Shape) -> Mapping[str, Any]:
+    """Options with validated and numbered breakpoints. Raises `InvalidInput`."""
+    if not options.get('breakpoints'):
+        return options
+    found = placed(options['breakpoints'], shape, type(workflow).Memory.model_fields)
+    return {**options, 'breakpoints': dump_breakpoints(found)}
+
+
+def normalize_budget(budget: Budget | None) -> Budget | None:
+    """A budget as stored: None if it limits nothing. Raises `InvalidInput`."""
+    if budget is not None:
+        budget.check()
+    return budget if budget and budget.limits() else None
+
+
+def child_run_info(parent: RunInfo, *, owner: str, now: float) -> RunInfo:
+    """The summary of a run that starts as `parent` did, from its first step."""
+    return replace(
+        parent,
+        id=new_run_id(),
+        options={name: value for name, value in parent.options.items() if name not in OF_ONE},
+        status=Status.RUNNING,
+        created=now,
+        updated=now,
+        seq=0,
+        usage=Usage(),
+        error='',
+        waiting='',
+        parent=parent.id,
+        parent_at=0,
+        author=ACTOR.get() or parent.author,
+        owner=owner,
+        epoch=1,
+        bytes=0,
+        starred=False,
+        pinned=False,
+        deleted=0.0,
+    )
+
+
+def fork_run_info(parent: RunInfo, view: View, *, owner: str, now: float, budget: Budget | None) -> RunInfo:
+    """The summary of a run that starts from `parent` at `view`. Raises `EventRefused`."""
+    if view.status.ended:
+        raise EventRefused(parent.id, 'fork', f'at step {view.seq} it is {view.status}')
+    made = child_run_info(parent, owner=owner, now=now)
+    return replace(
+        made,
+        options={name: value for name, value in made.options.items() if name != 'replay'},
+        status=view.status,
+        seq=view.seq,
+        usage=view.usage,
+        budget=budget,
+        waiting=parent.waiting,
+        parent_at=view.seq,
+        epoch=0,
+    )
+
+
+def check_simulated(services: Services, models: Mapping[str, str]) -> bool:
+    """Whether all models chosen for a run are simulated. Raises `InvalidInput` for an unknown one."""
+    unknown = {
+        f'models.{role}'
+        if role
+        else 'models': f'there is no model {name!r}; there are: {", ".join(services.models)}'
+        for role in models
+        for name in candidate_models(models, role)
+        if name not in services.models
+    }
+    if unknown:
+        raise InvalidInput(unknown)
+    check_agents(services, models)
+    chosen = {name for role in models for name in candidate_models(models, role)}
+    chosen |= set() if '' in models else {'scripted'} & set(services.models)
+    return all(services.models[name].simulated for name in chosen)
+
+
+def unknown_names(
+    workflow: Pattern,
+    services: Services,
+    *,
+    by_role: Mapping[str, Iterable[str]],
+    tools: Mapping[str, Iterable[str]],
+) -> dict[str, str]:
+    """The problems with what is given for a role: there is no such role, or no such tool.
+
+    Args:
+        workflow: the pattern with its parameters.
+        services: the tools available.
+        by_role: what is given, as in `{'instructions': ['writer']}`; '' stands for all roles.
+        tools: the tools given for each role.
+    """
+    agents = [state['agent'] for _, _, state in walk(workflow.chart_states()) if 'agent' in state]
+    roles = {role.name for spec in agents for role in spec.cast_list}
+    problems = {
+        f'{what}.{role}': f'there is no role {role!r}; there are: {join_names(roles)}'
+        for what, given in by_role.items()
+        for role in sorted(set(given) - roles - {''})
+    }
+    for role, names in tools.items():
+        lost = [name for name in names if name not in services.tools and not services.mcp.has(name)]
+        if lost:
+            problems[f'tools.{role}'] = (
+                f'there is no tool {lost[0]!r}; there are: {join_names(services.tools)}'
+            )
+    return problems
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Names for an error message."""
+    return ', '.join(sorted(names)) or 'none'
+
+
+def check_agents(services: Services, models: Mapping[str, str]) -> None:
+    """Raise `InvalidInput` for an external agent that cannot be used, or not in this way."""
+    problems: dict[str, str] = {}
+    for role in models:
+        names = candidate_models(models, role)
+        field = f'models.{role}' if role else 'models'
+        for name in names:
+            if problem := getattr(services.models[name], 'problem', ''):
+                problems[field] = f'{name}: {problem}'
+            elif len(names) > 1 and name.startswith(AGENT_PREFIX):
+                problems[field] = f'{name}: an external agent has no fallback, and is none: name it alone'
+    if problems:
+        raise InvalidInput(problems)
+
+
+def check_effort(services: Services, models: Mapping[str, str], effort: Mapping[str, str]) -> None:
+    """Raise `InvalidInput` for a reasoning effort that a chosen model does not take."""
+    problems: dict[str, str] = {}
+    for role in {*effort, *(models if '' in effort else ())}:
+        wanted = role_effort(effort, role)
+        for name in candidate_models(models, role):
+            problem_of = getattr(services.models.get(name), 'effort_problem', None)
+            if wanted and problem_of and (problem := problem_of(wanted)):
+                problems['.'.join(filter(None, ('effort', role)))] = f'{name}: {problem}'
+    if problems:
+        raise InvalidInput(problems)
+
+
+def find_unpriced_models(services: Services, info: RunInfo) -> list[str]:
+    """The chosen live models without a known price. Reads the price list: blocks."""
+    named = {name for role in {'', *info.models} for name in candidate_models(info.models, role)}
+    found = [(name, services.models[name]) for name in sorted(named) if name in services.models]
+    one = Usage(input=1, output=1)
+    return [
+        name
+        for name, model in found
+        if not model.simulated and (price := getattr(model, 'price', None)) and price(one) is None
+    ]
+
+
+def title_of(pattern: Pattern) -> str:
+    """A line for lists: what the run is about."""
+    line = ' '.join(pattern.task[:1_000].split())
+    return (line if len(line) <= 80 else f'{line[:79].rstrip()}…') or pattern.title
+
+
+def outside_event(
+    run: RunId, projection: RunProjection, name: str, at: str, data: Mapping[str, Any] | None
+) -> Event:
+    """Build an event from a caller's values.
+
+    Raises:
+        EventRefused: only the engine may send it, or it is addressed to a state that is not active.
+        InvalidInput: its data is not JSON.
+    """
+    if name in CONTROL - FROM_OUTSIDE or name in (ENDINGS - {'failed'}) | {'always', EXHAUSTED}:
+        raise EventRefused(run, name, 'only the engine sends it')
+    if at and not is_active(at, projection.active):
+        raise EventRefused(run, name, f'{at!r} is not active')
+    try:
+        values = to_jsonable(dict(data or {}))
+        return Event(name=name, at=StatePath(at), data=values, who=ACTOR.get())
+    except (ValueError, TypeError) as error:
+        raise InvalidInput({'data': f'it is not JSON: {error}'}) from None
+
+
+def _valid_effort(value: str) -> str:
+    if not is_effort(value):
+        raise PydanticCustomError('effort', EFFORT_SYNTAX)
+    return value
+
+
+@with_config(ConfigDict(extra='forbid'))
+class Options(TypedDict, total=False):
+    """Launch options; those not given have their defaults."""
+
+    approvals: Approvals
+    """`marked` by default."""
+    record: bool
+    """Whether to record the answers of the models' endpoints, so that another run can replay them."""
+    replay: RunId
+    """The run whose recording answers in place of all models."""
+    paused: bool
+    """Whether to enter the first state without starting any work."""
+    breakpoints: Sequence[Breakpoint | Mapping[str, Any]]
+    """Where to stop."""
+    instructions: dict[str, str]
+    """Standing instructions by role, replacing the pattern's."""
+    tools: dict[str, list[str]]
+    """Tools by role, replacing the pattern's."""
+    effort: dict[str, Annotated[str, AfterValidator(_valid_effort)]]
+    """Reasoning effort by role; '' is for all others."""
+
+
+OF_ONE = ('kind', 'group', 'play', 'begins', 'paused', 'breakpoints')
+"""Options of one run that runs derived from it do not inherit: its origin, the tag it shares with variants,
+what it replays of its parent, what its first step says, and its breakpoints."""
+
+
+OPTIONS = TypeAdapter(Options)
+
+
+def validate_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a new run. Raises `InvalidInput`, naming the option."""
+    try:
+        made = dict(OPTIONS.validate_python(dict(options), strict=True))
+    except ValidationError as error:
+        raise InvalidInput(
+            {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
+        ) from None
+    if made.get('record') and made.get('replay'):
+        raise InvalidInput({'record': 'a replay is not recorded: it would be the same recording again'})
+    return {name: value for name, value in made.items() if value}

@@ -1,0 +1,183 @@
+"""Timeouts: the time-outs of one run's active states; suspended while their states are held."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.clock import Clock
+from engine.journal.projection import RunProjection
+from engine.records import Event, RunInfo, StatePath
+from engine.records.jsonable import describe_error
+from engine.statechart.chart import Chart
+from engine.statechart.run_state import RunState
+
+JITTER = 0.05
+"""Seconds by which two computations of one deadline may differ."""
+
+
+@dataclass(slots=True)
+class Timer:
+    """The time-out of one state: running if it has a task, otherwise suspended."""
+
+    remaining: float
+    whole: float
+    """Its full duration."""
+    started: float = 0.0
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTimer:
+    """What is left of a time-out when its run is handed over."""
+
+    path: StatePath
+    since: int
+    """The step that entered the state."""
+    remaining: float
+    """Seconds, counted from `at`."""
+    at: float | None
+    """The time at which it was running; None if it was suspended."""
+
+
+class Timeouts:
+    """Sets, suspends and resumes the time-outs of one run.
+
+    Args:
+        chart: which states have one.
+        projection: which states are active, and which are held.
+        clock: the source of time.
+        current: returns the run's summary and its data.
+        post: receives `expired`.
+    """
+
+    def __init__(
+        self,
+        chart: Chart,
+        projection: RunProjection,
+        clock: Clock,
+        current: Callable[[], tuple[RunInfo, RunState]],
+        post: Callable[[Event], None],
+    ) -> None:
+        self._chart, self._projection, self._clock = chart, projection, clock
+        self._current, self._post = current, post
+        self._timers: dict[StatePath, Timer] = {}
+
+    def __bool__(self) -> bool:
+        """Whether some state has a time-out."""
+        return bool(self._timers)
+
+    @property
+    def paths(self) -> tuple[StatePath, ...]:
+        """The states that have one."""
+        return tuple(self._timers)
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next running one is due; None if there is none."""
+        return min(
+            (timer.started + timer.remaining for timer in self._timers.values() if timer.task), default=None
+        )
+
+    def keep(self) -> tuple[KeptTimer, ...]:
+        """What is left of each, for whoever takes the run over."""
+        return tuple(
+            KeptTimer(
+                path=path,
+                since=self._projection.entered[path][0],
+                remaining=timer.remaining,
+                at=timer.started if timer.task else None,
+            )
+            for path, timer in self._timers.items()
+        )
+
+    def take_over(self, kept: Sequence[KeptTimer]) -> None:
+        """Go on with what was left of the time-outs of visits that are still on."""
+        for old in kept:
+            timer = self._timers.get(old.path)
+            if timer and self._projection.entered[old.path][0] == old.since:
+                if timer.task:
+                    timer.task.cancel()
+                passed = 0.0 if old.at is None else self._clock.now() - old.at
+                timer.remaining, timer.task = max(0.0, old.remaining - passed), None
+                self._wind(old.path)
+
+    def start(self, path: StatePath) -> None:
+        """Set the time-out of a state that was entered."""
+        seconds = self._seconds(path) if path in self._chart.timed else self._chart.states[path].within
+        if seconds is not None:
+            self._set(path, max(0.0, seconds))
+
+    def stop(self, path: StatePath) -> asyncio.Task[None] | None:
+        """Remove the time-out of a state that was left; returns its task for the caller to cancel."""
+        timer = self._timers.pop(path, None)
+        return timer.task if timer else None
+
+    def freeze(self) -> None:
+        """Suspend the time-outs of held states."""
+        for path, timer in self._timers.items():
+            if timer.task and self._projection.pauses.holds(path):
+                timer.task.cancel()
+                timer.task = None
+                timer.remaining -= self._clock.now() - timer.started
+
+    def wind(self) -> None:
+        """Resume the time-outs of states that are not held."""
+        for path in self._timers:
+            self._wind(path)
+
+    def reset(self) -> None:
+        """Reset time-outs that follow memory, if memory has changed."""
+        for path in self._chart.timed:
+            seconds = self._seconds(path) if path in self._projection.entered else None
+            timer = self._timers.get(path)
+            if seconds is None:
+                self._unset(path)
+                continue
+            if timer is None:
+                # An expired one has already reported; it restarts only if there is time again.
+                if seconds > JITTER:
+                    self._set(path, seconds)
+                continue
+            left = timer.remaining - (self._clock.now() - timer.started if timer.task else 0.0)
+            if abs(left - seconds) > JITTER and max(left, seconds) > 0:
+                self._set(path, max(0.0, seconds))
+
+    def _set(self, path: StatePath, seconds: float) -> None:
+        self._unset(path)
+        self._timers[path] = Timer(remaining=seconds, whole=seconds)
+        self._wind(path)
+
+    def _unset(self, path: StatePath) -> None:
+        task = self.stop(path)
+        if task:
+            task.cancel()
+
+    def _wind(self, path: StatePath) -> None:
+        timer = self._timers[path]
+        if timer.task is None and not self._projection.pauses.holds(path):
+            timer.started = self._clock.now()
+            timer.task = asyncio.get_running_loop().create_task(
+                self._expire(path, timer, self._projection.entered[path][0]),
+                name=f'{self._current()[0].id}:{path}',
+            )
+
+    def _seconds(self, path: StatePath) -> float | None:
+        """The time the pattern currently allows the state."""
+        now, state = self._clock.now(), self._current()[1]
+        event = Event(name='', at=path, time=now, ran=self._projection.ran_at(now))
+        try:
+            with state.reading():
+                seconds = getattr(state.pattern, self._chart.timed[path])(state.memory, event)
+            return None if seconds is None else float(seconds)
+        except Exception as error:
+            problem = f'its time-out {self._chart.timed[path]!r} raised {describe_error(error)}'
+            self._post(Event(name='failed', at=path, data={'error': problem}))
+            return None
+
+    async def _expire(self, path: StatePath, timer: Timer, since: int) -> None:
+        await self._clock.sleep(timer.remaining)
+        del self._timers[path]
+        error = f'{path} did not end within {round(timer.whole, 1):g} seconds'
+        self._post(Event(name='expired', at=path, since=since, data={'error': error}))

@@ -1,1 +1,0 @@
-"""What tools read and write outside: pages, feeds, transcripts, Notion."""

@@ -1,0 +1,314 @@
+"""Chart: decides which microsteps follow from an event. The only file that imports `transitions`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from transitions.core import Condition
+from transitions.extensions.nesting import HierarchicalMachine, NestedState, NestedTransition
+
+from engine.errors import PatternError
+from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
+from engine.records.state_path import is_active, parent_of, within
+from engine.statechart.decision_cache import (
+    CallbackContext,
+    DecisionContext,
+    DecisionNode,
+    DecisionOutcome,
+    needs_context,
+)
+from engine.statechart.retry import Retry
+from engine.statechart.shape_builder import START, build_shape, walk
+
+if TYPE_CHECKING:
+    from engine.statechart.pattern import Pattern
+    from engine.statechart.run_state import RunState
+
+MOST_KNOWN = 10_000
+"""The most decisions a chart caches; beyond that, the cache is cleared."""
+MOST_MOVES = 100
+"""The most moves one event may cause; more means a loop of edges without an event."""
+
+# An event that no active state takes is answered by an empty list, not by a log line.
+logging.getLogger('transitions').setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Microstep:
+    """One step decided by the chart: a transition without number and time."""
+
+    event: Event
+    raised: bool
+    left: tuple[StatePath, ...]
+    entered: tuple[StatePath, ...]
+    active: tuple[StatePath, ...]
+    edges: tuple[Edge, ...]
+    guards: tuple[GuardResult, ...]
+    changes: tuple[Change, ...]
+
+
+class Chart:
+    """The states and transitions of a pattern. Holds no run: runs with equal charts share one."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.shape: Shape = build_shape(pattern)
+        self.states = {state.path: state for state in self.shape.states}
+        stated = {path: state for path, _, state in walk(pattern.chart_states())}
+        self.retries: dict[StatePath, Retry] = {
+            path: state['retry'] for path, state in stated.items() if 'retry' in state
+        }
+        bounds = {path: state.get('within') for path, state in stated.items()}
+        self.timed = {path: name for path, name in bounds.items() if isinstance(name, str)}
+        self._invokes = {path: state['invoke'] for path, state in stated.items() if 'invoke' in state}
+        self._machine = _build(pattern)
+        self._known: dict[tuple[tuple[StatePath, ...], str, StatePath], DecisionNode] = {}
+        self._triggers = {edge.trigger for edge in self.shape.edges}
+        always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
+        self._always = sorted(always, key=lambda path: (-path.count('.'), path))
+        """Sources of edges without an event, innermost first."""
+        self._taken: dict[tuple[StatePath, ...], tuple[str, ...]] = {}
+        """Cached answers of `takes`."""
+        self._children: dict[str, list[StatePath]] = {}
+        for state in self.shape.states:
+            self._children.setdefault(state.parent, []).append(state.path)
+
+    def fire(
+        self, active: tuple[StatePath, ...], state: RunState, event: Event, *, kept: Event | None = None
+    ) -> list[Microstep]:
+        """Decide what `event` does, with all immediate consequences; `kept` is the event without times.
+
+        Actions run here and write `state`. The first move answers the event; the others (`raised`) are
+        completed composites and edges without an event. Returns an empty list if nothing matches.
+
+        Raises:
+            PatternError: a guard or an action raised, or the edges without an event form an endless loop.
+        """
+        first = self._fire(active, state, event, kept or replace(event, time=0.0, ran=0.0))
+        if first is None:
+            return []
+        moves, raised = [first], self._completions(first)
+        while len(moves) < MOST_MOVES:
+            following = self._eventless(moves[-1].active, state, event)
+            while following is None and raised:
+                name, path = raised.pop(0)
+                if is_active(path, moves[-1].active):
+                    error = {'error': _reason(path, state, event)} if name == 'failed' else {}
+                    consequence = replace(event, name=name, at=path, data={**event.data, **error})
+                    following = self._fire(moves[-1].active, state, consequence)
+            if following is None:
+                return moves
+            moves.append(following)
+            raised.extend(self._completions(following))
+        raise PatternError(self.shape.pattern, f'{MOST_MOVES} moves without an event', where=str(event.name))
+
+    def unmet(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> tuple[GuardResult, ...]:
+        """The guards that keep the chart from taking an event that it refuses."""
+        if event.name not in self.enabled_events(active):
+            return ()
+        cursor = DecisionContext(state, event, active)
+        self._machine.trigger_event(cursor, event.name)
+        return tuple(guard for guard in cursor.guards if guard.value != guard.wanted)
+
+    def activity(self, path: StatePath, state: RunState) -> Callable[[Any], Awaitable[Any]]:
+        """The work that the state at `path` invokes, ready to be called with an `Activity`."""
+        work = self._invokes[path]
+        if isinstance(work, str):
+            return partial(getattr(state.pattern, work), state.copy_memory())
+        if needs_context(work):
+            return partial(work, CallbackContext(state.pattern, state, parent_of(path)))
+        return partial(work, state.copy_memory())
+
+    def enabled_events(self, active: tuple[StatePath, ...]) -> tuple[str, ...]:
+        """The names of the events for which some active state has an edge."""
+        known = self._taken.get(active)
+        if known is None:
+            if len(self._taken) >= MOST_KNOWN:
+                self._taken.clear()
+            edges = (edge for edge in self.shape.edges if edge.source != START)
+            known = tuple(sorted({edge.trigger for edge in edges if is_active(edge.source, active)}))
+            self._taken[active] = known
+        return known
+
+    def _eventless(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> Microstep | None:
+        for path in self._always:
+            if is_active(path, active):
+                consequence = replace(event, name='always', at=path)
+                move = self._fire(active, state, consequence)
+                if move is not None:
+                    return move
+        return None
+
+    def _completions(self, move: Microstep) -> list[tuple[str, StatePath]]:
+        """The composites completed by the move, innermost first, each with the event it raises."""
+        found: dict[StatePath, str] = {}
+        for path in move.entered:
+            parent = self.states[path].parent
+            while parent and self.states[path].kind == 'final' and parent not in found:
+                outcome = self._outcome(parent, move.active)
+                if outcome is None:
+                    break
+                found[parent] = outcome
+                grand = self.states[parent].parent
+                if not grand or self.states[grand].kind != 'parallel':
+                    break
+                parent = grand
+        return [(outcome, path) for path, outcome in found.items()]
+
+    def _outcome(self, path: StatePath, active: tuple[StatePath, ...]) -> str | None:
+        """How the composite at `path` ended, or None while it has not."""
+        state = self.states[path]
+        if state.kind == 'parallel':
+            ended = all(self._outcome(child, active) for child in self._children[path])
+            return 'done' if ended else None
+        if state.kind == 'final':
+            return state.outcome if path in active else None
+        finals = [
+            child
+            for child in self._children.get(path, ())
+            if self.states[child].kind == 'final' and child in active
+        ]
+        return self.states[finals[0]].outcome if finals else None
+
+    def _fire(
+        self, active: tuple[StatePath, ...], state: RunState, event: Event, kept: Event | None = None
+    ) -> Microstep | None:
+        """One move; looked up if the same guards gave the same answers before."""
+        if event.name not in self._triggers or (event.at and event.at not in self.states):
+            return None
+        key = (active, event.name, event.at)
+        cursor = DecisionContext(state, event, active)
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        end = self._known.setdefault(key, DecisionNode()).follow(cursor)
+        if end is None:
+            cursor.replay = len(cursor.course)
+            self._machine.trigger_event(cursor, event.name)
+            end = DecisionOutcome(
+                moved=bool(cursor.edges),
+                left=tuple(path for path in cursor.left if path != START),
+                entered=tuple(cursor.entered),
+                active=tuple(cursor.active),
+                edges=tuple(cursor.edges),
+            )
+            self._known[key].learn(cursor.course, end)
+        if not end.moved:
+            return None
+        return Microstep(
+            event=kept or _bare(event),
+            raised=kept is None,
+            left=end.left,
+            entered=end.entered,
+            active=end.active,
+            edges=end.edges,
+            guards=tuple(cursor.guards),
+            changes=state.log.take(),
+        )
+
+
+def _reason(path: StatePath, state: RunState, event: Event) -> str:
+    """Why the composite at `path` failed."""
+    agent = state.agents.get(path)
+    return (agent.problem if agent else '') or str(event.data.get('error') or f'{path} failed')
+
+
+def _bare(event: Event) -> Event:
+    """A consequence as journaled: the data of its cause is in the previous step."""
+    data = {'error': event.data['error']} if event.name == 'failed' else {}
+    return Event(name=event.name, at=event.at, data=data)
+
+
+class _Condition(Condition):
+    def check(self, event_data: Any) -> bool:
+        transition, scope = event_data.transition, event_data.machine.prefix_path
+        source, dest = _join(scope, transition.source), _join(scope, transition.dest)
+        cursor: DecisionContext = event_data.model
+        asked = cursor.callback_ref(self.func, source=source, dest=dest, wanted=self.target)
+        return cursor.ask(asked) is self.target
+
+
+class _Transition(NestedTransition):
+    condition_cls = _Condition
+
+    def execute(self, event_data: Any) -> bool:
+        cursor: DecisionContext = event_data.model
+        scope = list(event_data.machine.prefix_path)
+        source = _join(scope, self.source)
+        # The library asks every region, even those that an earlier region's transition has left along with
+        # all of them.
+        if not _is_addressed(cursor.event, source) or not is_active(StatePath(source), tuple(cursor.active)):
+            return False
+        cursor.here = parent_of(source)
+        if not super().execute(event_data):
+            return False
+        cursor.edges.append(Edge(source=StatePath(source), dest=_join(scope, self.dest) if self.dest else ''))
+        return True
+
+    def _final_check(self, *args: Any) -> tuple[list[Any], bool]:
+        # `_completed` decides what is done. The library's own check fails when a region continues after its
+        # last sibling has ended: it takes the child it saw last for the state of all of them.
+        return [], False
+
+
+class _State(NestedState):
+    """A state that accepts our own keys; `shape_builder` reads them from the pattern's lists."""
+
+    separator = '.'
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        for key in OUR_KEYS:
+            options.pop(key, None)
+        super().__init__(*args, **options)
+
+    def enter(self, event_data: Any) -> None:
+        event_data.model.entered.append(StatePath(self.name))
+        self._at_home(super().enter, event_data)
+
+    def exit(self, event_data: Any) -> None:
+        event_data.model.left.append(StatePath(self.name))
+        self._at_home(super().exit, event_data)
+
+    def _at_home(self, call: Any, event_data: Any) -> None:
+        cursor: DecisionContext = event_data.model
+        before, cursor.here = cursor.here, StatePath(self.name)
+        call(event_data)
+        cursor.here = before
+
+
+class _Machine(HierarchicalMachine):
+    state_cls = _State
+    transition_cls = _Transition
+
+    def callback(self, func: Any, event_data: Any) -> None:
+        cursor: DecisionContext = event_data.model
+        cursor.ask(cursor.callback_ref(func))
+
+
+OUR_KEYS = ('invoke', 'within', 'retry', 'outcome', 'waits', 'agent')
+"""The keys our states have in addition to those of `transitions`."""
+
+
+def _build(pattern: Pattern) -> _Machine:
+    return _Machine(
+        model=None,
+        states=[{'name': START}, *pattern.chart_states()],
+        transitions=[['start', START, pattern.initial], *pattern.chart_transitions()],
+        initial=START,
+        auto_transitions=False,
+        send_event=True,
+        ignore_invalid_triggers=True,
+    )
+
+
+def _is_addressed(event: Event, source: str) -> bool:
+    if not event.at:
+        return True
+    exact = event.name in ('done', 'asked', 'always')
+    return source == event.at if exact else within(event.at, source)
+
+
+def _join(scope: list[str], name: str | None) -> str:
+    return '.'.join([*scope, name]) if name else ''

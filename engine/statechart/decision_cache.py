@@ -1,0 +1,180 @@
+"""Caches decisions as trees: which callbacks are asked, and where each answer leads."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import PatternError
+from engine.records import Edge, Event, GuardResult, StatePath
+from engine.statechart.shape_builder import callback_name
+
+if TYPE_CHECKING:
+    from engine.statechart.pattern import Pattern
+    from engine.statechart.run_state import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackContext:
+    """A callback's place in the chart, and the run's data: for functions shared by several states.
+
+    A plain function is called like a pattern's method without `self`: `(memory, event)`, or for work
+    `(memory, activity)`. One whose first parameter is annotated with this class gets it in place of memory.
+    """
+
+    pattern: Pattern
+    state: RunState
+    path: StatePath
+
+
+def needs_context(function: Callable[..., Any]) -> bool:
+    """Whether a plain function asks for a `CallbackContext` in place of memory."""
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()), None)
+    except ValueError:  # Built in: it has no signature.
+        return False
+    return first is not None and first.annotation in (CallbackContext, CallbackContext.__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackRef:
+    """A guard, or an action (`wanted` is None), reached during a decision."""
+
+    name: str
+    call: Callable[[Any, Event], Any] | None
+    """A plain function; None for the pattern's method `name`."""
+    in_context: bool
+    """Whether the function gets a `CallbackContext` in place of memory."""
+    path: StatePath
+    source: StatePath = StatePath('')
+    dest: str = ''
+    wanted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionOutcome:
+    """The result of a decision: a move without the data of a particular run."""
+
+    moved: bool
+    left: tuple[StatePath, ...]
+    entered: tuple[StatePath, ...]
+    active: tuple[StatePath, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(slots=True)
+class DecisionNode:
+    """A decision tree: what is asked next, and where each answer leads.
+
+    The library's resolution of nested states depends only on the active states, the event and the guards'
+    answers. So the library finds each path once; from then on it is followed here.
+    """
+
+    callback_ref: CallbackRef | None = None
+    answers: dict[bool, DecisionNode] = field(default_factory=dict)
+    end: DecisionOutcome | None = None
+
+    def follow(self, cursor: DecisionContext) -> DecisionOutcome | None:
+        """Follow the known path; None if it is not known to the end."""
+        node = self
+        while node.end is None:
+            if node.callback_ref is None:
+                return None
+            answer = cursor.ask(node.callback_ref)
+            if answer not in node.answers:
+                return None
+            node = node.answers[answer]
+        return node.end
+
+    def learn(self, course: list[tuple[CallbackRef, bool]], end: DecisionOutcome) -> None:
+        """Add the path of a decision."""
+        node = self
+        for callback_ref, answer in course:
+            node.callback_ref = callback_ref
+            node = node.answers.setdefault(answer, DecisionNode())
+        node.end = end
+
+
+def _leaves(state: Any) -> Iterator[StatePath]:
+    """The library's states, which are nested lists for nested parallel states."""
+    if isinstance(state, list):
+        for item in state:
+            yield from _leaves(item)
+    else:
+        yield StatePath(state)
+
+
+class DecisionContext:
+    """The library's model: the state of one decision, and the callbacks it met."""
+
+    def __init__(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> None:
+        self.run_state, self.event = state, event
+        self.state: str | list[str] = list(active) if len(active) > 1 else active[0]
+        """Read and written by `transitions`: the active leaf, or a list of them."""
+        self.here = StatePath('')
+        """The state whose callbacks are being called; for a transition, the one that contains its source."""
+        self.course: list[tuple[CallbackRef, bool]] = []
+        self.replay = 0
+        """How many steps were already taken and must not be repeated."""
+        self._replayed = 0
+        self.left: list[StatePath] = []
+        self.entered: list[StatePath] = []
+        self.edges: list[Edge] = []
+        self.guards: list[GuardResult] = []
+
+    @property
+    def active(self) -> list[StatePath]:
+        """The active leaves."""
+        return list(_leaves(self.state))
+
+    def ask(self, callback: CallbackRef) -> bool:
+        """Evaluate a guard or run an action; during a replay, repeat its earlier answer."""
+        if self._replayed < self.replay:
+            self._replayed += 1
+            return self.course[self._replayed - 1][1]
+        state, log = self.run_state, self.run_state.log
+        log.open = callback.wanted is None
+        try:
+            if callback.call is None:
+                answer = getattr(state.pattern, callback.name)(state.memory, self.event)
+            elif callback.in_context:
+                answer = callback.call(CallbackContext(state.pattern, state, callback.path), self.event)
+            else:
+                answer = callback.call(state.memory, self.event)
+        except PatternError:
+            raise
+        except BaseException as error:  # `sys.exit()` in a pattern must end the run, not the process.
+            kind = 'action' if callback.wanted is None else 'guard'
+            problem = f'{kind} {callback.name!r} raised {type(error).__name__}: {error}'
+            where = (
+                f'trigger {self.event.name!r} in state {callback.source or callback.path or self.event.at!r}'
+            )
+            raise PatternError(state.pattern.name, problem, where=where) from error
+        finally:
+            log.open = False
+        result = True
+        if callback.wanted is not None:
+            result = bool(answer)
+            self.guards.append(
+                GuardResult(
+                    name=callback.name,
+                    value=result,
+                    wanted=callback.wanted,
+                    source=callback.source,
+                    dest=callback.dest,
+                )
+            )
+        self.course.append((callback, result))
+        return result
+
+    def callback_ref(self, func: Any, **edge: Any) -> CallbackRef:
+        """Look up a callback of the chart: a function, or the name of a pattern's method."""
+        return CallbackRef(
+            name=callback_name(func),
+            call=func if callable(func) else None,
+            in_context=callable(func) and needs_context(func),
+            path=self.here,
+            **edge,
+        )

@@ -1,0 +1,54 @@
+"""PatternDefinition: a pattern class's declarations, from which its chart is checked and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from engine.statechart.memory import Memory as BaseMemory
+
+Listed = Sequence[Any]
+
+
+class PatternDefinition:
+    """A pattern's declarations, and its chart for the given parameters."""
+
+    name: ClassVar[str] = ''
+    abstract: ClassVar[bool] = False
+    aliases: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar[str] = ''
+    summary: ClassVar[str] = ''
+    family: ClassVar[str] = ''
+    initial: ClassVar[str] = ''
+    answer: ClassVar[str] = ''
+    caveat: ClassVar[str] = ''
+    inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
+
+    class Parameters(BaseModel):
+        """The fields of the launch form."""
+
+    instructed: Mapping[str, str] = {}
+    """Per run, by role: standing instructions that replace the pattern's."""
+
+    Memory: type[BaseMemory] = BaseMemory
+    states: Any = ()
+    transitions: Any = ()
+    panels: Any = MappingProxyType({})
+
+    def __init__(self, parameters: BaseModel | None = None) -> None:
+        self.parameters: Any = parameters if parameters is not None else self.Parameters()
+
+    def chart_states(self) -> Listed:
+        """The states for the given parameters."""
+        return self.states() if callable(self.states) else self.states  # type: ignore[no-any-return]
+
+    def chart_transitions(self) -> Listed:
+        """The transitions for the given parameters."""
+        return self.transitions() if callable(self.transitions) else self.transitions  # type: ignore[no-any-return]
+
+    def chart_panels(self) -> Mapping[str, str | Mapping[str, str]]:
+        """The panels for the given parameters."""
+        return self.panels() if callable(self.panels) else self.panels  # type: ignore[no-any-return]

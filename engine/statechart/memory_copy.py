@@ -1,0 +1,99 @@
+"""Lazy copies of memory for activities: a snapshot of the present, copied part by part on access."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from engine.statechart.memory import Memory, TrackedDict, TrackedList
+
+M = TypeVar('M', bound=Memory)
+FIELDS: Any = BaseModel.__dict__['__dict__']
+"""Access to a model's field values, bypassing a class with a `__dict__` attribute of its own."""
+LATER = '_later'
+
+
+def lazy_copy(memory: M) -> M:
+    """A copy of memory independent of any run: writes to it affect nothing else.
+
+    Its cost grows with the number of fields, not with their contents: a list or dict is copied on first
+    access, and looks as it did when handed out.
+    """
+    now: dict[str, Any] = {}
+    later: dict[str, Callable[[], Any]] = {}
+    for name, value in memory.__dict__.items():
+        if isinstance(value, (TrackedList, TrackedDict)):
+            later[name] = value.share(_captured)
+        else:
+            now[name] = lazy_copy(value) if isinstance(value, Memory) else value
+    made: M = object.__new__(_lazy(type(memory)))
+    FIELDS.__set__(made, now)
+    object.__setattr__(made, '__pydantic_fields_set__', set(memory.model_fields_set))
+    object.__setattr__(made, '__pydantic_extra__', None)
+    private = {**(memory.__pydantic_private__ or {}), '_log': None, '_at': '', LATER: later}
+    object.__setattr__(made, '__pydantic_private__', private)
+    return made
+
+
+def _captured(value: Any) -> Callable[[], Any]:
+    """Capture a value in a list or dict, to be copied later as it is now."""
+    if isinstance(value, (TrackedList, TrackedDict)):
+        return value.share(_captured)
+    kept = lazy_copy(value) if isinstance(value, Memory) else value
+    return lambda: kept
+
+
+def _whole(made: Any) -> None:
+    """Copy all parts not accessed yet: from now on it is an ordinary object of its class."""
+    later = made.__pydantic_private__.pop(LATER)
+    now, cls = FIELDS.__get__(made), type(made).__mro__[1]
+    fields: Any = getattr(cls, 'model_fields')  # noqa: B009
+    FIELDS.__set__(made, {name: later[name]() if name in later else now[name] for name in fields})
+    object.__setattr__(made, '__class__', cls)
+
+
+def _look(made: Any, name: str) -> Any:
+    """Copy a part on first access."""
+    later = made.__pydantic_private__[LATER]
+    if name not in later:
+        return BaseModel.__getattr__(made, name)  # type: ignore[attr-defined]
+    value = FIELDS.__get__(made)[name] = later.pop(name)()
+    return value
+
+
+def _when_whole(name: str) -> Callable[..., Any]:
+    def method(made: Any, *given: Any) -> Any:
+        _whole(made)
+        return getattr(made, name)(*given)
+
+    return method
+
+
+def _all_fields(made: Any) -> Any:
+    _whole(made)
+    return made.__dict__
+
+
+LAZY: dict[str, Any] = {
+    '__getattr__': _look,
+    '__dict__': property(_all_fields),
+    **{
+        name: _when_whole(name)
+        for name in ('__setattr__', '__delattr__', '__eq__', '__copy__', '__deepcopy__', '__reduce_ex__')
+    },
+}
+"""Additional attributes of a memory class while parts of the copy have not been accessed."""
+
+
+@lru_cache(maxsize=1_000)
+def _lazy(cls: type[M]) -> type[M]:
+    """A class that looks like `cls`. Not a model of its own: it shares all that pydantic built for `cls`."""
+    meta: Any = type(cls)
+    named = {'__module__': cls.__module__, '__qualname__': cls.__qualname__, '__hash__': cls.__hash__}
+    # Bypasses pydantic's metaclass, which would build a schema.
+    made: type[M] = ABCMeta.__new__(meta, cls.__name__, (cls,), LAZY | named)
+    return made

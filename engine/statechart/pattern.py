@@ -1,0 +1,170 @@
+"""Pattern: parameters, memory, states and transitions of a workflow; one class in one file."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from engine.errors import InvalidInput, PatternError
+from engine.records import Event
+from engine.statechart.definition import PatternDefinition
+from engine.statechart.memory import Memory as BaseMemory
+from engine.statechart.validation import validate_pattern
+
+
+class Pattern(PatternDefinition):
+    """Base class of all patterns. A subclass defines a workflow; it holds no run.
+
+    Class attributes:
+        Parameters: the fields of the launch form.
+        Memory: the run's data; only actions write it. A field named like a parameter starts with its value.
+        initial: the state a run begins in.
+        states, transitions: passed to `transitions` unchanged, plus our keys (`invoke`, `within`, `retry`,
+            `outcome`, `waits`, and those made by `agent()`). May be methods if they depend on the parameters.
+        answer: the memory field with the result, or ''.
+        caveat: the memory field that says in a few words how the result falls short ("2 of 5 tasks failed"),
+            or ''. While it is empty, a completed run is a full success. For a failed run it is the reason.
+        inputs: for a trigger sent by people, the record its data must fit; a form can be drawn from it. The
+            event then carries the record, defaults included.
+        title, summary: derived from the class's name and docstring if not given.
+        aliases: other names under which the pattern is found.
+        family: the heading under which the pattern is listed, or ''.
+        panels: which panels of the run page show which memory field, as `{'plan': 'steps'}`; a panel
+            that shows several has a mapping by part. May be a method, like `states`. The window's own are
+            `plan` (a list of `PlanItem`s, drawn as a checklist),
+            `messages` (between agents in order of time; the list only grows),
+            `report` (Markdown for people, on a page of its own),
+            `time` (the time of each phase, drawn as a burn-down),
+            `supervision` (parts `verdicts`, `interventions`, `level` and `issues`),
+            `debate` (a list of `Utterance`s; its board also shows the other fields of `DebateMemory`),
+            `candidates` (`Candidate`s by name, side by side, with the fields `standings`, `choices`, `winner`
+            and `file_conflicts`), and `comparison` (results of several ways of working).
+
+    `class Base(Pattern, abstract=True)` is a base class for patterns and cannot be run itself.
+
+    Methods named as conditions are guards, `(self, memory, event) -> bool`; methods named as callbacks are
+    actions, `(self, memory, event)`. Both must be deterministic: no clock, no randomness, no I/O.
+    A method named by `within` is a guard that returns seconds from now, or None for no limit. It is evaluated
+    on entry to the state and after each step, so that a time-out can follow memory.
+    A method named by `invoke` is an activity, `async (self, memory, activity)`: it gets a copy of memory and
+    returns its result. `prompt_<agent>(self, memory, event)` gives an agent its task; it may leave
+    out the event that led there.
+    """
+
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.abstract = abstract
+        if 'name' not in cls.__dict__:
+            cls.name = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '-', cls.__name__).lower()
+        if 'title' not in cls.__dict__:
+            first, *others = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', ' ', cls.__name__).split()
+            cls.title = ' '.join([first, *(word if word.isupper() else word.lower() for word in others)])
+        if 'summary' not in cls.__dict__:
+            cls.summary = inspect.getdoc(cls) or ''
+        for part, base in (('Memory', BaseMemory), ('Parameters', BaseModel)):
+            found = getattr(cls, part)
+            if not isinstance(found, type) or not issubclass(found, base):
+                problem = f'it must be a subclass of {base.__module__.partition(".")[0]}.{base.__name__}'
+                raise PatternError(cls.name, problem, where=part)
+        if cls.states:
+            try:
+                validate_pattern(cls.sample())
+            except (AttributeError, ValidationError) as error:
+                problem = f'its chart cannot be drawn with default parameters: {error}'
+                raise PatternError(cls.name, problem, where='states') from error
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> BaseModel:
+        """Validate parameters from outside.
+
+        Raises:
+            InvalidInput: names each field that is wrong or unknown.
+        """
+        fields = cls.Parameters.model_fields
+        if unknown := [name for name in values if name not in fields]:
+            known = ', '.join(fields) or 'none'
+            raise InvalidInput({name: f'there is no such parameter; there are: {known}' for name in unknown})
+        return cls.parse_recorded(values)
+
+    @classmethod
+    def parse_recorded(cls, values: Mapping[str, Any]) -> BaseModel:
+        """Validate the parameters of a recorded run, ignoring fields its pattern no longer has.
+
+        Raises:
+            InvalidInput: names each field.
+        """
+        try:
+            return cls.Parameters.model_validate(dict(values))
+        except ValidationError as error:
+            raise InvalidInput(validation_problems(error)) from None
+
+    def validate_input(self, trigger: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Validate the data of an external event against `inputs`. Raises `InvalidInput`."""
+        if trigger not in self.inputs:
+            return data
+        try:
+            return self.inputs[trigger].model_validate(dict(data)).model_dump(mode='json')
+        except ValidationError as error:
+            raise InvalidInput(validation_problems(error)) from None
+
+    def remember(self) -> BaseMemory:
+        """The memory a run starts with."""
+        shared = type(self.parameters).model_fields.keys() & self.Memory.model_fields.keys()
+        return self.Memory.model_validate({name: getattr(self.parameters, name) for name in shared})
+
+    def start_problems(self) -> Mapping[str, str]:
+        """Why a new run with these parameters cannot start here, by parameter; not asked of recorded runs."""
+        return {}
+
+    def retried(self, memory: Any, event: Event) -> None:
+        """Action for when an attempt failed and is to be repeated: `event` has `error` and `delay`."""
+
+    async def field_notes(self) -> Mapping[str, str]:
+        """What the launch form adds to its fields: what these parameters lead to here, by parameter."""
+        return {}
+
+    def facts(self, memory: Any) -> Mapping[str, Any]:
+        """What the tools of this pattern's agents may know of memory; they get a copy, as JSON values."""
+        return {}
+
+    @property
+    def task(self) -> str:
+        """What a run is about, in someone's own words: the longest text among the parameters."""
+        fields = type(self.parameters).model_fields
+        free = (name for name, field in fields.items() if field.annotation in (str, str | None))
+        texts = (getattr(self.parameters, name, '') for name in free)
+        return max((text for text in texts if isinstance(text, str)), key=len, default='')
+
+    @classmethod
+    def sample(cls, values: Mapping[str, Any] | None = None) -> Pattern:
+        """An instance to inspect the chart of; parameters not given get their defaults or are left out.
+
+        Raises:
+            InvalidInput: a value does not fit; names each field.
+        """
+        given = dict(values or {})
+        required = {name for name, field in cls.Parameters.model_fields.items() if field.is_required()}
+        if given and required <= given.keys():
+            return cls(cls.parse(given))
+        try:
+            parameters = cls.Parameters()
+        except ValidationError:
+            parameters = cls.Parameters.model_construct()
+        for name, value in given.items():
+            try:
+                cls.Parameters.__pydantic_validator__.validate_assignment(parameters, name, value)
+            except ValidationError as error:
+                raise InvalidInput(validation_problems(error)) from None
+        return cls(parameters)
+
+
+def validation_problems(error: ValidationError) -> dict[str, str]:
+    """The problems in a validation error, by field name."""
+    return {
+        '.'.join(map(str, item['loc'])) or 'parameters': item['msg'].removeprefix('Value error, ')
+        for item in error.errors()
+    }

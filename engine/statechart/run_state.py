@@ -1,0 +1,160 @@
+"""The live data of one run: the pattern's memory, the agents' conversations, their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+from pydantic_core import to_jsonable_python
+
+from engine.records.artifact import Artifact, Criterion
+from engine.records.events import Event
+from engine.records.message import Message
+from engine.records.plan_step import PlanEntry
+from engine.records.state_path import within
+from engine.statechart.memory import ChangeLog, Memory
+from engine.statechart.memory_copy import lazy_copy
+from engine.tools.question import OpenBatch
+
+if TYPE_CHECKING:
+    from engine.statechart.pattern import Pattern
+
+
+def _nothing(value: object) -> bool:
+    """Left out of the journal: a state without the field reads as it did before the field existed."""
+    return not value
+
+
+class AgentState(Memory):
+    """One agent's conversation, stored in the run's data under `/agents/<path>`."""
+
+    role: str
+    model: str = ''
+    instructions: str = ''
+    messages: list[Message] = Field(default_factory=list)
+    turns: int = 0
+    """Model replies so far."""
+    visits: int = 1
+    """How often the agent's state has been entered in this run."""
+    repairs: int = 0
+    """How often an answer that does not fit the schema was sent back, this visit."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    store: dict[str, str] = Field(default_factory=dict)
+    """What the agent's tools store for it (its notes)."""
+    allowed: tuple[str, ...] = ()
+    """Tools that a person has allowed for the rest of the run."""
+    problem: str = ''
+    """Why it failed, if it did."""
+    artifacts: dict[str, Artifact] = Field(default_factory=dict, exclude_if=_nothing)
+    """What its tools produced, by name."""
+    criteria: tuple[Criterion, ...] = Field((), exclude_if=_nothing)
+    """Which completion criteria hold, after its latest reply or batch of tool calls."""
+    batch: OpenBatch | None = Field(None, exclude_if=_nothing)
+    """The current batch of tool calls, once a server has asked a person something."""
+    reminders: int = Field(0, exclude_if=_nothing)
+    """How often it was reminded of what is missing, this visit."""
+    seconds: float = Field(0.0, exclude_if=_nothing)
+    """Seconds its model and tools took."""
+    cost: float = Field(0.0, exclude_if=_nothing)
+    """Dollars, as far as known."""
+    unpriced: int = Field(0, exclude_if=_nothing)
+    """Model calls of unknown cost."""
+    session: dict[str, Any] = Field(default_factory=dict, exclude_if=_nothing)
+    """The session of the external agent that plays it: its run, its id, whether it can be taken up again."""
+    plan: tuple[PlanEntry, ...] = Field((), exclude_if=_nothing)
+    """The plan of the external agent that plays it."""
+
+
+class RunState:
+    """A run's memory and agents, attached to one log, and the pattern with the run's parameters."""
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        memory: Memory,
+        agents: Mapping[str, AgentState] | None = None,
+        told: Mapping[str, int] | None = None,
+    ) -> None:
+        self.pattern = pattern
+        self.log = ChangeLog()
+        self.notices: tuple[str, ...] = ()
+        """What each agent is to be told once, before its next model call."""
+        self.memory = memory
+        self.data = _Agents(agents=dict(agents or {}), told=dict(told or {}))
+        self.memory.attach(self.log, '/memory')
+        self.data.attach(self.log, '')
+
+    @property
+    def agents(self) -> dict[str, AgentState]:
+        """The conversations by agent path."""
+        return self.data.agents
+
+    def answer_problems(self, event: Event) -> dict[str, str]:
+        """What is wrong with a person's answer to the questions of servers that it addresses, by field."""
+        found: dict[str, str] = {}
+        for path, agent in self.agents.items():
+            question = agent.batch.question if agent.batch else None
+            if question and within(event.at or path, path):
+                found |= question.problems(event.data)
+        return found
+
+    def tell(self, path: str, *, anew: bool = False) -> None:
+        """Add notices to an agent's conversation that it has not been told yet. Writes, like an action.
+
+        Args:
+            path: the agent.
+            anew: whether its conversation has just restarted.
+        """
+        agent, heard = self.agents.get(path), 0 if anew else self.data.told.get(path, 0)
+        if agent is not None and heard < len(self.notices):
+            fresh = '\n'.join(filter(None, self.notices[heard:]))
+            with self.writing():
+                self.data.told[path] = len(self.notices)
+                if fresh:
+                    agent.messages.append(Message.of('user', fresh))
+
+    @classmethod
+    def load(cls, pattern: Pattern, document: Mapping[str, Any]) -> RunState:
+        """Rebuild from a fold's document. Raises pydantic's `ValidationError` if it does not fit."""
+        agents = {path: AgentState.model_validate(data) for path, data in document['agents'].items()}
+        memory = pattern.Memory.model_validate(document['memory'])
+        return cls(pattern, memory, agents, document.get('told'))
+
+    def copy_memory(self) -> Memory:
+        """A copy of memory for an activity: writes to it affect nothing else."""
+        return lazy_copy(self.memory)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """While active, memory may be written, as in an action."""
+        was, self.log.open = self.log.open, True
+        try:
+            yield
+        finally:
+            self.log.open = was
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """While active, an action's code may read memory but not write it."""
+        was, self.log.open = self.log.open, False
+        try:
+            yield
+        finally:
+            self.log.open = was
+
+    def dump(self) -> dict[str, Any]:
+        """The whole document as JSON values."""
+        return {
+            'memory': to_jsonable_python(self.memory),
+            'agents': to_jsonable_python(self.agents),
+            **({'told': dict(self.data.told)} if self.data.told else {}),
+        }
+
+
+class _Agents(Memory):
+    agents: dict[str, AgentState] = Field(default_factory=dict)
+    told: dict[str, int] = Field(default_factory=dict)
+    """By agent: how many of the run's notices it has been told."""

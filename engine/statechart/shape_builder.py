@@ -1,0 +1,145 @@
+"""Builds a Shape from a pattern's states and transitions: plain data that needs no pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from engine.records import EdgeShape, PanelField, Shape, StatePath, StateShape
+from engine.statechart.definition import PatternDefinition
+
+START = StatePath('[*]')
+"""The pseudo-state in which every run begins, in Mermaid's notation."""
+
+EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after')
+"""The keys of `transitions` except `prepare`, which would write memory even if the edge is not taken."""
+
+
+def build_shape(pattern: PatternDefinition) -> Shape:
+    """The shape of a pattern with its parameters."""
+    said = list(walk(pattern.chart_states()))
+    states: list[StateShape] = []
+    start = EdgeShape(trigger='start', source=START, dest=pattern.initial)
+    for path, parent, state in said:
+        children = children_of(state)
+        kind = 'parallel' if state.get('parallel') else 'compound' if children else 'atomic'
+        if kind == 'parallel':
+            initial = tuple(StatePath(f'{path}.{child["name"]}') for child in children)
+        else:
+            initial = tuple(StatePath(f'{path}.{name}') for name in as_list(state.get('initial')))
+        states.append(
+            StateShape(
+                path=path,
+                name=state['name'],
+                parent=parent,
+                kind='final' if state.get('final') else kind,  # type: ignore[arg-type]
+                initial=initial,
+                outcome=state.get('outcome', 'done'),
+                role=state['agent'].role if 'agent' in state else '',
+                roles=tuple(role.name for role in state['agent'].roles) if 'agent' in state else (),
+                invokes='invoke' in state,
+                waits=state.get('waits', ''),
+                within=None if isinstance(state.get('within'), str) else state.get('within'),
+                criteria=_criteria(state),
+            )
+        )
+    return Shape(
+        pattern=pattern.name,
+        title=pattern.title,
+        initial=StatePath(pattern.initial),
+        states=tuple(states),
+        edges=(start, *(edge for edge, _ in declared_edges(pattern, said))),
+        answer=pattern.answer,
+        caveat=pattern.caveat,
+        panels=panel_fields(pattern),
+    )
+
+
+def panel_fields(pattern: PatternDefinition) -> tuple[PanelField, ...]:
+    """The memory fields that a pattern's panels show."""
+    return tuple(
+        PanelField(panel=panel, part=part, field=field)
+        for panel, shown in pattern.chart_panels().items()
+        for part, field in ({'': shown} if isinstance(shown, str) else shown).items()
+    )
+
+
+def declared_edges(
+    pattern: PatternDefinition, states: Iterable[tuple[StatePath, StatePath, Mapping[str, Any]]]
+) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
+    """All edges of a pattern but the initial one, in chart order, each with its declaration.
+
+    Args:
+        pattern: whose edges.
+        states: all of its states, as yielded by `walk`.
+    """
+    top = []
+    for path, parent, state in states:
+        if not parent and not state.get('final'):
+            top.append(str(path))
+        inside = [child['name'] for child in children_of(state)]
+        yield from _edges(state.get('transitions', ()), path, inside)
+    yield from _edges(pattern.chart_transitions(), '', top)
+
+
+def walk(
+    states: Sequence[str | Mapping[str, Any]], parent: str = ''
+) -> Iterator[tuple[StatePath, StatePath, Mapping[str, Any]]]:
+    """All states of nested lists, outermost first: path, parent's path and declaration."""
+    for item in states:
+        state = {'name': item} if isinstance(item, str) else item
+        path = StatePath(f'{parent}.{state["name"]}' if parent else state['name'])
+        yield path, StatePath(parent), state
+        yield from walk(children_of(state), path)
+
+
+def children_of(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The children of a state, under whichever key `transitions` allows."""
+    found = state.get('parallel') or state.get('children') or state.get('states') or ()
+    return [{'name': item} if isinstance(item, str) else item for item in found]
+
+
+def edge_of(item: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """A transition as a mapping, whether written as a mapping or as a list."""
+    return dict(item) if isinstance(item, Mapping) else dict(zip(EDGE_KEYS, item, strict=False))
+
+
+def callback_names(value: Any) -> tuple[str, ...]:
+    """The names of callbacks, which may be single or a list, names or functions."""
+    return tuple(map(callback_name, as_list(value)))
+
+
+def callback_name(callback: Any) -> str:
+    """A callback's name: itself, or its function's name."""
+    return callback if isinstance(callback, str) else getattr(callback, 'func', callback).__name__
+
+
+def _edges(
+    items: Sequence[Any], scope: str, siblings: Sequence[str]
+) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
+    prefix = f'{scope}.' if scope else ''
+    for edge in map(edge_of, items):
+        sources = siblings if edge['source'] == '*' else as_list(edge['source'])
+        for source in sources:
+            dest = source if edge['dest'] == '=' else edge['dest']
+            if not (edge['source'] == '*' and source == dest):
+                made = EdgeShape(
+                    trigger=edge['trigger'],
+                    source=StatePath(prefix + source),
+                    dest=prefix + dest if dest else '',
+                    conditions=callback_names(edge.get('conditions')),
+                    unless=callback_names(edge.get('unless')),
+                )
+                yield made, edge
+
+
+def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:
+    until = state['agent'].until if 'agent' in state else None
+    return tuple(check.name for check in until.all) if until else ()
+
+
+def as_list(value: Any) -> list[Any]:
+    """Wrap a single value in a list; `transitions` allows either."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -1,0 +1,214 @@
+"""Checks every name a pattern uses when its class is created, and says where a mistake is."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from engine.errors import PatternError
+from engine.records import CONTROL
+from engine.statechart.definition import PatternDefinition
+from engine.statechart.retry import Retry
+from engine.statechart.shape_builder import (
+    EDGE_KEYS,
+    START,
+    as_list,
+    callback_name,
+    children_of,
+    edge_of,
+    panel_fields,
+    walk,
+)
+
+STATE_KEYS = frozenset(
+    {
+        'name',
+        'initial',
+        'children',
+        'states',
+        'parallel',
+        'transitions',
+        'final',
+        'on_enter',
+        'on_exit',
+        'label',
+    }
+    | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent'}
+)
+MEMORY_IS_ENOUGH = ('prompt', 'cast')
+"""What may leave out the second argument that methods take besides `self`."""
+
+States = list[tuple[str, str, Mapping[str, Any]]]
+
+
+def validate_pattern(pattern: PatternDefinition) -> None:
+    """Raise `PatternError` for the first mistake in a pattern's states and transitions."""
+    _check_form(pattern, pattern.chart_states())
+    states: States = list(walk(pattern.chart_states()))
+    paths = [path for path, _, _ in states]
+    known = set(paths)
+    for path, count in Counter(paths).items():
+        if count > 1:
+            raise PatternError(pattern.name, 'there are two states of this name', where=f'state {path!r}')
+    if pattern.initial not in known:
+        raise PatternError(pattern.name, f'it names no state: {pattern.initial!r}', where='initial')
+    for where, field in _display_fields(pattern):
+        if field and field not in pattern.Memory.model_fields:
+            raise PatternError(pattern.name, f'Memory has no field {field!r}', where=where)
+    for path, _, state in states:
+        _check_state(pattern, path, state)
+        if edges := state.get('transitions', ()):
+            inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}
+            _check_edges(pattern, edges, path, inside)
+    _check_edges(pattern, pattern.chart_transitions(), '', known)
+    _check_endings(pattern, states)
+
+
+def _display_fields(pattern: PatternDefinition) -> Iterator[tuple[str, str]]:
+    """Check what the class declares for screens, and the memory fields it names."""
+    yield from (('answer', pattern.answer), ('caveat', pattern.caveat))
+    for shown in panel_fields(pattern):
+        yield '.'.join(filter(None, ('panels', shown.panel, shown.part))), shown.field
+
+
+def _check_form(pattern: PatternDefinition, states: Any, inside: str = '') -> None:
+    """Check what everything else relies on: lists of names and of mappings that have one."""
+    where = f'state {inside!r}' if inside else 'states'
+    if isinstance(states, (str, Mapping)) or not isinstance(states, Sequence):
+        raise PatternError(pattern.name, 'it must be a list of states', where=where)
+    for item in states:
+        name = item.get('name') if isinstance(item, Mapping) else item
+        if not isinstance(name, str) or not name or '.' in name or name == START:
+            raise PatternError(
+                pattern.name, f'a state needs a name without dots, and {item!r} has none', where=where
+            )
+        for key in ('parallel', 'children', 'states'):
+            if isinstance(item, Mapping) and item.get(key):
+                _check_form(pattern, item[key], f'{inside}.{name}' if inside else name)
+
+
+def _check_state(pattern: PatternDefinition, path: str, state: Mapping[str, Any]) -> None:
+    def wrong(problem: str) -> PatternError:
+        return PatternError(pattern.name, problem, where=f'state {path!r}')
+
+    unknown = set(state) - STATE_KEYS
+    if unknown:
+        raise wrong(f'unknown key {min(unknown)!r}; there are: {", ".join(sorted(STATE_KEYS))}')
+    children = [child['name'] for child in children_of(state)]
+    initial = None if state.get('parallel') else state.get('initial')
+    if children and not state.get('parallel') and initial not in children:
+        raise wrong(f'initial must name one of {sorted(children)}, not {initial!r}')
+    for problem in _contradictions(state, bool(children)):
+        raise wrong(problem)
+    for key in ('on_enter', 'on_exit', 'invoke', 'within'):
+        _check_methods(pattern, state.get(key), f'state {path!r}', key)
+    if 'agent' in state:
+        _check_methods(pattern, state['agent'].prompt, f'state {path!r}', 'prompt')
+        _check_methods(pattern, state['agent'].cast or None, f'state {path!r}', 'cast')
+
+
+def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
+    if state.get('outcome', 'done') not in ('done', 'failed'):
+        yield f"outcome is 'done' or 'failed', not {state['outcome']!r}"
+    if state.get('final') and (composite or 'invoke' in state or state.get('transitions')):
+        yield 'a final state holds nothing, invokes nothing and leads nowhere'
+    if composite and 'invoke' in state:
+        yield 'a state that holds others invokes nothing: let one of them do it'
+    seconds = state.get('within')
+    if not (seconds is None or isinstance(seconds, str) or (type(seconds) in (int, float) and seconds > 0)):
+        yield f'within is a number of seconds above 0 or the name of a method, not {seconds!r}'
+    if not isinstance(state.get('retry', Retry()), Retry):
+        yield f'retry is an engine.Retry, not {state["retry"]!r}'
+
+
+def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, known: set[str]) -> None:
+    for item in edges:
+        if not isinstance(item, Mapping) and not 3 <= len(item) <= len(EDGE_KEYS):
+            raise PatternError(
+                pattern.name, f'an edge is trigger, source, dest ..., not {item!r}', where=scope
+            )
+        edge = edge_of(item)
+        trigger = edge.get('trigger', '?')
+        inside = f' in state {scope!r}' if scope else ''
+        where = f'trigger {trigger!r} from {edge.get("source", "?")!r}{inside}'
+        missing, unknown = {'trigger', 'source', 'dest'} - set(edge), set(edge) - set(EDGE_KEYS)
+        if missing or unknown:
+            problem = f'lacks {sorted(missing)}' if missing else f'unknown keys {sorted(unknown)}'
+            raise PatternError(pattern.name, problem, where=where)
+        if not isinstance(trigger, str) or not trigger or trigger in CONTROL:
+            raise PatternError(
+                pattern.name, 'a trigger is a name, and none of the engine events', where=where
+            )
+        for name in [*_sources(edge), edge['dest']]:
+            if name not in known and name not in ('*', '=', None):
+                raise PatternError(pattern.name, f'there is no state {name!r}', where=where)
+        for key in ('conditions', 'unless', 'before', 'after'):
+            _check_methods(pattern, edge.get(key), where, key)
+
+
+def _check_methods(pattern: PatternDefinition, value: Any, where: str, key: str) -> None:
+    for item in as_list(value):
+        if not isinstance(item, str) and not callable(item):
+            continue
+        method = getattr(pattern, item, None) if isinstance(item, str) else item
+        name = callback_name(item)
+        if not callable(method):
+            raise PatternError(pattern.name, f'there is no method {name!r} (named as {key})', where=where)
+        if not takes(method, 2) and not (key in MEMORY_IS_ENOUGH and takes(method, 1)):
+            second = 'activity' if key == 'invoke' else 'event'
+            problem = f'{name!r} (named as {key}) must take memory and {second}'
+            raise PatternError(pattern.name, problem, where=where)
+        if inspect.iscoroutinefunction(method) != (key == 'invoke'):
+            kind = 'must be' if key == 'invoke' else 'must not be'
+            raise PatternError(pattern.name, f'{name!r} (named as {key}) {kind} async', where=where)
+
+
+def takes(method: Any, count: int) -> bool:
+    """Whether it accepts that many arguments. Definitions of a class are inspected once."""
+    function = getattr(method, '__func__', None)
+    return _binds(function, count + 1) if inspect.isfunction(function) else _binds.__wrapped__(method, count)
+
+
+@lru_cache(maxsize=2_000)
+def _binds(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_endings(pattern: PatternDefinition, states: States) -> None:
+    edges = list(_all_edges(pattern, states))
+    done = {source for edge, source in edges if edge['trigger'] == 'done'}
+    stated = {path: state for path, _, state in states}
+    for path, parent, state in states:
+        if 'invoke' in state and path not in done and (parent or '*' not in done):
+            problem = 'its activity ends in `done`, which no edge takes'
+            raise PatternError(pattern.name, problem, where=f'state {path!r}')
+    for edge, source in edges:
+        where = f'trigger {edge["trigger"]!r} from {source!r}'
+        state = stated.get(source, {})
+        if edge['trigger'] == 'always' and edge['dest'] is None:
+            raise PatternError(pattern.name, 'an `always` edge must lead somewhere', where=where)
+        if state.get('final'):
+            raise PatternError(pattern.name, 'nothing leads out of a final state', where=where)
+        ends = 'invoke' in state or children_of(state) or source not in stated
+        if edge['trigger'] == 'done' and not ends:
+            raise PatternError(pattern.name, 'nothing in this state can become done', where=where)
+
+
+def _all_edges(pattern: PatternDefinition, states: States) -> Iterator[tuple[dict[str, Any], str]]:
+    inner = ((path, state.get('transitions', ())) for path, _, state in states)
+    for scope, edges in [('', pattern.chart_transitions()), *inner]:
+        for edge in map(edge_of, edges):
+            for source in _sources(edge):
+                yield edge, f'{scope}.{source}' if scope and source != '*' else source
+
+
+def _sources(edge: Mapping[str, Any]) -> list[str]:
+    source = edge['source']
+    return [source] if isinstance(source, str) else list(source)

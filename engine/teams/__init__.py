@@ -1,1 +1,0 @@
-"""Teams: one plans, workers carry out, and how each is cast."""

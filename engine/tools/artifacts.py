@@ -1,0 +1,124 @@
+"""Artifacts: named results of tools, kept in their agent's state and read by other tools."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_jsonable_python
+
+from engine.records.artifact import Artifact
+from engine.records.message import Image
+
+if TYPE_CHECKING:
+    from engine.workspace.workspace import Workspace
+
+MOST_KEPT = 50_000
+"""Maximum characters of an artifact in the journal; longer ones are stored whole with the run's files."""
+MARK = re.compile(r'^\s*(?:[-*+]|\d+[.)])\s+')
+"""The mark of a list entry."""
+MOST_NAMES = 100
+"""Maximum number of artifacts per agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """What a tool returns."""
+
+    text: str
+    """For the model."""
+    artifacts: Mapping[str, Any] = field(default_factory=dict)
+    """Texts or JSON values by name; each replaces any artifact of that name."""
+    adds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Entries to add to mapping artifacts: several calls can add to the same one. An entry that two calls of
+    one batch add is kept twice, the second time as `name (2)`."""
+    drops: tuple[str, ...] = ()
+    """Artifacts that are no longer valid: test results, once a file has changed."""
+    images: tuple[Image, ...] = ()
+    """For models that see."""
+    ok: bool = True
+    """Whether the call succeeded; a test run with failing tests did not."""
+
+
+def bullet(text: str) -> str:
+    """A Markdown list entry. Its further lines stay inside, and a mark of its own is not repeated."""
+    first, *others = MARK.sub('', text.strip()).splitlines() or ['']
+    inside = (line if line.startswith('  ') else f'  {line}'.rstrip() for line in others)
+    return '\n'.join([f'- {first}', *inside])
+
+
+def number_name(name: str, number: int) -> str:
+    """The key of an entry whose name occurs several times."""
+    return f'{name} ({number})' if number > 1 else name
+
+
+class ArtifactStore:
+    """The artifacts of one agent while a batch of its tools runs."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        self.values: dict[str, Any] = dict(values or {})
+        self.changed: dict[str, str] = {}
+        """Which the batch has made, and by which tool."""
+        self._added: set[tuple[str, str]] = set()
+
+    def take(self, tool: str, made: ToolOutput) -> None:
+        """Store the artifacts that a tool has made."""
+        for name in made.drops:
+            if name in self.values:
+                del self.values[name]
+                self.changed[name] = tool
+        for name, value in made.artifacts.items():
+            self.values[name] = to_jsonable_python(value)
+            self.changed[name] = tool
+        for name, entries in made.adds.items():
+            known = self.values.get(name)
+            merged = dict(known) if isinstance(known, Mapping) else {}
+            for entry, value in to_jsonable_python(entries).items():
+                key, number = entry, 1
+                while (name, key) in self._added:
+                    number += 1
+                    key = number_name(entry, number)
+                self._added.add((name, key))
+                merged[key] = value
+            self.values[name] = merged
+            self.changed[name] = tool
+
+    async def record(self, workspace: Workspace) -> dict[str, Any]:
+        """The changes as journaled, with None for dropped artifacts.
+
+        Artifacts that are too long are stored in the workspace.
+        """
+        found: dict[str, Any] = {}
+        for name, tool in list(self.changed.items())[:MOST_NAMES]:
+            found[name] = None
+            if name in self.values:
+                found[name] = (await make_artifact(self.values[name], tool, workspace)).model_dump()
+        return found
+
+
+async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
+    """Make an artifact of a text or a JSON value."""
+    text = as_text(value)
+    if len(text) <= MOST_KEPT:
+        return Artifact(value=value, by=by, size=len(text))
+    kept = await workspace.store(json.dumps(value, ensure_ascii=False).encode(errors='replace'))
+    return Artifact(value=text[:MOST_KEPT], by=by, size=len(text), kept=kept)
+
+
+async def load_artifacts(
+    artifacts: Mapping[str, Artifact], names: Iterable[str], workspace: Workspace
+) -> ArtifactStore:
+    """Load a store with all of these artifacts, each of them whole."""
+    shelf = ArtifactStore({name: found.value for name, found in artifacts.items()})
+    for name in names:
+        if name in artifacts and artifacts[name].kept:
+            shelf.values[name] = json.loads(await workspace.load(artifacts[name].kept))
+    return shelf
+
+
+def as_text(value: Any) -> str:
+    """Text unchanged, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

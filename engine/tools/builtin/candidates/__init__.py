@@ -1,0 +1,1 @@
+"""Tools for reviewers: testing and comparing candidates, whose copies lie in the reviewer's folder."""

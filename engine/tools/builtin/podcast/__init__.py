@@ -1,0 +1,1 @@
+"""Tools for podcasts: transcripts, show notes, chapters, clips."""

@@ -1,0 +1,123 @@
+"""chapter_markers: the chapters of a show, also as a file for podcast players."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.errors import ToolError
+from engine.tools.artifacts import ToolOutput
+from engine.tools.builtin.podcast.transcript_processor import transcript_of
+from engine.tools.protocol import ToolContext, tool
+from engine.tools.sources.transcript import format_time, parse_time
+
+FILE = 'chapters.json'
+VERSION = '1.2.0'
+"""The version of the podcast namespace's JSON Chapters Format."""
+SHORTEST = 60.0
+"""Length of a chapter in seconds when no starts are given."""
+MOST_FOUND = 12
+"""Maximum number of chapters to place at pauses."""
+
+
+class Chapter(BaseModel):
+    """Where a chapter begins."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    start: str = Field(description='Its time: 00:00, 12:30 or 1:02:03')
+    title: str = Field(min_length=1, max_length=200, description='What it is about')
+
+
+@tool(
+    category='podcast',
+    side_effects=True,
+    hint='Name the chapters by what you have read; without any they are found at pauses.',
+    consumes=('transcript',),
+    produces=('chapters',),
+)
+async def chapter_markers(
+    context: ToolContext,
+    chapters: Annotated[
+        list[Chapter], Field(max_length=100, description='In order; the first begins at 00:00')
+    ] = [],  # noqa: B006
+) -> ToolOutput:
+    """Make the chapters of the show and write them to chapters.json, in the format of podcast players."""
+    transcript = transcript_of(context)
+    found, notes = _at_pauses(transcript['cues']), list[str]()
+    if chapters:
+        found, notes = _checked(chapters, transcript['duration'])
+    if transcript.get('estimated'):
+        found = [{**item, 'estimated': True} if item['startTime'] else item for item in found]
+    document = {'version': VERSION, 'chapters': found}
+    await context.files.write(FILE, json.dumps(document, ensure_ascii=False, indent=2).encode())
+    if transcript.get('estimated'):
+        notes.append('Their times are estimates: the transcript does not have them.')
+    text = '\n'.join([f'{chapter_list(found)}\n\nWritten to {FILE}.', *notes])
+    return ToolOutput(text=text, artifacts={'chapters': found})
+
+
+def chapter_list(chapters: Sequence[Mapping[str, Any]], before: str = '') -> str:
+    """Chapters with their times, one per line."""
+    return '\n'.join(
+        f'{before}{format_time(item["startTime"], estimated=bool(item.get("estimated")))} {item["title"]}'
+        for item in chapters
+    )
+
+
+def _checked(chapters: Sequence[Chapter], duration: float) -> tuple[list[dict[str, Any]], list[str]]:
+    """The chapters with usable times, and what is wrong with others. Raises `ToolError` if none is left."""
+    found: list[dict[str, Any]] = []
+    wrong: list[str] = []
+    for number, chapter in enumerate(chapters):
+        at = f'chapters.{number}.start'
+        try:
+            start = parse_time(chapter.start)
+        except ValueError as error:
+            wrong.append(f'{at}: {error}')
+            continue
+        if start >= duration:
+            wrong.append(f'{at}: the show is over at {format_time(duration)}')
+        elif found and start <= found[-1]['startTime']:
+            wrong.append(f'{at}: each begins after the one before it')
+        else:
+            found.append({'startTime': start, 'title': chapter.title})
+    if not found:
+        raise ToolError('; '.join(wrong))
+    notes = [f'Left out: {"; ".join(wrong)}.'] if wrong else []
+    if found[0]['startTime']:
+        notes.append(f'The first chapter begins at 00:00, and not at {format_time(found[0]["startTime"])}.')
+        found[0]['startTime'] = 0.0
+    return found, notes
+
+
+def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Chapters of similar length: each begins after the longest pause near its ideal place."""
+    end = max(float(cue['end']) for cue in cues)
+    count = max(1, min(MOST_FOUND, int(end // (3 * SHORTEST))))
+    length = end / count
+    starts = [cues[0]]
+    for number in range(1, count):
+        place = number * length
+        near = [
+            (round(after['start'] - before['end'], 1), -abs(after['start'] - place), after)
+            for before, after in pairwise(cues)
+            if abs(after['start'] - place) <= length / 2
+            and after['start'] - starts[-1]['start'] >= SHORTEST
+            and after['start'] > before['end']
+        ]
+        if near:
+            starts.append(max(near, key=lambda item: item[:2])[2])
+    return [
+        {'startTime': 0 if number == 0 else round(cue['start'], 3), 'title': _title(cue['text'])}
+        for number, cue in enumerate(starts)
+    ]
+
+
+def _title(text: str) -> str:
+    words = text.split()
+    return ' '.join(words[:8]).rstrip('.,;:') + (' …' if len(words) > 8 else '')

@@ -1,0 +1,112 @@
+"""social_clips: quotations from a show that are worth a clip, with their times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from engine.records.frozen import FrozenModel
+from engine.tools.artifacts import ToolOutput
+from engine.tools.builtin.podcast.show_notes import MOST
+from engine.tools.builtin.podcast.transcript_processor import transcript_of, transcript_parts
+from engine.tools.builtin.prompt_templates import as_data
+from engine.tools.protocol import ToolContext, tool
+from engine.tools.sources.transcript import format_time
+
+
+class Clip(FrozenModel):
+    """A quotation and the post that it goes with."""
+
+    quote: str = Field(min_length=10, max_length=600, description='What is said, word by word')
+    post: str = Field(min_length=1, max_length=500, description='The post that the clip goes with')
+
+
+class Clips(FrozenModel):
+    """Several of them."""
+
+    clips: tuple[Clip, ...] = Field(min_length=1, max_length=10)
+
+
+@tool(
+    category='podcast',
+    hint='Use at the end, to promote the episode.',
+    consumes=('transcript',),
+    produces=('social_clips',),
+    needs=('model',),
+    seconds=600,
+)
+async def social_clips(
+    context: ToolContext,
+    count: Annotated[int, Field(ge=1, le=10, description='How many')] = 3,
+) -> ToolOutput:
+    """Find quotations for short clips, each with its time and a post. The times come from the transcript."""
+    transcript = transcript_of(context)
+    parts = transcript_parts(transcript, MOST)
+    found: list[dict[str, Any]] = []
+    invented: list[str] = []
+    for part, wanted in zip(parts, _shares(count, len(parts)), strict=True):
+        question = f'Choose {wanted} quotations of this episode for short clips.\n\n{as_data(part)}'
+        for again in (False, True):
+            chosen: Clips = await context.ask(question, output=Clips)
+            kept, missed = _checked(chosen.clips[:wanted], transcript['cues'])
+            if kept or again:
+                break
+            listed = '\n'.join(missed)
+            question += f'\n\nNobody says this word by word; copy the words as they stand:\n{as_data(listed)}'
+        found += kept
+        invented += missed
+    lines = [f'{_span(item)}: “{item["quote"]}”\n{item["post"]}' for item in found]
+    lines += [] if found else ['There is no clip: the model quoted nothing that is said in the show.']
+    left = [f'[left out, for nobody says it: {quote!r}]' for quote in invented]
+    return ToolOutput(text='\n\n'.join([*lines, *left]), artifacts={'social_clips': found})
+
+
+def _shares(count: int, parts: int) -> list[int]:
+    """How many clips to take from each part; at least one."""
+    return [max(1, count // parts + (number < count % parts)) for number in range(parts)]
+
+
+def _checked(
+    clips: Sequence[Clip], cues: Sequence[Mapping[str, Any]]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Clips with their times, and the quotations not found in the transcript."""
+    found: list[dict[str, Any]] = []
+    invented: list[str] = []
+    for clip in clips:
+        said = _place(clip.quote, cues)
+        if said is None:
+            invented.append(clip.quote)
+            continue
+        item = {'start': said[0]['start'], 'end': said[-1]['end'], 'quote': clip.quote, 'post': clip.post}
+        found.append(item | ({'estimated': True} if any(cue.get('estimated') for cue in said) else {}))
+    return found, invented
+
+
+def _span(clip: Mapping[str, Any]) -> str:
+    times = [format_time(clip[name], estimated=bool(clip.get('estimated'))) for name in ('start', 'end')]
+    return ' to '.join(times)
+
+
+def _place(quote: str, cues: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
+    """The cues that a quotation spans."""
+    starts: list[int] = []
+    spoken_words = ''
+    for cue in cues:
+        starts.append(len(spoken_words))
+        spoken_words += f'{_plain(cue["text"])} '
+    at = spoken_words.find(_plain(quote))
+    if at < 0:
+        return None
+    end = at + len(_plain(quote))
+    return [
+        cue
+        for cue, start, after in zip(cues, starts, [*starts[1:], len(spoken_words)], strict=True)
+        if start < end and after > at
+    ]
+
+
+def _plain(text: str) -> str:
+    return ' '.join(re.sub(r'[^\w\s]', '', text.casefold()).split())

@@ -1,0 +1,108 @@
+"""transcript_processor: reads the transcript of a show: who said what, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.artifacts import ToolOutput
+from engine.tools.protocol import ToolContext, tool
+from engine.tools.sources import transcript
+
+FILE = 'transcript.txt'
+"""A file in the agent's folder, in any supported format."""
+MOST_SHOWN = 55_000
+"""Maximum characters of one answer; longer transcripts are continued from a time."""
+
+
+def transcript_of(context: ToolContext) -> Mapping[str, Any]:
+    """The transcript made by this tool. Raises `ToolError` if there is none yet."""
+    found: Mapping[str, Any] | None = context.artifacts.get('transcript')
+    if not found:
+        raise ToolError('there is no transcript yet; use transcript_processor first')
+    return found
+
+
+def transcript_lines(found: Mapping[str, Any]) -> list[str]:
+    """Each cue as a line with its time and speaker."""
+    return [f'[{_time(cue)}] {cue["speaker"]}: {cue["text"]}'.replace('] : ', '] ') for cue in found['cues']]
+
+
+def transcript_parts(found: Mapping[str, Any], most: int) -> list[str]:
+    """Split a transcript into as few texts as possible, none over the given number of characters."""
+    parts: list[str] = []
+    for line in transcript_lines(found):
+        if parts and len(parts[-1]) + len(line) < most:
+            parts[-1] += f'\n{line}'
+        else:
+            parts.append(line)
+    return parts
+
+
+@tool(
+    category='podcast',
+    required=True,
+    hint='Use it first: the other tools read what it makes.',
+    produces=('transcript',),
+    most_text=60_000,
+)
+async def transcript_processor(
+    context: ToolContext,
+    path: Annotated[str, Field(min_length=1, description='The transcript in your folder')] = FILE,
+    start: Annotated[
+        str, Field(max_length=20, description='The time to read on from, where the last answer ended')
+    ] = '',
+) -> ToolOutput:
+    """Read a transcript (SRT, WebVTT or plain text) and show it with times and speakers."""
+    data = await context.files.read(path)
+    try:
+        text, encoding = await asyncio.to_thread(transcript.decode, data)
+        kind, cues = await asyncio.to_thread(transcript.parse, text)
+    except ValueError as error:
+        raise ToolError(f'{path}: {error}') from None
+    try:
+        begin = transcript.parse_time(start) if start else 0.0
+    except ValueError as error:
+        raise ToolError(f'start: {error}') from None
+    speakers = list(dict.fromkeys(cue.speaker for cue in cues if cue.speaker))
+    words = sum(len(cue.text.split()) for cue in cues)
+    duration = max(cue.end for cue in cues)
+    found = {
+        'format': kind,
+        'encoding': encoding,
+        'duration': duration,
+        'speakers': speakers,
+        'words': words,
+        'estimated': any(cue.estimated for cue in cues),
+        'cues': [asdict(cue) for cue in cues],
+    }
+    names = f' by {", ".join(speakers)}' if speakers else ''
+    length = transcript.format_time(duration, estimated=all(cue.estimated for cue in cues))
+    head = f'{kind.upper()}, {length} long, {words} words{names}.'
+    if encoding != 'utf-8':
+        head += f' Its encoding was taken for {encoding}.'
+    if found['estimated']:
+        head += ' Times with ≈ are not in it: they are estimated from the number of words.'
+    return ToolOutput(text=f'{head}\n\n{_page(found, begin)}', artifacts={'transcript': found})
+
+
+def _page(found: Mapping[str, Any], begin: float) -> str:
+    """The lines from a time on that fit one answer, and where to continue."""
+    lines = transcript_lines(found)
+    first = next((place for place, cue in enumerate(found['cues']) if cue['start'] >= begin), len(lines))
+    size = 0
+    for place in range(first, len(lines)):
+        size += len(lines[place]) + 1
+        if size > MOST_SHOWN and place > first:
+            shown, time = '\n'.join(lines[first:place]), transcript.format_time(found['cues'][place]['start'])
+            return f'{shown}\n[There is more: read on with start={time}]'
+    return '\n'.join(lines[first:]) or f'[Nothing is said after {transcript.format_time(begin)}]'
+
+
+def _time(cue: Mapping[str, Any]) -> str:
+    return transcript.format_time(cue['start'], estimated=bool(cue.get('estimated')))

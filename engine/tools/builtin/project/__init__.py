@@ -1,0 +1,1 @@
+"""Tools for projects: files, search, git, commands, tests."""

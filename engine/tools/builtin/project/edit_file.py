@@ -1,0 +1,42 @@
+"""edit_file: replaces a passage of a file in the agent's folder."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.artifacts import ToolOutput
+from engine.tools.protocol import ToolContext, tool
+
+
+@tool(category='files', side_effects=True)
+async def edit_file(
+    context: ToolContext,
+    path: Annotated[str, Field(min_length=1, description='Which file, from your folder: src/app.py')],
+    old: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=2_000_000,
+            description='The passage as it stands there, letter by letter',
+        ),
+    ],
+    new: Annotated[str, Field(max_length=2_000_000, description='What is to stand there instead')],
+    everywhere: Annotated[bool, Field(description='Replace it wherever it stands, not once')] = False,
+) -> ToolOutput:
+    """Replace a passage of a text file in your folder; it must stand there exactly once, or everywhere."""
+    try:
+        text = (await context.files.read(path)).decode()
+    except UnicodeDecodeError:
+        raise ToolError(f'{path}: it is no text') from None
+    count = text.count(old)
+    if not count:
+        raise ToolError(f'{path}: the passage does not stand there; read the file and give it as it is')
+    if count > 1 and not everywhere:
+        raise ToolError(f'{path}: the passage stands there {count} times; give more of what is around it')
+    line = text[: text.index(old)].count('\n') + 1
+    await context.files.write(path, text.replace(old, new).encode(errors='replace'))
+    said = f'Replaced {f"{count} passages, the first" if count > 1 else "it"} in line {line} of {path}.'
+    return ToolOutput(text=said, drops=('test_result',))

@@ -1,0 +1,72 @@
+"""navigate: where a symbol is defined and used, and a file's outline."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.protocol import ToolContext, tool
+from engine.workspace.symbols import Symbol, find_symbols
+
+MOST_FILES, MOST_BYTES, MOST_SHOWN = 1_000, 1 << 20, 200
+KINDS = {'definition': ('class', 'function', 'variable'), 'usages': ('use', 'import')}
+
+
+@tool(category='files', hint='Use it rather than search where you look for a name of the code.', seconds=60)
+async def navigate(
+    context: ToolContext,
+    what: Annotated[
+        Literal['definition', 'usages', 'outline'],
+        Field(description='Where a symbol is defined, where it is used, or what a file defines'),
+    ],
+    symbol: Annotated[str, Field(max_length=200, description='A name: merge, or Parser.read')] = '',
+    path: Annotated[str, Field(max_length=1_000, description='Only this file or folder')] = '',
+) -> str:
+    """Find your way in code: definitions and usages of a symbol, or the outline of a file."""
+    if what == 'outline' and not path:
+        raise ToolError('path: say of which file')
+    if what != 'outline' and not symbol:
+        raise ToolError('symbol: say which')
+    found = [place for file in await _files(context, path) for place in await _places(context, file, symbol)]
+    if what == 'outline':
+        chosen = [place for place in found if place.kind in ('class', 'function')]
+    else:
+        last = symbol.rpartition('.')[2]
+        chosen = [place for place in found if place.kind in KINDS[what] and _is(place, symbol, last)]
+    lines = [f'{place.path}:{place.line}: {place.kind} {place.name}' for place in chosen]
+    more = [f'[there is more: these are the first {MOST_SHOWN}]'] if len(lines) > MOST_SHOWN else []
+    return '\n'.join([*lines[:MOST_SHOWN], *more]) or f'There is no {what} of {symbol or "anything"} here.'
+
+
+def _is(place: Symbol, symbol: str, last: str) -> bool:
+    whole = place.name == symbol or place.name.endswith(f'.{symbol}')
+    return whole or (place.kind in ('use', 'import') and place.name == last)
+
+
+async def _files(context: ToolContext, path: str) -> list[str]:
+    if path.endswith('.py'):
+        return [path]
+    entries = await context.files.entries(path)
+    files = [entry for entry in entries if entry.kind == 'a file' and entry.size <= MOST_BYTES]
+    return [entry.path for entry in files][:MOST_FILES]
+
+
+async def _places(context: ToolContext, path: str, symbol: str) -> list[Symbol]:
+    text = (await context.files.read(path)).decode('utf-8', 'replace')
+    if path.endswith('.py'):
+        try:
+            return await asyncio.to_thread(find_symbols, path, text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass  # A file that does not parse yet is searched as plain words.
+    if not symbol or '\0' in text or path.startswith('.git/'):
+        return []
+    word = re.compile(rf'\b{re.escape(symbol.rpartition(".")[2])}\b')
+    return [
+        Symbol(path=path, line=number, kind='use', name=symbol)
+        for number, line in enumerate(text.split('\n'), 1)
+        if word.search(line)
+    ]

@@ -1,0 +1,41 @@
+"""read_file: reads a text file in the agent's folder, whole or some of its lines."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.artifacts import ToolOutput
+from engine.tools.images import keep_image
+from engine.tools.protocol import ToolContext, tool
+
+
+@tool(category='files', most_text=60_000)
+async def read_file(
+    context: ToolContext,
+    path: Annotated[str, Field(description='Where it is, from your folder: src/app.py')],
+    start: Annotated[int, Field(ge=1, description='The first line to show')] = 1,
+    count: Annotated[int, Field(ge=1, le=5_000, description='How many lines to show')] = 1_000,
+) -> str | ToolOutput:
+    """Read a text file in your folder."""
+    data = await context.files.read(path)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = '\0'
+    if '\0' in text and (image := await keep_image(data, context.files)):
+        said = f'{path} is an image: {image.media_type}, {len(data):,} bytes. Models that see are shown it.'
+        return ToolOutput(text=said, images=(image,))
+    if '\0' in text:
+        raise ToolError(f'{path}: it is no text, but {len(data)} bytes of something else')
+    lines = text.split('\n')
+    total = len(lines) - (not lines[-1])  # the last line's terminator does not start another line
+    if start > max(total, 1):
+        raise ToolError(f'{path}: it has {total} lines')
+    shown = lines[start - 1 : start - 1 + count]
+    if start == 1 and total <= count:
+        return text or '[it is empty]'
+    last = min(total, start - 1 + count)
+    return '\n'.join(shown) + f'\n[lines {start} to {last} of {total}]'

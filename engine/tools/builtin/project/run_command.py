@@ -1,0 +1,35 @@
+"""run_command: runs a shell command in the agent's folder, inside the sandbox."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.tools.artifacts import ToolOutput
+from engine.tools.protocol import ToolContext, tool
+from engine.tools.staleness import StalenessCheck
+from engine.workspace.sandbox.limits import Limits
+from engine.workspace.test_setup import dependency_mounts
+
+LONGEST = 600
+
+
+@tool(category='commands', needs=('sandbox',), side_effects=True, seconds=LONGEST + 30)
+async def run_command(
+    context: ToolContext,
+    command: Annotated[str, Field(min_length=1, max_length=20_000, description='As for a shell')],
+    seconds: Annotated[float, Field(gt=0, le=LONGEST, description='How long it may take')] = 120,
+) -> ToolOutput:
+    """Run a shell command in your folder; nothing else can be changed, and there is no network."""
+    shell = shutil.which('bash') or 'sh'
+    stale = await StalenessCheck.before(context)
+    project = (context.facts.get('tests') or {}).get('project', '')
+    ran = await context.commands.run(
+        [shell, '-c', command],
+        context.files,
+        limits=Limits(seconds=seconds),
+        mounts=await dependency_mounts(project, context.files) if project else {},
+    )
+    return await stale.output(f'{ran.output.rstrip()}\n{ran.summary}'.lstrip('\n'))

@@ -1,0 +1,59 @@
+"""run_tests: runs the tests in the agent's folder, inside the sandbox, with a short report."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.artifacts import ToolOutput
+from engine.tools.protocol import ToolContext, tool
+from engine.workspace.confined_dir import split_path
+from engine.workspace.sandbox.test_run import run_test_suite
+from engine.workspace.test_setup import changed_tests, dependency_mounts
+
+LONGEST = 600
+
+
+@tool(
+    category='commands',
+    needs=('sandbox',),
+    side_effects=True,
+    seconds=LONGEST + 30,
+    hint='After each change; without a path and a keyword before you say that the work is done.',
+    produces=('test_result', 'test_report'),
+)
+async def run_tests(
+    context: ToolContext,
+    path: Annotated[str, Field(description='A file or a folder with tests; nothing for all of them')] = '',
+    keyword: Annotated[str, Field(max_length=200, description='Only tests whose names fit this')] = '',
+    seconds: Annotated[float, Field(gt=0, le=LONGEST, description='How long they may take')] = 120,
+) -> ToolOutput:
+    """Run your tests: how many passed, and what went wrong in the others."""
+    setup: Mapping[str, str] = context.facts.get('tests') or {}
+    chosen = [f'./{"/".join(split_path(path))}'] if path else []
+    options = [*(['-k', keyword] if keyword else []), *chosen]
+    command = setup.get('command', '')
+    if command and options:
+        if ' -m pytest ' not in command:
+            raise ToolError(f'path, keyword: all tests of this project are run at once, with {command!r}')
+        command = f'{command} {shlex.join(options)}'
+    mounts = await dependency_mounts(setup['project'], context.files) if setup.get('project') else {}
+    tested = await run_test_suite(
+        context.files, context.commands, options=options, command=command, seconds=seconds, mounts=mounts
+    )
+    kept = setup.get('keep', '')
+    changed = await changed_tests(context.files, kept) if kept and tested.passed else []
+    text = tested.text
+    if changed:
+        text += (
+            f'\n\nThis does not count, for the tests have changed: {"; ".join(changed)}. You may add tests;'
+            ' put those that were there back as they were.'
+        )
+    made: dict[str, object] = {'test_report': text}
+    if not (options and tested.passed):  # Passing some of the tests says nothing about the rest.
+        made['test_result'] = tested.passed and not changed
+    return ToolOutput(text=text, artifacts=made, ok=tested.passed and not changed)

@@ -1,0 +1,105 @@
+"""search: finds lines in the files of the agent's folder, with ripgrep if available."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.protocol import ToolContext, tool
+from engine.workspace.confined_dir import split_path
+from engine.workspace.sandbox.limits import Limits
+from engine.workspace.workspace import Workspace
+
+MOST = 200
+"""Maximum number of lines shown."""
+MOST_WIDE = 300
+PLACES = '/usr/local/bin:/usr/bin:/bin'
+"""Where ripgrep is visible inside the sandbox."""
+
+
+@tool(category='files', seconds=60)
+async def search(
+    context: ToolContext,
+    pattern: Annotated[str, Field(min_length=1, max_length=1_000, description='A regular expression')],
+    path: Annotated[str, Field(description='A file or a folder; nothing for all of your folder')] = '',
+    literal: Annotated[bool, Field(description='Take the pattern as a plain text')] = False,
+) -> str:
+    """Find the lines in your files that match; each is shown with its file and its number."""
+    place = '/'.join(split_path(path)) or '.'
+    if await context.commands.problem() and not context.commands.unsafe:
+        # A regular expression that never finishes could not be stopped in this process.
+        if not literal:
+            raise ToolError(
+                f'only plain texts can be searched for (literal). {await context.commands.problem()}'
+            )
+        return _told(await _plainly(context.files, pattern, place))
+    ripgrep = shutil.which('rg', path=PLACES)
+    own = [sys.executable, '-I', '-c', PROGRAM, str(int(literal)), pattern, place]
+    by_ripgrep = ['rg', '--line-number', '--no-heading', '--with-filename', '--color=never', '--sort=path']
+    by_ripgrep += ['--hidden', '--glob=!.git', f'--max-columns={MOST_WIDE}', *(['--fixed-strings'] * literal)]
+    command = [*by_ripgrep, '-e', pattern, '--', place] if ripgrep else own
+    ran = await context.commands.run(command, context.files, limits=Limits(seconds=30, output=1 << 20))
+    if ran.ended not in ('exit', 'output') or (ran.code > 1 and ran.ended == 'exit'):
+        raise ToolError(f'{ran.output.strip()[:1_000]} {ran.summary}')
+    return _told([line.removeprefix('./') for line in ran.output.splitlines()])
+
+
+def _told(lines: list[str]) -> str:
+    if not lines:
+        return 'Nothing matches.'
+    more = [f'[there is more: these are the first {MOST} lines]'] if len(lines) > MOST else []
+    return '\n'.join([*lines[:MOST], *more])
+
+
+async def _plainly(files: Workspace, text: str, place: str) -> list[str]:
+    """Search without a sandbox: for plain text, in files that decode as text."""
+    try:
+        paths = [entry.path for entry in await files.entries(place) if entry.kind == 'a file']
+    except ToolError:
+        paths = [place]
+    found: list[str] = []
+    for path in paths:
+        lines = (await files.read(path)).decode(errors='replace').split('\n')
+        hits = (f'{path}:{number}:{line[:MOST_WIDE]}' for number, line in enumerate(lines, 1) if text in line)
+        found.extend(hits)
+        if len(found) > MOST:
+            break
+    return found
+
+
+PROGRAM = f"""
+import os, re, sys
+literal, pattern, place = sys.argv[1:]
+try:
+    matches = re.compile(re.escape(pattern) if literal == '1' else pattern).search
+except re.error as error:
+    print(error)
+    sys.exit(2)
+def walk(place):
+    if not os.path.isdir(place):
+        yield place
+    for folder, inner, names in os.walk(place):
+        inner[:] = sorted(name for name in inner if name != '.git')
+        for name in sorted(names):
+            yield os.path.join(folder, name)
+if not os.path.exists(place):
+    print(place + ': there is no such file or folder')
+    sys.exit(2)
+found = False
+for path in walk(place):
+    if os.path.islink(path) or not os.path.isfile(path):
+        continue
+    with open(path, 'rb') as file:
+        data = file.read()
+    if b'\\0' in data[:8000]:
+        continue
+    for number, line in enumerate(data.decode(errors='replace').split('\\n'), 1):
+        if matches(line):
+            found = True
+            print(f'{{path}}:{{number}}:{{line[:{MOST_WIDE}]}}')
+sys.exit(0 if found else 1)
+"""

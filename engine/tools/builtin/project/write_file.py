@@ -1,0 +1,24 @@
+"""write_file: creates or overwrites a file in the agent's folder."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.tools.artifacts import ToolOutput
+from engine.tools.protocol import ToolContext, tool
+
+
+@tool(category='files', side_effects=True)
+async def write_file(
+    context: ToolContext,
+    path: Annotated[str, Field(min_length=1, description='Where, from your folder: src/app.py')],
+    text: Annotated[str, Field(max_length=2_000_000, description='All that the file is to hold')],
+) -> ToolOutput:
+    """Write a whole text file in your folder; the folders around it are made."""
+    data = text.encode(errors='replace')
+    before = await context.files.write(path, data)
+    lines = text.count('\n') + (not text.endswith('\n') and bool(text))
+    said = f'{"Replaced" if before else "Made"} {path}: {lines} lines, {len(data)} bytes.'
+    return ToolOutput(text=said, drops=('test_result',))

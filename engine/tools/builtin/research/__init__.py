@@ -1,0 +1,1 @@
+"""Tools for research: pages, feeds, calendars, arithmetic, notes."""

@@ -1,0 +1,31 @@
+"""get_previous: lets a worker read what its teammates have delivered, by role."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.protocol import ToolContext, tool
+
+
+@tool(category='team')
+async def get_previous(
+    context: ToolContext,
+    role: Annotated[str, Field(max_length=100, description='Whose results, such as `researcher`')],
+) -> str:
+    """Read the results that a role of your team has delivered before you."""
+    results = context.facts.get('results')
+    if results is None:
+        raise ToolError('no results are shared here: this is for the workers of a team')
+    wanted = role.strip().lower()
+    found = [result for result in results if result['agent_role'] == wanted]
+    if not found:
+        there = ', '.join(dict.fromkeys(result['agent_role'] for result in results)) or 'nobody'
+        return f'There is no result from {role!r} yet. Results are there from: {there}.'
+    return '\n\n'.join(
+        f'Task {result["task_id"]} of the {wanted}'
+        f'{"" if result["success"] else " (it failed)"}:\n{result["output"]}'
+        for result in found
+    )

@@ -1,0 +1,1 @@
+"""Writing tools: outline, sections, posts, publishing."""

@@ -1,0 +1,58 @@
+"""expand_section: writes one section of an outline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from engine.errors import ToolError
+from engine.tools.artifacts import ToolOutput, as_text
+from engine.tools.builtin.prompt_templates import as_data
+from engine.tools.builtin.writing.generate_outline import Material
+from engine.tools.protocol import ToolContext, tool
+
+
+@tool(
+    category='content',
+    hint='Expands one outline section into full prose. Call per section.',
+    consumes=('outline',),
+    produces=('section_content',),
+    needs=('model',),
+    seconds=600,
+)
+async def expand_section(
+    context: ToolContext,
+    section_title: Annotated[str, Field(min_length=1, max_length=500, description='The section to expand')],
+    outline: Annotated[
+        str,
+        Field(max_length=50_000, description='Full outline; nothing for the one that is there'),
+    ] = '',
+    research: Annotated[Material, Field(description='Research data (optional)')] = '',
+    tone: Annotated[str, Field(max_length=500, description='Writing tone (optional)')] = '',
+) -> ToolOutput:
+    """Write one section in full, without its heading; it leads over from the section before it."""
+    known = outline or as_text(context.artifacts.get('outline', ''))
+    parts = [f'Write the section “{section_title}” in Markdown, without its heading.']
+    if known:
+        parts.append(f'The outline of the whole text:\n{as_data(known)}')
+    if before := _section_before(section_title, context.artifacts.get('outline')):
+        parts.append(
+            f'It follows the section {as_data(before)}\nBegin with a sentence that leads over from it.'
+        )
+    if research:
+        parts.append(f'Research to work in, with its links:\n{as_data(research)}')
+    if tone:
+        parts.append(f'Tone: {as_data(tone)}')
+    text = await context.ask('\n\n'.join(parts))
+    if not text:
+        raise ToolError('the model wrote nothing; ask again, or write the section yourself')
+    return ToolOutput(text=text, adds={'section_content': {section_title: text}})
+
+
+def _section_before(title: str, outline: Any) -> str:
+    """The title of the section before this one; '' if it is the first or not in the outline."""
+    sections = outline.get('sections', ()) if isinstance(outline, Mapping) else ()
+    titles = [section['title'] for section in sections]
+    return titles[titles.index(title) - 1] if title in titles[1:] else ''

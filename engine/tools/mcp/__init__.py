@@ -1,0 +1,1 @@
+"""MCP: tools of other programs over the Model Context Protocol."""

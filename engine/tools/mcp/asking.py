@@ -1,0 +1,156 @@
+"""Questions of MCP servers (elicitation): a call stands still until a person has answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
+
+from engine.tools.protocol import AnswerNeeded
+from engine.tools.question import Question, answer_model
+
+if TYPE_CHECKING:
+    from mcp import types
+
+CURRENT: ContextVar[AskingCall] = ContextVar('CURRENT')
+"""The call under way: newer servers ask in the answer to it."""
+MOST_SAID = 4_000
+"""Maximum characters of a question."""
+LEAVE = 5.0
+"""Seconds that a call has to end once it is given up."""
+WEB = ('https://', 'http://')
+
+
+class Connection(Protocol):
+    """What a call is made over."""
+
+    calls: list[AskingCall]
+    """Those under way."""
+
+    @property
+    def name(self) -> str:
+        """The server's name."""
+
+
+class AskingCall:
+    """One tool call, whose server may ask a person in the middle of it.
+
+    It runs alongside the agent's work: when the server asks, `result` raises `AnswerNeeded` and the call
+    is suspended; once the person has answered, the next `result` continues it.
+
+    Args:
+        session: the connection it is made over.
+        call: the id of the tool call.
+        run: the run that it belongs to.
+        hide: removes secrets from a text.
+    """
+
+    def __init__(self, session: Connection, call: str, run: str, hide: Callable[[str], str]) -> None:
+        self._session, self._call, self.run, self._hide = session, call, run, hide
+        self._answers: list[Question] = []
+        self._may_ask = False
+        self._turn = asyncio.Lock()
+        self._stands = asyncio.Event()
+        self._answer: asyncio.Future[Question] | None = None
+        self.question: Question | None = None
+        self._task: asyncio.Task[types.CallToolResult] | None = None
+        self._limit: asyncio.Timeout | None = None
+
+    def start(self, work: Callable[[], Awaitable[types.CallToolResult]]) -> None:
+        """Begin the call."""
+
+        async def begun() -> types.CallToolResult:
+            CURRENT.set(self)
+            self._session.calls.append(self)
+            try:
+                return await work()
+            finally:
+                self._session.calls.remove(self)
+
+        self._task = asyncio.create_task(begun(), name=f'mcp:{self._session.name}:{self._call}')
+
+    async def result(
+        self, questions: Sequence[Question] | None, limit: asyncio.Timeout
+    ) -> types.CallToolResult:
+        """Wait for the call's end. A wait that is given up ends the call.
+
+        Args:
+            questions: what this call has asked before, with the answers; None if nobody can be asked.
+            limit: the time limit of the wait.
+
+        Raises:
+            AnswerNeeded: the server asks something new.
+        """
+        assert self._task is not None
+        self._may_ask, self._limit = questions is not None, limit
+        self._answers = [known for known in questions or () if known.action]
+        if self.question and (found := self._known(self.question)) and self._answer:
+            self.question = None
+            self._stands.clear()
+            self._answer.set_result(found)
+        stands = asyncio.ensure_future(self._stands.wait())
+        try:
+            await asyncio.wait({self._task, stands}, return_when=asyncio.FIRST_COMPLETED)
+            if self._task.done():
+                return await self._task
+            assert self.question is not None
+            raise AnswerNeeded(self.question)
+        except asyncio.CancelledError:
+            await self.end()
+            raise
+        finally:
+            stands.cancel()
+
+    @property
+    def stands(self) -> bool:
+        """Whether it waits for a person."""
+        return self.question is not None
+
+    def extend(self, seconds: float) -> None:
+        """Give it so many seconds from now on."""
+        if self._limit and not self.stands:
+            self._limit.reschedule(asyncio.get_running_loop().time() + seconds)
+
+    async def end(self) -> None:
+        """Give the call up."""
+        if self._task:
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=LEAVE)
+
+    async def answer(self, asked: types.ElicitRequestParams) -> types.ElicitResult:
+        """What a person answers to the server's question; `cancel` where nobody can be asked."""
+        from mcp import types
+
+        async with self._turn:  # One question after another.
+            question = self._question(asked)
+            if question is None or not self._may_ask:
+                return types.ElicitResult(action='cancel')
+            found = self._known(question)
+            if found is None:
+                self._answer = asyncio.get_running_loop().create_future()
+                self.question = question
+                self._stands.set()
+                found = await self._answer
+            self._answers.remove(found)
+            return types.ElicitResult(action=found.action or 'cancel', content=_plain(found.content))
+
+    def _known(self, question: Question) -> Question | None:
+        return next((known for known in self._answers if known.is_same(question)), None)
+
+    def _question(self, asked: types.ElicitRequestParams) -> Question | None:
+        """The question as a person gets it; None if it cannot be asked."""
+        url = str(getattr(asked, 'url', ''))
+        fields = dict(getattr(asked, 'requested_schema', {}))
+        try:
+            answer_model(fields)
+        except Exception:  # Whatever pydantic says of a schema that is none.
+            return None
+        if url and not url.startswith(WEB):
+            return None
+        message = self._hide(asked.message)[:MOST_SAID]
+        return Question(call=self._call, server=self._session.name, message=message, fields=fields, url=url)
+
+
+def _plain(content: Any) -> dict[str, Any] | None:
+    return dict(content) if content is not None else None

@@ -1,0 +1,169 @@
+"""The configuration of MCP servers, and their health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.models.secret_filter import SecretFilter, secret_filter
+from engine.records.run_info import Approvals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuth:
+    """How to sign in to a server."""
+
+    file: Path
+    """Where tokens are kept."""
+    client_id: str = ''
+    """The client, if it is registered beforehand; else it registers itself."""
+    client_secret: str = field(default='', repr=False)
+    scope: str = ''
+    port: int = 0
+    """The port of this machine that the browser is sent back to; 0 means any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """A tool server: a program started here, or one at a URL. Hides its secrets."""
+
+    name: str
+    command: str = ''
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Added to the few variables any program needs; nothing else of the environment is passed on."""
+    folder: str | None = None
+    """Its working directory."""
+    url: str = ''
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tools: tuple[str, ...] = ('*',)
+    """The tools to use; `*` matches any part of a name."""
+    approvals: Approvals = 'marked'
+    """The tools that need approval; `marked`: all except those it declares non-destructive."""
+    start: float = 30.0
+    """Seconds within which it must list its tools."""
+    seconds: float = 120.0
+    """Time limit of a call in seconds."""
+    task_seconds: float = 3_600.0
+    """Time limit of a call that the server turns into a task."""
+    most_text: int = 20_000
+    """Maximum characters of a result returned to the model."""
+    oauth: OAuth | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def where(self) -> str:
+        """Its URL, or the program."""
+        return self.url.partition('?')[0] or self.command
+
+    @property
+    def secret_filter(self) -> SecretFilter:
+        """A filter that removes its secrets from texts."""
+        keys = tuple(secret for secret in self.secrets if ' ' not in secret)
+        return secret_filter(keys, tuple(secret for secret in self.secrets if ' ' in secret))
+
+    def hide(self, text: str) -> str:
+        """Remove its secrets from `text`."""
+        return self.secret_filter.text(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerHealth:
+    """The health of an MCP server."""
+
+    server: str
+    where: str
+    tools: tuple[str, ...] = ()
+    """Tool names as agents use them."""
+    problem: str = ''
+    """What is wrong with it, or ''."""
+    connected: bool = False
+    oauth: bool = False
+    """Whether a person signs in to it."""
+
+
+class OAuthSection(BaseModel):
+    """`oauth` of an MCP server: what is not given is found out from the server."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    client_id: str = ''
+    client_secret: str = ''
+    """`env:NAME` or `keyring:SERVICE/USER`."""
+    scope: str = ''
+    port: int = Field(0, ge=0, le=65_535)
+
+
+class McpSection(BaseModel):
+    """`[mcp.<name>]` of the configuration: a program to start (`command`) or an address (`url`)."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    command: str = ''
+    args: list[str] = []
+    env: dict[str, str] = {}
+    """Values may be `env:NAME` or `keyring:SERVICE/USER`; the same goes for `headers`."""
+    folder: str | None = None
+    url: str | None = Field(None, pattern=r'^https?://')
+    headers: dict[str, str] = {}
+    oauth: bool | OAuthSection = False
+    """Whether a person signs in to it in a browser."""
+    tools: list[str] = ['*']
+    approvals: Approvals = 'marked'
+    start: float = Field(30.0, gt=0)
+    seconds: float = Field(120.0, gt=0)
+    task_seconds: float = Field(3_600.0, gt=0)
+    most_text: int = Field(20_000, ge=100)
+    off: bool = False
+
+    def wrong(self) -> str:
+        """What is wrong with it, or ''."""
+        if bool(self.command) == bool(self.url):
+            return 'it needs either command or url'
+        if self.command and self.oauth:
+            return 'oauth: only a server at a url is signed in to'
+        return 'env: only a program that is started has variables' if self.url and self.env else ''
+
+    def server(
+        self, name: str, secrets: Callable[[Mapping[str, str]], dict[str, str]], folder: Path
+    ) -> McpServer:
+        """Build the server.
+
+        Args:
+            name: its name.
+            secrets: looks up referenced values.
+            folder: the folder of the configuration, in which tokens are kept.
+        """
+        oauth = None
+        if self.oauth:
+            given = OAuthSection() if self.oauth is True else self.oauth
+            found = secrets({'client_secret': given.client_secret})
+            ways = {**given.model_dump(), **found}
+            oauth = OAuth(file=folder / 'oauth' / f'{name}.json', **ways)
+        env, headers = secrets(self.env), secrets(self.headers)
+        hidden = [
+            *(value for key, value in env.items() if value != self.env[key]),
+            *([oauth.client_secret] if oauth else []),
+            *headers.values(),
+            *(value.rpartition(' ')[2] for value in headers.values()),  # `Bearer` is not a secret
+        ]
+        return McpServer(
+            name=name,
+            command=self.command,
+            args=tuple(self.args),
+            env=env,
+            folder=self.folder,
+            url=self.url or '',
+            headers=headers,
+            oauth=oauth,
+            tools=tuple(self.tools),
+            approvals=self.approvals,
+            start=self.start,
+            seconds=self.seconds,
+            task_seconds=self.task_seconds,
+            most_text=self.most_text,
+            secrets=tuple(sorted({value for value in hidden if len(value) >= 6}, key=len, reverse=True)),
+        )

@@ -1,0 +1,166 @@
+"""OAuth for MCP servers: tokens that are kept and renewed, and signing in with a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from urllib.parse import parse_qs, urlsplit
+
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.shared.auth import (
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl
+
+from engine.errors import ToolError
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.token_file import TokenFile
+
+PATH = '/callback'
+PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
+SIGN_IN = 'it wants you to sign in: on the settings page, or with `hemicycle sign-in %s`'
+
+
+class StoredSignIn(OAuthClientProvider):
+    """The package's OAuth flow, with everything that a renewal needs kept in a file.
+
+    Args:
+        server: its configuration, with `oauth`.
+        file: what was kept.
+        port: the port of this machine that the browser is sent back to.
+        show: gets the address at which to sign in.
+        back: returns what the browser brings back.
+    """
+
+    def __init__(
+        self,
+        server: McpServer,
+        file: TokenFile,
+        port: int,
+        show: Callable[[str], Awaitable[None]],
+        back: Callable[[], Awaitable[AuthorizationCodeResult]],
+    ) -> None:
+        wanted = server.oauth
+        assert wanted is not None
+        metadata = OAuthClientMetadata(
+            client_name='Hemicycle',
+            redirect_uris=[AnyUrl(f'http://127.0.0.1:{port}{PATH}')],
+            scope=wanted.scope or None,
+        )
+        self._file, self._wanted, self._uris = file, wanted, metadata.redirect_uris
+        super().__init__(server.url, metadata, self, show, back)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The kept tokens."""
+        found = self._file.read().get('tokens')
+        return OAuthToken.model_validate(found) if found else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep tokens, and where they are renewed."""
+        context = self.context
+        metadata, resource = context.oauth_metadata, context.protected_resource_metadata
+        self._file.write(
+            tokens=tokens.model_dump(mode='json', exclude_none=True),
+            expires=time.time() + tokens.expires_in if tokens.expires_in else None,
+            issuer=context.auth_server_url,
+            metadata=metadata.model_dump(mode='json', exclude_none=True) if metadata else None,
+            resource=resource.model_dump(mode='json', exclude_none=True) if resource else None,
+        )
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """The configured client, or the one that was registered."""
+        if self._wanted.client_id:
+            secret = self._wanted.client_secret
+            return OAuthClientInformationFull(
+                client_id=self._wanted.client_id,
+                client_secret=secret or None,
+                redirect_uris=self._uris,
+                token_endpoint_auth_method='client_secret_post' if secret else 'none',
+            )
+        found = self._file.read().get('client')
+        return OAuthClientInformationFull.model_validate(found) if found else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep the registered client."""
+        self._file.write(client=client_info.model_dump(mode='json', exclude_none=True))
+
+    async def _initialize(self) -> None:
+        """Load what a renewal needs as well: the package itself loads only tokens and client."""
+        await super()._initialize()
+        kept, context = self._file.read(), self.context
+        context.token_expiry_time = kept.get('expires')
+        context.auth_server_url = kept.get('issuer')
+        if found := kept.get('metadata'):
+            context.oauth_metadata = OAuthMetadata.model_validate(found)
+        if found := kept.get('resource'):
+            context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(found)
+
+
+def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
+    """Authentication by what is kept; where that is not enough, it asks for a sign-in and fails."""
+
+    async def show(url: str) -> None:
+        raise ToolError(SIGN_IN % server.name)
+
+    async def back() -> AuthorizationCodeResult:
+        raise ToolError(SIGN_IN % server.name)
+
+    return StoredSignIn(server, file, int(file.read().get('port') or 1), show, back)
+
+
+@contextlib.asynccontextmanager
+async def browser_sign_in(
+    server: McpServer, file: TokenFile, show: Callable[[str], Awaitable[None]]
+) -> AsyncIterator[StoredSignIn]:
+    """Authentication by a new sign-in; `show` gets the address to open in a browser.
+
+    Raises:
+        ToolError: the port that the browser is sent back to is taken.
+    """
+    came: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, ValueError, asyncio.IncompleteReadError):
+            line = (await reader.readuntil(b'\r\n\r\n')).split(b'\r\n')[0].decode('latin-1')
+            url = urlsplit(line.split(' ')[1])
+            given = {name: values[0] for name, values in parse_qs(url.query).items()}
+            said = b'You are signed in.' if 'code' in given else b'Signing in has failed.'
+            status, page = ('200 OK', PAGE % said) if url.path == PATH else ('404 Not Found', b'')
+            head = f'HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\n\r\n'
+            writer.write(head.encode() + page)
+            await writer.drain()
+            if url.path == PATH and not came.done():
+                _take(came, given)
+        writer.close()
+
+    wanted = server.oauth
+    assert wanted is not None
+    port = wanted.port or int(file.read().get('port') or 0)
+    try:
+        listener = await asyncio.start_server(answer, '127.0.0.1', port)
+    except OSError:
+        if wanted.port:
+            raise ToolError(f'port {port} of this machine is taken; set another in `oauth`') from None
+        # The client was registered with the old port.
+        listener = await asyncio.start_server(answer, '127.0.0.1', 0)
+    here = int(listener.sockets[0].getsockname()[1])
+    file.write(tokens=None, expires=None, port=here, **({} if here == port else {'client': None}))
+    async with listener:
+        yield StoredSignIn(server, file, here, show, lambda: asyncio.shield(came))
+
+
+def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) -> None:
+    """What the browser has brought back: a code, or why there is none."""
+    if 'code' in given:
+        came.set_result(
+            AuthorizationCodeResult(code=given['code'], state=given.get('state'), iss=given.get('iss'))
+        )
+        return
+    why = given.get('error_description') or given.get('error') or 'the browser brought no code'
+    came.set_exception(ToolError(f'signing in has failed: {why}'))

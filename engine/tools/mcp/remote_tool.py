@@ -1,0 +1,148 @@
+"""Wraps an MCP server's tool as an ordinary tool, and converts its results to text."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from engine.errors import ToolError
+from engine.models.protocol import ToolSpec
+from engine.records.message import Image
+from engine.tools.artifacts import ToolOutput
+from engine.tools.images import keep_image
+from engine.tools.protocol import Tool, ToolContext, parse_arguments
+
+if TYPE_CHECKING:
+    from mcp import types
+
+    from engine.tools.mcp.config import McpServer
+
+TYPES: dict[str, Any] = {
+    'string': str,
+    'integer': int,
+    'number': float,
+    'boolean': bool,
+    'array': list[Any],
+    'object': dict[str, Any],
+}
+MOST_DESCRIBED = 4_000
+"""Maximum characters of a description given to a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteTool(Tool):
+    """A tool whose schema comes from its server, which also validates the arguments."""
+
+    schema: Mapping[str, Any]
+    origin: str
+    """The server's own name for it."""
+    task_seconds: float = 0.0
+    """Time limit of a call that becomes a task; `seconds` holds until then."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The description given to a model."""
+        return ToolSpec(name=self.name, description=self.description, schema=self.schema)
+
+    async def give(self, arguments: str, context: ToolContext) -> ToolOutput:
+        """Call it. Raises `ToolError`."""
+        whole = replace(self, seconds=max(self.seconds, self.task_seconds))
+        return await whole.run_limited(self.call(context, dict(parse_arguments(arguments))), context)
+
+
+def remote(server: McpServer, name: str, tool: types.Tool, call: Any) -> RemoteTool:
+    """Build the tool under this name.
+
+    Args:
+        server: the tool's server.
+        name: the name that models use.
+        tool: as the server lists it.
+        call: `async (context, arguments) -> str`.
+    """
+    hints = tool.annotations
+    changes = not (hints and hints.read_only_hint)
+    destroys = changes and (hints is None or hints.destructive_hint is not False)
+    schema = {'type': 'object', 'properties': {}, **tool.input_schema}
+    return RemoteTool(
+        name=name,
+        origin=tool.name,
+        description=(tool.description or tool.title or tool.name)[:MOST_DESCRIBED],
+        arguments=_form(name, schema),
+        schema=schema,
+        call=call,
+        category=server.name,
+        side_effects=changes,
+        approval=server.approvals == 'all' or (server.approvals == 'marked' and destroys),
+        seconds=server.seconds,
+        task_seconds=server.task_seconds,
+        most_text=server.most_text,
+    )
+
+
+async def output_of(result: types.CallToolResult, context: ToolContext) -> ToolOutput:
+    """A result as text and images; what is neither becomes an artifact.
+
+    Raises:
+        ToolError: it is an error result.
+    """
+    parts = [await _part(block, context) for block in result.content]
+    images = [await _image(block.data, context) for block in result.content if block.type == 'image']
+    if not parts and result.structured_content is not None:
+        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    text = '\n'.join(parts)
+    if result.is_error:
+        raise ToolError(text[:MOST_DESCRIBED] or 'it failed, and did not say why')
+    return ToolOutput(text=text or 'done; it returned nothing', images=tuple(filter(None, images)))
+
+
+async def _image(data: str, context: ToolContext) -> Image | None:
+    try:
+        content = base64.b64decode(data)
+    except ValueError:
+        return None
+    return await keep_image(content, context.workspace) if context.workspace is not None else None
+
+
+async def _part(block: types.ContentBlock, context: ToolContext) -> str:
+    match block.type:
+        case 'text':
+            return block.text
+        case 'image' | 'audio':
+            return await _kept(block.mime_type, block.data, context)
+        case 'resource_link':
+            return f'[{block.title or block.name}: {block.uri}]'
+        case _:
+            resource = block.resource
+            if hasattr(resource, 'text'):
+                return str(resource.text)
+            return await _kept(f'{resource.mime_type or "file"} {resource.uri}', resource.blob, context)
+
+
+async def _kept(what: str, data: str, context: ToolContext) -> str:
+    try:
+        content = base64.b64decode(data)
+    except ValueError:
+        return f'[{what}, which cannot be read]'
+    kept = ''
+    if context.workspace is not None:
+        kept = f', kept as artifact {await context.workspace.store(content)}'
+    return f'[{what}, {len(content):,} bytes{kept}]'
+
+
+def _form(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
+    """A model with the schema's simple fields, from which to draw a form."""
+    properties = schema.get('properties')
+    required = schema.get('required') or ()
+    fields: dict[str, Any] = {}
+    for key, value in properties.items() if isinstance(properties, Mapping) else ():
+        if not key.isidentifier() or key.startswith(('_', 'model_')) or hasattr(BaseModel, key):
+            continue
+        said = value.get('type') if isinstance(value, Mapping) else ''
+        kind = TYPES.get(said, Any) if isinstance(said, str) else Any
+        fields[key] = (kind, ...) if key in required else (kind | None if kind is not Any else Any, None)
+    return create_model(name, __config__=ConfigDict(extra='allow'), **fields)

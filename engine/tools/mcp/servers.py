@@ -1,0 +1,343 @@
+"""The configured MCP servers: their tools join the others and are looked up when needed."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import importlib
+import re
+import zlib
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import ToolError
+from engine.models.secret_filter import SecretFilter
+from engine.records import RunId
+from engine.records.jsonable import describe_error
+from engine.tools.artifacts import ToolOutput
+from engine.tools.mcp.asking import AskingCall
+from engine.tools.mcp.config import McpServer, ServerHealth
+from engine.tools.mcp.remote_tool import RemoteTool, output_of, remote
+from engine.tools.mcp.session import McpSession, innermost, open_once
+from engine.tools.mcp.token_file import TokenFile
+from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
+
+if TYPE_CHECKING:
+    from mcp import Client, types
+
+LONGEST_NAME = 64
+"""The characters every provider accepts: letters, digits, `_` and `-`."""
+WILDCARD = 'mcp:'
+"""`mcp:<server>` means all tools of a server."""
+FRESH = 60.0
+"""Seconds after which a server is asked for its tools again, even without a change notification."""
+SIGN_IN_SECONDS = 300.0
+"""How long a person has to sign in."""
+MOST_PAGES = 50
+MOST_TOOLS = 1_000
+MOST_AT_ONCE = 120
+"""Maximum tools a wildcard may give an agent: some providers accept 128 in all."""
+
+
+class McpServers:
+    """Keeps a connection to each server, and its tools in `tools`.
+
+    Args:
+        settings: by name.
+        tools: the mapping to which servers' tools are added, and from which they are removed.
+        missing: why configured servers cannot be used, by name.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, McpServer],
+        tools: dict[str, Tool],
+        missing: Mapping[str, str] | None = None,
+    ) -> None:
+        self._tools, self._missing = tools, dict(missing or {})
+        self._known = {name: _Known(server) for name, server in settings.items()}
+        self._loop: Any = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def configure(self, settings: Mapping[str, McpServer], missing: Mapping[str, str]) -> None:
+        """Use another configuration; servers that are as they were stay connected."""
+        known, self._known = self._known, {}
+        self._missing = dict(missing)
+        for name, server in settings.items():
+            same = name in known and known[name].server == server
+            self._known[name] = known.pop(name) if same else _Known(server)
+        for name, gone in known.items():
+            for tool in self._of(name):
+                del self._tools[tool.name]
+            self._end(gone, list(gone.standing), [gone.session, *gone.own.values()])
+
+    def has(self, name: str) -> bool:
+        """Whether a name could be a server's tool or wildcard; does no I/O."""
+        return self._server(name) is not None
+
+    async def find(self, names: Iterable[str]) -> dict[str, Tool]:
+        """The available tools of these names, in order; wildcards are expanded.
+
+        Raises:
+            ToolError: a named server is unreachable, or has more tools than any model accepts.
+        """
+        wanted = list(names)
+        servers = {server for name in wanted if (server := self._server(name))}
+        await asyncio.gather(*(self.refresh(server) for server in sorted(servers)))
+        found: dict[str, Tool] = {}
+        for name in wanted:
+            if name.startswith(WILDCARD):
+                server, _, origin = name.removeprefix(WILDCARD).partition('/')
+                mine = self._of(server)
+                if not origin and len(mine) > MOST_AT_ONCE:
+                    raise ToolError(
+                        f'MCP server {server}: {len(mine)} tools are too many for an agent; name those it'
+                        f' needs, or choose in the configuration with `tools`'
+                    )
+                found |= {tool.name: tool for tool in mine if origin in ('', tool.origin)}
+            elif name in self._tools:
+                found[name] = self._tools[name]
+        return found
+
+    async def refresh(self, name: str, *, now: bool = False) -> None:
+        """Update a server's tools if they may have changed. Raises `ToolError`."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # Connections of another event loop can be neither used nor closed.
+            self._loop = loop
+            for known in self._known.values():
+                known.renew()
+        if name in self._missing:
+            raise ToolError(f'MCP server {name}: {self._missing[name]}')
+        known = self._known[name]
+        async with known.lock:
+            if now or known.stale or loop.time() - known.listed > FRESH or not known.session.connected:
+                known.stale = False
+                try:
+                    async with asyncio.timeout(known.server.start):
+                        self._take(known, await known.session.use(_list, again=True))
+                except TimeoutError:
+                    await known.session.close()
+                    seconds = f'{known.server.start:g} seconds'
+                    raise known.session.connection_error(
+                        f'it has not said within {seconds} what tools it has'
+                    ) from None
+                known.listed = loop.time()
+
+    async def test(self, name: str) -> ServerHealth:
+        """Check a server's health and report what is wrong with it."""
+        if name not in self._known:
+            problem = self._missing.get(name, 'there is no such MCP server')
+            return ServerHealth(server=name, where='', problem=problem)
+        problem = ''
+        try:
+            await self.refresh(name, now=True)
+        except ToolError as error:
+            problem = describe_error(error)
+        return self._health(name, problem)
+
+    async def sign_in(self, name: str, show: Callable[[str], Awaitable[None]]) -> ServerHealth:
+        """Sign in to a server in a browser, and test it.
+
+        Args:
+            name: a server with `oauth`.
+            show: gets the address to open.
+        """
+        known = self._known.get(name)
+        if known is None or known.tokens is None:
+            problem = self._missing.get(name, 'nobody signs in to it: set `oauth = true`')
+            return ServerHealth(server=name, where='', problem=problem)
+        await asyncio.to_thread(importlib.import_module, 'mcp')
+        from engine.tools.mcp.oauth import browser_sign_in
+
+        await known.session.close()
+        try:
+            async with (
+                asyncio.timeout(SIGN_IN_SECONDS),
+                browser_sign_in(known.server, known.tokens, show) as auth,
+            ):
+                await open_once(known.server, auth)
+        except TimeoutError:
+            return self._health(name, f'nobody has signed in within {SIGN_IN_SECONDS:g} seconds')
+        except Exception as error:  # The package's, the server's, or a refusal.
+            return self._health(name, known.server.hide(innermost(error)))
+        return await self.test(name)
+
+    @property
+    def secret_filters(self) -> list[SecretFilter]:
+        """Filters that remove the secrets of all servers from texts, tokens included."""
+        known = self._known.values()
+        signed_in = [server.tokens.secret_filter for server in known if server.tokens]
+        return [*(server.server.secret_filter for server in known), *signed_in]
+
+    async def health(self) -> list[ServerHealth]:
+        """Check the health of all servers."""
+        return list(await asyncio.gather(*map(self.test, self.names)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All configured names, including servers that cannot be used."""
+        return (*self._known, *self._missing)
+
+    def known(self) -> list[ServerHealth]:
+        """The health of all servers when last used; does no I/O."""
+        return [
+            ServerHealth(server=name, where='', problem=self._missing[name])
+            if name in self._missing
+            else self._health(name, '')
+            for name in self.names
+        ]
+
+    def forget(self, run: RunId) -> None:
+        """Give up what a run has left: calls that wait for a person, and connections of its own."""
+        for known in self._known.values():
+            left = [key for key in known.standing if key.startswith(f'{run}:')]
+            own = known.own.pop(run, None)
+            if left or own:
+                self._end(known, left, [own] if own else [])
+
+    def _end(self, known: _Known, calls: list[str], sessions: list[McpSession]) -> None:
+        if self._loop is not None:
+            self._ending.add(ending := self._loop.create_task(known.end(calls, sessions)))
+            ending.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """Close all connections, and stop the programs started for them."""
+        if self._loop is asyncio.get_running_loop():
+            await asyncio.gather(
+                *(
+                    known.end(list(known.standing), [known.session, *known.own.values()])
+                    for known in self._known.values()
+                ),
+                *self._ending,
+            )
+
+    def _health(self, name: str, problem: str) -> ServerHealth:
+        known = self._known[name]
+        return ServerHealth(
+            server=name,
+            where=known.server.where,
+            tools=tuple(tool.name for tool in self._of(name)),
+            problem=problem,
+            connected=known.session.connected,
+            oauth=known.tokens is not None,
+        )
+
+    def _server(self, name: str) -> str | None:
+        if name.startswith(WILDCARD):
+            server = name.removeprefix(WILDCARD).partition('/')[0]
+            return server if server in self._known or server in self._missing else None
+        tool = self._tools.get(name)
+        if tool is not None:
+            return tool.category if isinstance(tool, RemoteTool) else None
+        found = [server for server in self.names if name.startswith(f'{server}_')]
+        return max(found, key=len, default=None)
+
+    def _of(self, server: str) -> list[RemoteTool]:
+        tools = (tool for tool in self._tools.values() if isinstance(tool, RemoteTool))
+        return [tool for tool in tools if tool.category == server]
+
+    def _take(self, known: _Known, listed: list[types.Tool]) -> None:
+        server = known.server
+        for gone in self._of(server.name):
+            del self._tools[gone.name]
+        for tool in listed:
+            if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools):
+                name = sanitize(server.name, tool.name, self._tools)
+                self._tools[name] = remote(server, name, tool, partial(self._call, known, tool))
+
+    async def _call(
+        self, known: _Known, tool: types.Tool, context: ToolContext, arguments: dict[str, Any]
+    ) -> ToolOutput:
+        reads = bool(tool.annotations and tool.annotations.read_only_hint)
+        key: Any = {'hemicycle/idempotency-key': context.key}
+
+        async def call(client: Client) -> types.CallToolResult:
+            from engine.tools.mcp.tasks import becomes_task, call_as_task
+
+            if becomes_task(client, tool):
+                seconds = known.server.task_seconds
+                return await call_as_task(client.session, tool.name, arguments, key, seconds)
+            return await client.call_tool(tool.name, arguments, meta=key)
+
+        under_way = known.standing.pop(context.key, None)
+        if under_way is None:
+            run, _, name = context.key.partition(':')
+            session = known.session_of(run)
+            under_way = AskingCall(session, name, run, known.hide)
+            under_way.start(partial(session.use, call, again=reads))
+        try:
+            async with asyncio.timeout(known.server.seconds) as limit:
+                result = await under_way.result(context.questions, limit)
+        except AnswerNeeded:
+            known.standing[context.key] = under_way
+            raise
+        except TimeoutError:
+            said = f'{tool.name} was ended: it took longer than {known.server.seconds:g} seconds'
+            raise ToolError(said) from None
+        try:
+            made = await output_of(result, context)
+            return replace(made, text=known.hide(made.text))
+        except ToolError as error:
+            raise ToolError(known.hide(str(error))) from None
+
+
+class _Known:
+    """A server, its connection, and when its tools were last listed."""
+
+    def __init__(self, server: McpServer) -> None:
+        self.server = server
+        self.tokens = TokenFile(server.oauth.file) if server.oauth else None
+        self.renew()
+
+    def renew(self) -> None:
+        self.session = McpSession(self.server, self._changed, self.tokens)
+        self.lock = asyncio.Lock()
+        self.listed, self.stale = 0.0, True
+        self.standing: dict[str, AskingCall] = {}
+        """The calls that wait for a person, by key."""
+        self.own: dict[str, McpSession] = {}
+        """Connections of single runs, where a server asks and does not say whom."""
+
+    def session_of(self, run: str) -> McpSession:
+        """The connection for a run's calls."""
+        if not self.session.confused:
+            return self.session
+        if run not in self.own:
+            self.own[run] = McpSession(self.server, lambda: None, self.tokens)
+        return self.own[run]
+
+    async def end(self, calls: list[str], sessions: list[McpSession]) -> None:
+        """Give up calls that wait, and close connections."""
+        await asyncio.gather(*(self.standing.pop(key).end() for key in calls))
+        await asyncio.gather(*(session.close() for session in sessions))
+
+    def hide(self, text: str) -> str:
+        """Remove its secrets and tokens from a text."""
+        hidden = self.server.hide(text)
+        return self.tokens.secret_filter.text(hidden) if self.tokens else hidden
+
+    def _changed(self) -> None:
+        self.stale = True
+
+
+async def _list(client: Client) -> list[types.Tool]:
+    found: list[types.Tool] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor or len(found) >= MOST_TOOLS:
+            break
+    return found[:MOST_TOOLS]
+
+
+def sanitize(server: str, tool: str, taken: Container[str] = ()) -> str:
+    """A name every provider accepts: server, tool, and a digest if it had to be changed."""
+    plain = re.sub(r'[^A-Za-z0-9_-]', '_', f'{server}_{tool}')
+    if len(plain) <= LONGEST_NAME and plain not in taken and plain == f'{server}_{tool}':
+        return plain
+    digest = f'{zlib.crc32(tool.encode()):08x}'
+    return f'{plain[: LONGEST_NAME - len(digest) - 1]}_{digest}'

@@ -1,0 +1,314 @@
+"""A connection to an MCP server: opened when needed, kept, and reopened after it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+from engine.errors import ToolError
+from engine.records.jsonable import describe_error
+from engine.tools.mcp.asking import CURRENT, AskingCall
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.token_file import TokenFile
+
+if TYPE_CHECKING:
+    import httpx
+    from mcp import Client, types
+    from mcp.client.session import ClientRequestContext
+
+    from engine.tools.mcp.oauth import StoredSignIn
+
+T = TypeVar('T')
+AGAIN = 1.0
+"""Seconds before listening for changes again."""
+LEAVE = 8.0
+"""Seconds that a server has to exit; after that it is abandoned, killed or not."""
+MOST_SAID = 600
+"""Maximum characters shown of a program's standard error."""
+MOST_EVENT = 32 * 1024 * 1024
+"""Maximum bytes of one event of a server's stream."""
+
+
+class ConnectionLost(ToolError):
+    """There is no connection, or it broke."""
+
+    retryable = True
+
+
+class McpSession:
+    """One server's connection.
+
+    The package requires a connection to be closed by the task that opened it, so each has its own task.
+
+    Args:
+        server: its configuration.
+        changed: called when the server reports that its tools have changed.
+        tokens: what signing in has brought, if it is signed in to.
+    """
+
+    def __init__(
+        self, server: McpServer, changed: Callable[[], None], tokens: TokenFile | None = None
+    ) -> None:
+        self._server, self._changed, self._tokens = server, changed, tokens
+        self.calls: list[AskingCall] = []
+        """Those under way."""
+        self.confused = False
+        """Whether a question could have been that of several runs' calls."""
+        self._task: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[Client] | None = None
+        self._lock = asyncio.Lock()
+        self._errors = ''
+        self._refusal = ''
+
+    @property
+    def name(self) -> str:
+        """The server's name."""
+        return self._server.name
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return bool(self._task and not self._task.done() and self._ready and self._ready.done())
+
+    async def client(self) -> Client:
+        """The open connection. Raises `ConnectionLost`."""
+        async with self._lock:
+            if self._task is None or self._task.done() or self._ready is None:
+                self._ready = asyncio.get_running_loop().create_future()
+                name = f'mcp:{self._server.name}'  # A context of its own: it outlives the call that opens it.
+                self._task = asyncio.create_task(self._hold(self._ready), name=name, context=Context())
+            ready = self._ready
+            try:
+                async with asyncio.timeout(self._server.start):
+                    return await asyncio.shield(ready)
+            except TimeoutError:
+                await self.close()
+                raise self.connection_error(
+                    f'it did not answer within {self._server.start:g} seconds'
+                ) from None
+            except BaseException:
+                if not ready.done():  # The caller that wanted it was cancelled: the next one starts over.
+                    await self.close()
+                raise
+
+    async def use(self, what: Callable[[Client], Awaitable[T]], *, again: bool) -> T:
+        """Use the connection; if it turns out to be broken, the next use opens another.
+
+        Args:
+            what: the operation.
+            again: whether it may be repeated if the connection breaks meanwhile.
+
+        Raises:
+            ToolError: what the server answered; `ConnectionLost` if the connection broke.
+        """
+        client = await self.client()
+        try:
+            return await self._use(client, what)
+        except ConnectionLost:
+            if not again:
+                raise
+        return await self._use(await self.client(), what)
+
+    async def _use(self, client: Client, what: Callable[[Client], Awaitable[T]]) -> T:
+        from mcp.shared.exceptions import MCPError
+
+        try:
+            return await what(client)
+        except MCPError as error:
+            if error.code == CLOSED or (self._task is not None and self._task.done()):
+                await self.close()
+                problem = 'the connection was lost; whether the call was carried out is not known'
+                raise self.connection_error(problem) from None
+            raise ToolError(self._named(error.message)) from None
+        except (ToolError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # Protocol errors, broken pipes and HTTP errors all end here.
+            await self.close()
+            raise self.connection_error(f'it answered with what cannot be read: {innermost(error)}') from None
+
+    async def close(self) -> None:
+        """Close the connection, and stop the program if one was started."""
+        task, self._task, self._ready = self._task, None, None
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.wait({task}, timeout=LEAVE)
+
+    async def _hold(self, ready: asyncio.Future[Client]) -> None:
+        try:
+            async with AsyncExitStack() as stack:
+                client = await self._open(stack)
+                if not ready.done():
+                    ready.set_result(client)
+                await self._listen(client)
+        except BaseException as error:
+            if not ready.done():
+                said = innermost(error)
+                ready.set_exception(
+                    self.connection_error(
+                        said if said.startswith(WANTED) else f'it cannot be reached: {said}'
+                    )
+                )
+                ready.exception()  # The caller may have given up waiting.
+            if isinstance(error, asyncio.CancelledError):
+                raise
+
+    async def _open(self, stack: AsyncExitStack) -> Client:
+        # This takes a while, during which the event loop must keep running.
+        await asyncio.to_thread(importlib.import_module, 'mcp')
+        from mcp import Client
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        from engine.tools.mcp.tasks import Tasks
+
+        logging.getLogger('mcp').setLevel(logging.CRITICAL)  # `ConnectionLost` reports the error, once.
+        server, transport = self._server, None
+        if server.url:
+            auth = self._auth()
+            http = await stack.enter_async_context(
+                create_mcp_http_client(headers=dict(server.headers), auth=auth)
+            )
+            http.event_hooks = {'response': [self._note_status]}
+            transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_EVENT)
+        else:
+            parameters = StdioServerParameters(
+                command=server.command, args=list(server.args), env=dict(server.env), cwd=server.folder
+            )
+            errors = await stack.enter_async_context(self._listening())
+            transport = stdio_client(parameters, errlog=errors)
+        return await stack.enter_async_context(
+            Client(
+                transport,
+                message_handler=self._told,
+                cache=None,
+                extensions=[Tasks(server.task_seconds)],
+                elicitation_callback=self._ask,
+            )
+        )
+
+    async def _ask(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult:
+        """Ask the person of the call that a question belongs to. Older servers do not say which that is."""
+        from mcp import types
+
+        call = CURRENT.get(None)
+        busy = [one for one in self.calls if not one.stands] or self.calls
+        if call is None and len({one.run for one in busy}) == 1:
+            call = busy[0]
+        if call is None:
+            self.confused = bool(busy)
+            return types.ElicitResult(action='cancel')
+        return await call.answer(params)
+
+    def _auth(self) -> StoredSignIn | None:
+        from engine.tools.mcp.oauth import SIGN_IN, stored_sign_in
+
+        if self._tokens is None:
+            return None
+        if not self._tokens.read().get('tokens'):
+            raise ToolError(SIGN_IN % self._server.name)
+        return stored_sign_in(self._server, self._tokens)
+
+    async def _note_status(self, response: httpx.Response) -> None:
+        """Record what the package's errors omit: the HTTP status of a rejection."""
+        refused = response.status_code >= 400 and response.request.method == 'POST'
+        self._refusal = f'HTTP {response.status_code} {response.reason_phrase}'.strip() if refused else ''
+
+    async def _listen(self, client: Client) -> None:
+        """Wait for changes of the tools; returns when the connection is known to be gone."""
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+        from mcp.shared.exceptions import MCPError
+
+        while True:
+            try:
+                async with client.listen(tools_list_changed=True) as news:
+                    async for _ in news:
+                        self._changed()
+            except SubscriptionLost:
+                self._changed()
+            except ListenNotSupportedError:
+                break
+            except MCPError as error:
+                if error.code == CLOSED:
+                    return
+                break
+            await asyncio.sleep(AGAIN)
+        await asyncio.Event().wait()  # An older server, which sends notifications.
+
+    async def _told(self, message: Any) -> None:
+        if getattr(message, 'method', '') == 'notifications/tools/list_changed':
+            self._changed()
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[TextIO]:
+        """A file for a program's standard error, of which the end is kept."""
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+        reading, writing = os.pipe()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, 'rb')
+        )
+        self._errors = ''
+        keeping = asyncio.create_task(self._keep(reader))
+        try:
+            with os.fdopen(writing, 'w') as file:
+                yield file
+        finally:
+            keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeping
+            transport.close()
+
+    async def _keep(self, reader: asyncio.StreamReader) -> None:
+        while piece := await reader.read(4096):
+            self._errors = (self._errors + piece.decode('utf-8', 'replace'))[-MOST_SAID:]
+
+    def connection_error(self, problem: str) -> ConnectionLost:
+        """The error, with the server's name and the last output of its program."""
+        errors = self._errors.strip()
+        if self._refusal:
+            problem = f'{problem} ({self._refusal}{HINTS.get(self._refusal[5:8], "")})'
+        return ConnectionLost(self._named(f'{problem}; it wrote: {errors}' if errors else problem))
+
+    def _named(self, problem: str) -> str:
+        return f'MCP server {self._server.name}: {self._server.hide(problem)}'
+
+
+async def open_once(server: McpServer, auth: StoredSignIn) -> None:
+    """Connect to a server once, which signs in."""
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    logging.getLogger('mcp').setLevel(logging.CRITICAL)
+    async with (
+        create_mcp_http_client(headers=dict(server.headers), auth=auth) as http,
+        Client(streamable_http_client(server.url, http_client=http), cache=None) as client,
+    ):
+        await client.list_tools()
+
+
+def innermost(error: BaseException) -> str:
+    """The innermost error of a group; the first of several."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return describe_error(error)
+
+
+HINTS = {
+    '401': ': it wants a key, or refuses the one in `headers`; or it wants `oauth = true`',
+    '403': ': the key in `headers` may not be used for this',
+    '404': ': is the address right?',
+}
+WANTED = 'it wants you to sign in'
+CLOSED = -32000
+"""The package's code for a closed connection."""

@@ -1,0 +1,168 @@
+"""Long calls of MCP servers: tasks that are polled until they are over, of either protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from mcp import Client, types
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
+from mcp.client.session import ClientSession
+
+from engine.errors import ToolError
+from engine.tools.mcp.asking import CURRENT
+
+POLL_SECONDS = 1.0
+"""How often a task is asked for, where the server does not say."""
+LEAVE = 5.0
+"""Seconds to tell a server that a task is no longer wanted."""
+
+
+class TaskHandle(types.Result):
+    """What a server answers in place of a result that takes long."""
+
+    result_type: Literal['task'] = 'task'
+    task_id: str
+    poll_interval_ms: int | None = None
+
+
+class TaskState(types.Result):
+    """A task as it is now."""
+
+    status: str
+    status_message: str | None = None
+    poll_interval_ms: int | None = None
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    input_requests: dict[str, types.ElicitRequest] | None = None
+
+
+class TaskParams(types.RequestParams):
+    """Which task."""
+
+    task_id: str
+
+
+class GetTask(types.Request[TaskParams, Literal['tasks/get']]):
+    """Asks how a task stands."""
+
+    method: Literal['tasks/get'] = 'tasks/get'
+    params: TaskParams
+
+
+class CancelTask(types.Request[TaskParams, Literal['tasks/cancel']]):
+    """Says that a task is no longer wanted."""
+
+    method: Literal['tasks/cancel'] = 'tasks/cancel'
+    params: TaskParams
+
+
+class UpdateParams(TaskParams):
+    """A person's answers, by the key of the question."""
+
+    input_responses: dict[str, types.ElicitResult]
+
+
+class UpdateTask(types.Request[UpdateParams, Literal['tasks/update']]):
+    """Gives a task what it has asked for."""
+
+    method: Literal['tasks/update'] = 'tasks/update'
+    params: UpdateParams
+
+
+class Tasks(ClientExtension):
+    """Lets a server answer a call with a task.
+
+    Args:
+        seconds: the time limit of a task.
+    """
+
+    identifier = 'io.modelcontextprotocol/tasks'
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def claims(self) -> Sequence[ResultClaim[Any]]:
+        """The results that are tasks."""
+        return [ResultClaim(result_type='task', model=TaskHandle, resolve=self._follow)]
+
+    async def _follow(self, task: TaskHandle, context: ClaimContext) -> types.CallToolResult:
+        """Wait until a task is over; a call that is given up cancels it."""
+        if call := CURRENT.get(None):
+            call.extend(self._seconds)
+        params = TaskParams(task_id=task.task_id)
+        pause = task.poll_interval_ms
+        try:
+            while True:
+                await asyncio.sleep(POLL_SECONDS if pause is None else pause / 1000)
+                state = await context.session.send_request(GetTask(params=params), TaskState)
+                if state.status == 'input_required' and (call := CURRENT.get(None)):
+                    asked = state.input_requests or {}
+                    answers = {key: await call.answer(one.params) for key, one in asked.items()}
+                    update = UpdateParams(task_id=task.task_id, input_responses=answers)
+                    await context.session.send_request(UpdateTask(params=update), types.EmptyResult)
+                    call.extend(self._seconds)
+                elif state.status != 'working':
+                    return _ended(state)
+                pause = state.poll_interval_ms
+        except BaseException as error:
+            if not isinstance(error, ToolError):
+                await _cancel(context.session, params)
+            raise
+
+
+def becomes_task(client: Client, tool: types.Tool) -> bool:
+    """Whether a call of the tool is to be a task, by the protocol of 2025-11-25."""
+    said = tool.execution.task_support if tool.execution else None
+    tasks = client.server_capabilities.tasks
+    calls = tasks.requests.tools if tasks and tasks.requests else None
+    return said in ('optional', 'required') and bool(calls and calls.call is not None)
+
+
+async def call_as_task(
+    session: ClientSession, name: str, arguments: dict[str, Any], meta: Any, seconds: float
+) -> types.CallToolResult:
+    """Call a tool as a task, by the protocol of 2025-11-25; a call that is given up cancels it."""
+    ttl = types.TaskMetadata(ttl=int(seconds * 1000))
+    params = types.CallToolRequestParams(name=name, arguments=arguments, task=ttl, _meta=meta)
+    # The package knows these messages, but its session refuses a task as the answer to a call.
+    given = params.model_dump(by_alias=True, mode='json', exclude_none=True)
+    raw = await session._dispatcher.send_raw_request('tools/call', given, {})
+    if 'task' not in raw:
+        return types.CallToolResult.model_validate(raw, by_name=False)
+    made = types.CreateTaskResult.model_validate(raw, by_name=False)
+    if call := CURRENT.get(None):
+        call.extend(seconds)
+    task = made.task
+    asked = types.GetTaskRequestParams(task_id=task.task_id)
+    try:
+        while task.status == 'working':
+            pause = task.poll_interval
+            await asyncio.sleep(POLL_SECONDS if pause is None else pause / 1000)
+            task = await session.send_request(types.GetTaskRequest(params=asked), types.GetTaskResult)
+        if task.status == 'cancelled':
+            raise ToolError(f'its task is cancelled: {task.status_message or "it does not say why"}')
+        # What the call has led to, an error included. A server that needs input asks while this waits.
+        payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
+        return await session.send_request(types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
+    except asyncio.CancelledError:
+        await _cancel(session, TaskParams(task_id=task.task_id))
+        raise
+
+
+def _ended(state: TaskState) -> types.CallToolResult:
+    if state.status == 'completed':
+        return types.CallToolResult.model_validate(state.result or {'content': []})
+    said = (state.error or {}).get('message') or state.status_message or 'it does not say why'
+    raise ToolError(f'its task {"has failed" if state.status == "failed" else f"is {state.status}"}: {said}')
+
+
+async def _cancel(session: ClientSession, params: TaskParams) -> None:
+    """Cancel a task as far as that is possible; who waits for it has given up."""
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(LEAVE):
+            await asyncio.shield(
+                asyncio.ensure_future(session.send_request(CancelTask(params=params), types.EmptyResult))
+            )

@@ -1,0 +1,297 @@
+"""Tools: typed async functions, each with a schema made from its signature and docstring."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from engine.errors import ToolError
+from engine.models.protocol import ToolSpec, schema_of
+from engine.records.message import Image, ToolResult
+from engine.tools.artifacts import ArtifactStore, ToolOutput
+from engine.tools.question import Question
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+MOST_TEXT = 20_000
+"""Maximum characters of a result returned to the model; the middle is cut, with a note."""
+SECONDS = 60.0
+GRACE = 5.0
+"""Seconds a tool has to clean up after a timeout; then the agent continues without it."""
+
+
+Need = Literal['sandbox', 'model']
+"""Requirements of a tool that not every environment meets."""
+
+
+class AnswerNeeded(Exception):
+    """A call cannot continue until a person has answered.
+
+    Attributes:
+        question: what is asked.
+        results: of the calls of the batch that have ended.
+    """
+
+    def __init__(self, question: Question, results: Sequence[ToolResult] = ()) -> None:
+        self.question, self.results = question, results
+        super().__init__(question.message)
+
+
+class Ask(Protocol):
+    """Asks the model of the agent that called a tool."""
+
+    async def __call__(self, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
+        """Return its answer: text, or the requested record. Raises `ToolError`."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolContext:
+    """What a tool gets besides its arguments."""
+
+    key: str
+    """Identical when this call is repeated after a crash, so that an outside system can do it once."""
+    store: dict[str, str] = field(default_factory=dict)
+    """Short texts the agent keeps between calls; what a tool writes is journaled with its result."""
+    workspace: Workspace | None = None
+    """The agent's own folder in this run."""
+    sandbox: Sandbox | None = None
+    """Runs commands in that folder."""
+    private_addresses: bool = False
+    """Whether pages on this machine and its own network may be fetched."""
+    now: float = 0.0
+    """When the batch began: seconds since the epoch."""
+    shelf: ArtifactStore = field(default_factory=ArtifactStore)
+    """The agent's artifacts; a tool adds some by returning them."""
+    images: list[Image] = field(default_factory=list)
+    """The images that the batch's tools return, in the order of their calls."""
+    questions: Sequence[Question] | None = None
+    """What this call has asked a person before, with the answers; None if nobody can be asked."""
+    model: Ask | None = None
+    """Asks the agent's own model; usage is counted with the batch."""
+
+    @property
+    def artifacts(self) -> Mapping[str, Any]:
+        """The artifacts that this tool consumes and the agent has: texts and JSON values, by name."""
+        return self.shelf.values
+
+    @property
+    def ask(self) -> Ask:
+        """Asks the agent's model. Raises `ToolError` if there is none."""
+        if self.model is None:
+            raise ToolError('there is no model to ask here')
+        return self.model
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the run's pattern shows tools of its memory (`Pattern.facts`), as JSON values: a copy."""
+
+    @property
+    def files(self) -> Workspace:
+        """The agent's own folder. Raises `ToolError` if it has none."""
+        if self.workspace is None:
+            raise ToolError('there is no folder for files here')
+        return self.workspace
+
+    @property
+    def commands(self) -> Sandbox:
+        """The sandbox that runs commands. Raises `ToolError` if there is none."""
+        if self.sandbox is None:
+            raise ToolError('no commands can be run here')
+        return self.sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that a model may call."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    call: Callable[..., Awaitable[str | ToolOutput]]
+    category: str = 'general'
+    """Its category: `files`, `commands`, `web` ..."""
+    side_effects: bool = False
+    """Whether it has side effects. Such calls of one reply run one after another, in order."""
+    approval: bool = False
+    """Whether each call needs approval."""
+    seconds: float = SECONDS
+    """Time limit of a call; when it expires, the call and all it has started are ended."""
+    most_text: int = MOST_TEXT
+    """Maximum characters of a result returned to the model."""
+    required: bool = False
+    """Whether an agent that has it should use it for every task, not only where it helps."""
+    hint: str = ''
+    """When to use it, as a sentence for the model."""
+    consumes: tuple[str, ...] = ()
+    """Artifacts it reads, if they exist."""
+    produces: tuple[str, ...] = ()
+    """Artifacts it makes."""
+    needs: tuple[Need, ...] = ()
+    missing: Callable[[], str] = lambda: ''
+    """Returns what has to be configured first; '' if it can be used."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The description given to a model."""
+        return ToolSpec(
+            name=self.name,
+            description=self.description,
+            schema=schema_of(self.arguments),
+            nullable=True,
+        )
+
+    async def run(self, arguments: str, context: ToolContext) -> str:
+        """Only the text that `give` returns."""
+        return (await self.give(arguments, context)).text
+
+    async def give(self, arguments: str, context: ToolContext) -> ToolOutput:
+        """Validate the arguments and run.
+
+        Returns:
+            The text for the model, within the limit, and the artifacts.
+
+        Raises:
+            ToolError: bad arguments, or the tool failed; the message is meant for the model.
+        """
+        try:
+            values = self.arguments.model_validate(self._given(parse_arguments(arguments)))
+        except ValidationError as error:
+            listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
+            raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
+        given = {name: getattr(values, name) for name in type(values).model_fields}
+        return await self.run_limited(self.call(context, **given), context)
+
+    def _given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Drop nulls for optional arguments: strict providers have no other way to omit them."""
+        fields = self.arguments.model_fields
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None or name not in fields or fields[name].is_required()
+        }
+
+    async def run_limited(self, call: Awaitable[str | ToolOutput], context: ToolContext) -> ToolOutput:
+        """The result of a call within its time and length limits. Raises `ToolError`."""
+        result = await self._in_time(call)
+        made = ToolOutput(text=result) if isinstance(result, str) else result
+        if not isinstance(made, ToolOutput):
+            raise TypeError(f'a tool returns a text, not {type(result).__name__}')
+        undeclared = {*made.artifacts, *made.adds} - set(self.produces)
+        if undeclared:
+            raise TypeError(f'it does not say that it produces {min(undeclared)!r}')
+        if len(made.text) > self.most_text:
+            made = replace(made, text=await self._truncate(made.text, context))
+        return made
+
+    async def _in_time(self, call: Awaitable[Any]) -> Any:
+        async def caught() -> Any:
+            try:
+                return await call
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # A `SystemExit` that escapes a task ends the process.
+                return error
+
+        task = asyncio.ensure_future(caught())
+        try:
+            await asyncio.wait({task}, timeout=self.seconds)
+        finally:
+            in_time = task.done()
+            if not in_time:
+                task.cancel()
+                await asyncio.wait({task}, timeout=GRACE)
+        if not in_time:
+            raise ToolError(f'{self.name} was ended: it took longer than {self.seconds:g} seconds')
+        result = task.result()
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    async def _truncate(self, text: str, context: ToolContext) -> str:
+        kept = ''
+        if context.workspace is not None:
+            digest = await context.workspace.store(text.encode(errors='replace'))
+            kept = f'; the whole is kept as artifact {digest}'
+        head = self.most_text * 2 // 3
+        tail = self.most_text - head
+        note = f'[cut: {len(text) - self.most_text} more characters{kept}]'
+        return f'{text[:head]}\n{note}\n{text[-tail:]}'
+
+
+def tool(  # noqa: PLR0913  (all have defaults)
+    *,
+    category: str = 'general',
+    side_effects: bool = False,
+    approval: bool = False,
+    seconds: float = SECONDS,
+    most_text: int = MOST_TEXT,
+    required: bool = False,
+    hint: str = '',
+    consumes: Sequence[str] = (),
+    produces: Sequence[str] = (),
+    needs: Sequence[Need] = (),
+    missing: Callable[[], str] = lambda: '',
+) -> Callable[[Callable[..., Awaitable[str | ToolOutput]]], Tool]:
+    """Make a tool of `async def name(context: ToolContext, ...) -> str`; models read its docstring.
+
+    It may return a `ToolOutput` instead: a text with artifacts.
+
+    Args:
+        category: its category, by which tools are listed.
+        side_effects: whether it has side effects; such calls run one after another.
+        approval: whether each call needs approval.
+        seconds: the time limit of a call.
+        most_text: the most characters of a result returned to the model; a longer one is stored whole.
+        required: whether it should be used for every task.
+        hint: when to use it.
+        consumes: artifacts it reads, if they exist.
+        produces: artifacts it makes; it can make no others.
+        needs: its requirements: `sandbox`, `model`.
+        missing: returns what has to be configured first, or ''.
+    """
+
+    def make(call: Callable[..., Awaitable[str | ToolOutput]]) -> Tool:
+        hints = get_type_hints(call, include_extras=True)
+        fields: dict[str, Any] = {}
+        for parameter in list(inspect.signature(call).parameters.values())[1:]:
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            if parameter.name not in hints:
+                raise TypeError(f'tool {call.__name__}: its parameter {parameter.name!r} needs a type')
+            fields[parameter.name] = (hints[parameter.name], default)
+        arguments = create_model(call.__name__, __config__=ConfigDict(extra='forbid'), **fields)
+        return Tool(
+            name=call.__name__,
+            description=inspect.getdoc(call) or '',
+            arguments=arguments,
+            call=call,
+            category=category,
+            side_effects=side_effects,
+            approval=approval,
+            seconds=seconds,
+            most_text=most_text,
+            required=required,
+            hint=hint,
+            consumes=tuple(consumes),
+            produces=tuple(produces),
+            needs=tuple(needs),
+            missing=missing,
+        )
+
+    return make
+
+
+def parse_arguments(arguments: str) -> Mapping[str, Any]:
+    """Parse a call's arguments as an object. Raises `ToolError`."""
+    # Providers send '' for a call without arguments.
+    try:
+        values = json.loads(arguments or '{}')
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f'the arguments are not valid JSON: {error}') from None
+    if not isinstance(values, dict):
+        raise ToolError('the arguments must be a JSON object')
+    return values

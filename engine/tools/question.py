@@ -1,0 +1,204 @@
+"""Question: what a tool's server asks a person in the middle of a call, and the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    AnyUrl,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+)
+from pydantic_core import PydanticCustomError
+
+from engine.records.frozen import FrozenModel
+from engine.records.message import Image, ToolResult
+
+Action = Literal['accept', 'decline', 'cancel']
+"""How a person answers: with what was asked for, with a no, or with neither."""
+MOST_FIELDS = 50
+"""Maximum fields of a question."""
+SIMPLE: dict[str, Any] = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
+
+
+def _email(value: str) -> str:
+    if not re.fullmatch(r'[^@\s]+@[^@\s]+\.[^@\s]+', value):
+        raise PydanticCustomError('email', 'This is no e-mail address')
+    return value
+
+
+FORMATS: dict[str, Any] = {
+    'email': Annotated[str, AfterValidator(_email)],
+    'uri': AnyUrl,
+    'date': date,
+    'date-time': AwareDatetime,
+}
+BOUNDS: Mapping[str, tuple[str, str]] = {
+    'integer': ('minimum', 'maximum'),
+    'number': ('minimum', 'maximum'),
+    'string': ('minLength', 'maxLength'),
+    'array': ('minItems', 'maxItems'),
+}
+"""The bounds of each type: the lower, the upper."""
+
+
+class Question(FrozenModel):
+    """A question that a server asks in the middle of a tool call."""
+
+    call: str
+    """The id of the tool call."""
+    server: str
+    message: str
+    fields: Mapping[str, Any] = {}
+    """JSON Schema of an object of simple values: what is asked for."""
+    url: str = ''
+    """The page to visit, in place of fields."""
+    action: Action | None = None
+    """How it was answered; None while it is open."""
+    content: Mapping[str, Any] | None = None
+    """The values, if it was accepted and asked for some."""
+
+    def is_same(self, other: Question) -> bool:
+        """Whether the other asks the same in the same call; a page's address may differ each time."""
+        one, two = (
+            (asked.call, asked.server, asked.message, asked.fields, bool(asked.url))
+            for asked in (self, other)
+        )
+        return one == two
+
+    def with_answer(self, data: Mapping[str, Any]) -> Question:
+        """This question with a person's answer. Raises pydantic's `ValidationError` if it does not fit."""
+        given, content = Answer.model_validate(dict(data)), None
+        if given.action == 'accept' and not self.url:
+            found = answer_model(self.fields).model_validate(given.content)
+            content = found.model_dump(mode='json', by_alias=True, exclude_none=True)
+        return self.model_copy(update={'action': given.action, 'content': content})
+
+    def problems(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """What is wrong with a person's answer, by field; {} if it fits."""
+        try:
+            self.with_answer(data)
+        except ValidationError as error:
+            inside = ('content',) if error.title != Answer.__name__ else ()
+            return {'.'.join(map(str, (*inside, *item['loc']))): item['msg'] for item in error.errors()}
+        return {}
+
+
+class OpenBatch(FrozenModel):
+    """A batch of tool calls in which a server has asked a person something."""
+
+    results: tuple[ToolResult, ...] = ()
+    """Of the calls that have ended."""
+    images: tuple[Image, ...] = ()
+    questions: tuple[Question, ...] = ()
+    """What has been asked, in order; only the last one may be open."""
+
+    @property
+    def question(self) -> Question | None:
+        """The open question, if there is one."""
+        return self.questions[-1] if self.questions and self.questions[-1].action is None else None
+
+    def with_question(self, data: Mapping[str, Any]) -> OpenBatch:
+        """This batch after the data of an `asked` event."""
+        question = Question.model_validate(data['question'])
+        more = {'results': data['finished'], 'images': data.get('images', ())}
+        ended = OpenBatch.model_validate(more)
+        return OpenBatch(
+            results=(*self.results, *ended.results),
+            images=(*self.images, *ended.images),
+            questions=(*self.questions, question),
+        )
+
+    def with_answer(self, data: Mapping[str, Any]) -> OpenBatch:
+        """This batch after the data of an `answer` event."""
+        *before, last = self.questions
+        return self.model_copy(update={'questions': (*before, last.with_answer(data))})
+
+
+class Answer(BaseModel):
+    """Answer what the server of a tool asks: with the values of `content`, or decline, or cancel."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    action: Action = 'accept'
+    content: dict[str, Any] = {}
+    """The values that are asked for."""
+
+
+def answer_model(schema: Mapping[str, Any]) -> type[BaseModel]:
+    """The record that a question's fields ask for; what is not simple is taken as text."""
+    properties, required = schema.get('properties'), schema.get('required')
+    listed = list(properties.items())[:MOST_FIELDS] if isinstance(properties, Mapping) else []
+    made: dict[str, Any] = {
+        f'field_{number}': _field(
+            str(name),
+            found if isinstance(found, Mapping) else {},
+            required=isinstance(required, list) and name in required,
+        )
+        for number, (name, found) in enumerate(listed)
+    }
+    return create_model('Content', __config__=ConfigDict(extra='forbid'), **made)
+
+
+def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> tuple[Any, Any]:
+    several = schema.get('type') == 'array'
+    items = schema.get('items') if several else schema
+    choices = dict(_choices(items if isinstance(items, Mapping) else {}))
+    one: Any = Literal[tuple(choices)] if choices else _simple(schema)
+    kind: Any = list[one] if several else one
+    said = str(schema.get('description') or '')
+    if several and choices:
+        said = f'{said} Any of: {", ".join(choices)}.'.strip()
+    named = {} if several else {value: label for value, label in choices.items() if value != label}
+    labels: dict[str, Any] | None = {'labels': named} if named else None
+    return (
+        kind if required else kind | None,
+        Field(
+            schema.get('default', ... if required else None),
+            alias=name,
+            title=str(schema.get('title') or name.replace('_', ' ').capitalize()),
+            description=said or None,
+            json_schema_extra=labels,
+            **({} if choices and not several else _bounds(schema)),
+        ),
+    )
+
+
+def _simple(schema: Mapping[str, Any]) -> Any:
+    kind = schema.get('type')
+    if kind == 'string':
+        return FORMATS.get(str(schema.get('format')), str)
+    return SIMPLE.get(str(kind), str)
+
+
+def _choices(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The values to choose from, each with its label."""
+    values, names = schema.get('enum'), schema.get('enumNames')
+    if isinstance(values, list):
+        labels = names if isinstance(names, list) and len(names) == len(values) else values
+        yield from zip(map(str, values), map(str, labels), strict=True)
+        return
+    for part in schema.get('oneOf') or schema.get('anyOf') or ():
+        if isinstance(part, Mapping) and 'const' in part:
+            yield str(part['const']), str(part.get('title') or part['const'])
+
+
+def _bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
+    kind = str(schema.get('type'))
+    if kind == 'string' and schema.get('format') in ('date', 'date-time', 'uri'):
+        return {}
+    low, high = BOUNDS.get(kind, ('', ''))
+    words = ('ge', 'le') if kind in ('integer', 'number') else ('min_length', 'max_length')
+    return {
+        word: schema[bound]
+        for word, bound in zip(words, (low, high), strict=True)
+        if isinstance(schema.get(bound), int | float)
+    }

@@ -1,0 +1,1 @@
+"""External sources that tools read and write: pages, feeds, transcripts, Notion."""

@@ -1,0 +1,148 @@
+"""Markdown as Notion blocks: headings, lists, tables, quotations, code, and styled text with links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+MOST_TEXT = 2_000
+"""Notion's maximum characters of a piece of text."""
+MOST_PIECES = 100
+"""Notion's maximum pieces of text in a block, and of blocks in another."""
+MARKDOWN = MarkdownIt('commonmark').enable(['table', 'strikethrough'])
+STYLES = {'strong': 'bold', 'em': 'italic', 's': 'strikethrough'}
+LISTS = {'bullet_list': 'bulleted_list_item', 'ordered_list': 'numbered_list_item'}
+LANGUAGES = {
+    'py': 'python', 'python': 'python', 'js': 'javascript', 'javascript': 'javascript', 'json': 'json',
+    'ts': 'typescript', 'typescript': 'typescript', 'sh': 'shell', 'bash': 'bash', 'html': 'html',
+    'css': 'css', 'sql': 'sql', 'yaml': 'yaml', 'yml': 'yaml', 'rust': 'rust', 'go': 'go', 'java': 'java',
+    'c': 'c',
+    'cpp': 'c++', 'diff': 'diff', 'toml': 'toml', 'markdown': 'markdown', 'md': 'markdown',
+}  # fmt: skip
+"""Names of languages in Markdown, and Notion's; others are plain text."""
+Run = tuple[str, str, dict[str, bool]]
+"""A text with its link and its styles."""
+DEEPEST = 2
+"""Levels of nested lists that one request may create."""
+
+
+def blocks_of(markdown: str) -> list[dict[str, Any]]:
+    """The blocks of a text."""
+    return [block for node in SyntaxTreeNode(MARKDOWN.parse(markdown)).children for block in _blocks(node, 0)]
+
+
+def rich_text(text: str, **styles: bool) -> list[dict[str, Any]]:
+    """Plain text in pieces of the length that Notion accepts."""
+    return _pieces(text, '', styles)
+
+
+def _blocks(node: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any]]:
+    match node.type:
+        case 'heading':
+            yield from _with_text(f'heading_{min(int(node.tag[1:]), 3)}', _inline(node))
+        case 'paragraph':
+            yield from _with_text('paragraph', _inline(node))
+        case 'bullet_list' | 'ordered_list':
+            for item in node.children:
+                yield from _item(LISTS[node.type], item, depth)
+        case 'blockquote':
+            yield from _with_text('quote', _joined(node))
+        case 'fence' | 'code_block':
+            language = LANGUAGES.get(node.info.strip().partition(' ')[0].lower(), 'plain text')
+            yield from _with_text('code', rich_text(node.content.removesuffix('\n')), language=language)
+        case 'table':
+            yield from _tables(node)
+        case 'hr':
+            yield {'object': 'block', 'type': 'divider', 'divider': {}}
+        case _:
+            if node.content.strip():
+                yield from _with_text('paragraph', rich_text(node.content.strip()))
+
+
+def _item(kind: str, item: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any]]:
+    """A list entry; what is nested too deeply for one request follows it."""
+    first, *others = item.children or (None,)
+    leads = first is not None and first.type == 'paragraph'
+    inner = [block for node in (others if leads else item.children) for block in _blocks(node, depth + 1)]
+    text = _inline(first) if leads and first is not None else []
+    nested = depth < DEEPEST and 0 < len(inner) <= MOST_PIECES
+    *parts, last = _with_text(kind, text)
+    yield from parts
+    if nested:
+        last[kind]['children'] = inner
+    yield last
+    if not nested:
+        yield from inner
+
+
+def _tables(table: SyntaxTreeNode) -> Iterator[dict[str, Any]]:
+    """A table; a long one continues in further ones, each with the header."""
+    header, *rows = [row for part in table.children for row in part.children]
+    width = len(header.children)
+    shape = {'table_width': width, 'has_column_header': True, 'has_row_header': False}
+    for first in range(0, max(len(rows), 1), MOST_PIECES - 1):
+        lines = [_row(row) for row in (header, *rows[first : first + MOST_PIECES - 1])]
+        yield {'object': 'block', 'type': 'table', 'table': {**shape, 'children': lines}}
+
+
+def _row(row: SyntaxTreeNode) -> dict[str, Any]:
+    cells = [_inline(cell)[:MOST_PIECES] for cell in row.children]
+    return {'object': 'block', 'type': 'table_row', 'table_row': {'cells': cells}}
+
+
+def _joined(node: SyntaxTreeNode) -> list[dict[str, Any]]:
+    """The paragraphs of a quotation as one text."""
+    found: list[dict[str, Any]] = []
+    for child in node.children:
+        if found:
+            found += rich_text('\n')
+        found += _inline(child) if child.children else rich_text(child.content)
+    return found
+
+
+def _inline(node: SyntaxTreeNode) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for (link, styles), runs in groupby(_runs(node.children, '', {}), key=lambda run: run[1:]):
+        found += _pieces(''.join(text for text, _, _ in runs), link, styles)
+    return found
+
+
+def _runs(nodes: Sequence[SyntaxTreeNode], link: str, styles: dict[str, bool]) -> Iterator[Run]:
+    for node in nodes:
+        match node.type:
+            case 'softbreak' | 'hardbreak':
+                yield ' ' if node.type == 'softbreak' else '\n', link, styles
+            case 'code_inline':
+                yield node.content, link, styles | {'code': True}
+            case 'link':
+                address = str(node.attrs.get('href', ''))
+                usable = address if address.startswith(('https://', 'http://', 'mailto:')) else ''
+                yield from _runs(node.children, usable, styles)
+            case 'image':
+                yield node.content or str(node.attrs.get('src', '')), link, styles
+            case 'strong' | 'em' | 's':
+                yield from _runs(node.children, link, styles | {STYLES[node.type]: True})
+            case _ if node.children:
+                yield from _runs(node.children, link, styles)
+            case _:
+                yield node.content, link, styles
+
+
+def _pieces(text: str, link: str, styles: dict[str, bool]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for start in range(0, len(text), MOST_TEXT):
+        content: dict[str, Any] = {'content': text[start : start + MOST_TEXT]}
+        piece = {'type': 'text', 'text': content | ({'link': {'url': link}} if link else {})}
+        found.append(piece | ({'annotations': dict(styles)} if styles else {}))
+    return found
+
+
+def _with_text(kind: str, text: list[dict[str, Any]], **more: Any) -> Iterator[dict[str, Any]]:
+    """A block with a text, or several if it has too many pieces for one."""
+    for first in range(0, max(len(text), 1), MOST_PIECES):
+        said = {'rich_text': text[first : first + MOST_PIECES], **more}
+        yield {'object': 'block', 'type': kind, kind: said}

@@ -1,0 +1,240 @@
+"""Transcripts: who said what and when, read from SRT, WebVTT or plain text in any encoding."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html import unescape
+
+import charset_normalizer
+
+TIME = r'(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?'
+TIMING = re.compile(rf'^\s*({TIME})\s*-->\s*({TIME})', re.M)
+"""The timing line of an SRT or WebVTT cue."""
+CLOCK = re.compile(rf'^\s*[\[(]?({TIME})[\])]?(?![\d:])\s*[-\u2013\u2014]?\s*')
+LABEL = re.compile(
+    rf'^\s*(?P<name>[^\W_][\w.\'’-]*(?: [^\W_][\w.\'’-]*){{0,4}}(?: \([^()\d]{{1,20}}\))?)\s*'
+    rf'(?:[\[(](?P<time>{TIME})[\])]\s*(?:[:\uff1a]|$)|[:\uff1a](?=\s|$))'
+)
+"""A speaker label before speech, with an optional time: `Anna:`, `Speaker 1:`, `von der Leyen (00:10):`."""
+DASH = re.compile(r'^\s*(?:[-\u2010\u2013\u2014]|>>)\s*(?=[^\s>-])')
+"""How subtitles mark a change of speaker."""
+PARTICLES = frozenset({
+    'af', 'al', 'ap', 'av', 'da', 'de', 'del', 'den', 'der', 'di', 'do', 'dos', 'du', 'e', 'el', 'la', 'las',
+    'le', 'los', 'of', 'ten', 'ter', 'the', 'und', 'van', 'von', 'y', 'zu', 'zum', 'zur',
+})  # fmt: skip
+"""Words in a name that may begin with a lowercase letter."""
+LONGEST_LABEL = 50
+WORDS_A_SECOND = 2.5
+"""Typical speaking rate, for plain texts without times."""
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, 'utf-8-sig'),
+    (codecs.BOM_UTF32_LE, 'utf-32'),
+    (codecs.BOM_UTF32_BE, 'utf-32'),
+    (codecs.BOM_UTF16_LE, 'utf-16'),
+    (codecs.BOM_UTF16_BE, 'utf-16'),
+)
+ENCODINGS = [
+    'cp1252', 'cp1250', 'cp1251', 'koi8_r', 'cp1253', 'cp1254',
+    'shift_jis', 'euc_jp', 'gb18030', 'big5', 'euc_kr',
+]  # fmt: skip
+"""Common encodings of transcripts that are not Unicode, commonest first."""
+MOST_ODD = 0.01
+"""The share of non-text characters from which a file no longer counts as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """A passage spoken without a pause."""
+
+    start: float
+    """Seconds."""
+    end: float
+    speaker: str
+    text: str
+    estimated: bool = False
+    """Whether its start was estimated from the number of words before it."""
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """Decode a file; returns its text and encoding. Raises `ValueError` if it is not text."""
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _readable(data.decode(encoding, 'replace')), encoding.removesuffix('-sig')
+    try:
+        return _readable(data.decode()), 'utf-8'
+    except UnicodeDecodeError:
+        pass
+    if b'\0' in data[:4_000]:
+        little = data[1::2].count(0) > data[::2].count(0)
+        encoding = 'utf-16-le' if little else 'utf-16-be'
+        return _readable(data.decode(encoding, 'replace')), encoding
+    text = data.decode('utf-8', 'replace')
+    damaged = text.count('\ufffd')
+    if sum(ord(character) > 127 for character in text) > 10 * damaged:
+        return _readable(text), 'utf-8'
+    matches = charset_normalizer.from_bytes(data, cp_isolation=ENCODINGS)
+    if not matches:
+        raise ValueError('it is not text')
+    found = min(matches, key=lambda match: (match.chaos, -match.coherence, ENCODINGS.index(match.encoding)))
+    return _readable(str(found)), found.encoding
+
+
+def parse(text: str) -> tuple[str, list[Cue]]:
+    """Return the format (`srt`, `vtt` or `text`) and the cues. Raises `ValueError` if there are none."""
+    text = text.lstrip('\ufeff').replace('\r\n', '\n').replace('\r', '\n')
+    if text.lstrip().startswith('WEBVTT'):
+        kind, cues = 'vtt', _subtitles(text, 'vtt')
+    elif TIMING.search(text):
+        kind, cues = 'srt', _subtitles(text, 'srt')
+    else:
+        kind, cues = 'text', _plain(text)
+    if not cues:
+        raise ValueError('there is nothing said in it')
+    return kind, cues
+
+
+def format_time(seconds: float, *, estimated: bool = False) -> str:
+    """Format seconds for people: 1:02:03 or 02:03; `≈ 02:03` for an estimate."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    shown = f'{hours}:{minutes:02}:{rest:02}' if hours else f'{minutes:02}:{rest:02}'
+    return f'≈ {shown}' if estimated else shown
+
+
+def parse_time(text: str) -> float:
+    """Parse a time as people write it, also an estimate, as seconds. Raises `ValueError`."""
+    plain = text.strip().removeprefix('≈').strip()
+    if not re.fullmatch(r'(\d{1,3}:){0,2}\d{1,6}([.,]\d+)?', plain):
+        raise ValueError(f'{text!r} is not a time')
+    parts = [float(part) for part in plain.replace(',', '.').split(':')]
+    if any(part >= 60 for part in parts[1:]):
+        raise ValueError(f'{text!r} is not a time')
+    return sum(part * float(60**power) for power, part in enumerate(reversed(parts)))
+
+
+def _readable(text: str) -> str:
+    """The text unchanged. Raises `ValueError` if too much of it is control or invalid characters."""
+    odd = sum(
+        unicodedata.category(character) in ('Cc', 'Cn', 'Co') or character == '\ufffd'
+        for character in text
+        if character not in '\t\n\r\f\v\x85'
+    )
+    if odd > MOST_ODD * len(text):
+        raise ValueError('it is not text')
+    return text
+
+
+def _subtitles(text: str, kind: str) -> list[Cue]:
+    """Parse cues by their timing lines; the numbers above them may be missing."""
+    timings = list(TIMING.finditer(text))
+    cues: list[Cue] = []
+    found = []
+    for timing, after in zip(timings, [*timings[1:], None], strict=False):
+        body = text[timing.end() : after.start() if after else len(text)].partition('\n')[2]
+        if kind == 'vtt':  # After an empty line comes a comment, a style or the next cue's name.
+            body = re.split(r'\n\s*\n', f'\n{body}')[0]
+        else:
+            body = re.sub(r'(?:^|\n)[ \t]*\n[ \t]*\d+[ \t]*\n?$', '', body) if after else body
+        found.append((_seconds(timing[1]), _seconds(timing[2]), body))
+    for start, end, body in sorted(found, key=lambda cue: cue[0]):
+        cues += _spread(_turns(_lines(body), cues[-1].speaker if cues else ''), start, max(start, end))
+    return cues
+
+
+def _lines(body: str) -> Iterator[str]:
+    """A cue's lines without markup; a WebVTT voice counts as a speaker."""
+    body = re.sub(r'<v(?:\.[\w.-]+)?\s+([^>]+)>', r'\n\1: ', body)
+    for line in re.sub(r'<[^>]*>|\{\\[^}]*\}', '', body).split('\n'):
+        yield ' '.join(unescape(line).split())
+
+
+def _spread(turns: list[tuple[str, str]], start: float, end: float) -> list[Cue]:
+    """Split what several people say in one cue; all but the first get estimated starts."""
+    total = sum(len(said.split()) for _, said in turns)
+    cues, before = [], 0
+    for speaker, said in turns:
+        first, before = before, before + len(said.split())
+        cues.append(
+            Cue(
+                start=round(start + (end - start) * first / total, 3),
+                end=round(start + (end - start) * before / total, 3),
+                speaker=speaker,
+                text=said,
+                estimated=first > 0,
+            )
+        )
+    return cues
+
+
+def _plain(text: str) -> list[Cue]:
+    """Cues of a plain text: one per paragraph, time or speaker."""
+    cues: list[Cue] = []
+    now, given = 0.0, True
+    for paragraph in re.split(r'\n\s*\n', text):
+        for time, lines in _timed(paragraph.split('\n')):
+            if time is not None:
+                now, given = time, True
+            for speaker, said in _turns(lines, cues[-1].speaker if cues else ''):
+                length = len(said.split()) / WORDS_A_SECOND
+                cue = Cue(start=now, end=now + length, speaker=speaker, text=said, estimated=not given)
+                cues.append(cue)
+                now, given = cue.end, False
+    if cues and all(cue.estimated for cue in cues[1:]) and not cues[0].start:
+        cues[0] = replace(cues[0], estimated=True)
+    return cues
+
+
+def _timed(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]:
+    """Group a paragraph's lines by the time each group begins with. Anything not a time is text."""
+    time: float | None = None
+    group: list[str] = []
+    for line in lines:
+        found, label = CLOCK.match(line), LABEL.match(line)
+        written = found[1] if found else label['time'] if label and _is_name(label['name']) else None
+        try:
+            begins = parse_time(written) if written else None
+        except ValueError:
+            begins = None
+        if begins is not None:
+            yield time, group
+            time, group = begins, []
+        group.append(line[found.end() :] if found and begins is not None else line)
+    yield time, group
+
+
+def _turns(lines: list[str] | Iterator[str], before: str) -> list[tuple[str, str]]:
+    """Who says what in some lines; lines without a name continue the previous speaker."""
+    turns: list[tuple[str, list[str]]] = [(before, [])]
+    for line in lines:
+        dash = DASH.match(line)
+        rest = line[dash.end() :] if dash else line
+        label = LABEL.match(rest)
+        if label and _is_name(label['name']):
+            turns.append((label['name'], [rest[label.end() :]]))
+        elif dash:
+            turns.append(('', [rest]))
+        else:
+            turns[-1][1].append(line)
+    joined = ((speaker, ' '.join(' '.join(said).split())) for speaker, said in turns)
+    return [(speaker, said) for speaker, said in joined if said]
+
+
+def _is_name(label: str) -> bool:
+    """Whether words before a colon are a name: all but particles start with a capital or digit."""
+    words = label.replace('(', '').replace(')', '').split()
+    names = [word for word in words if word.lower() not in PARTICLES]
+    return (
+        len(label) <= LONGEST_LABEL
+        and any(word[0].isalpha() for word in names)
+        and not any(word[0].islower() for word in names)
+    )
+
+
+def _seconds(time: str) -> float:
+    """A timing line's time in seconds; no range checks."""
+    parts = [float(part) for part in time.replace(',', '.').split(':')]
+    return sum(part * float(60**power) for power, part in enumerate(reversed(parts)))

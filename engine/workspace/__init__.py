@@ -1,0 +1,30 @@
+"""Agents' files: their folders, snapshots, diffs and projects."""
+
+from engine.workspace.diff import FileChange, format_patch, is_own_work
+from engine.workspace.git.merge import Conflict, MergePreview, Resolution
+from engine.workspace.hunks import Hunk, apply_hunks, split_hunks
+from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.process import CommandResult
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.snapshots import FileVersion
+from engine.workspace.workspace import Entry, Workspace
+from engine.workspace.workspaces import Workspaces
+
+__all__ = [
+    'CommandResult',
+    'Conflict',
+    'Entry',
+    'FileChange',
+    'FileVersion',
+    'Hunk',
+    'Limits',
+    'MergePreview',
+    'Resolution',
+    'Sandbox',
+    'Workspace',
+    'Workspaces',
+    'apply_hunks',
+    'format_patch',
+    'is_own_work',
+    'split_hunks',
+]

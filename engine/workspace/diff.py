@@ -1,0 +1,117 @@
+"""Differences between two snapshots: the files changed, and unified diffs."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.workspace.object_store import ObjectStore
+from engine.workspace.snapshots import FileVersion, files_of
+
+KEPT_BY_TOOLS = re.compile(r'(^|/)(\.git|__pycache__|\.pytest_cache)/')
+MAX_BYTES = 1_000_000
+MAX_LINES = 20_000
+"""Maximum size of a file to diff by line: longer diffs take longer than anybody reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """How one file changed between two snapshots."""
+
+    path: str
+    kind: Literal['added', 'removed', 'changed']
+    before: FileVersion | None
+    after: FileVersion | None
+    text: str = ''
+    """A unified diff; '' if the files are binary, too long, or only their permissions changed."""
+    binary: bool = False
+    added: int = 0
+    """Number of lines."""
+    removed: int = 0
+
+
+def diff_snapshots(objects: ObjectStore, before: str, after: str) -> list[FileChange]:
+    """The files in which two snapshots differ, ordered by path; '' is the empty snapshot."""
+    old = {file.path: file for file in files_of(objects, before, beside=after)}
+    new = {file.path: file for file in files_of(objects, after, beside=before)}
+    return [
+        _change(objects, path, old.get(path), new.get(path))
+        for path in sorted(old.keys() | new.keys())
+        if old.get(path) != new.get(path)
+    ]
+
+
+def is_own_work(entry: FileVersion | FileChange) -> bool:
+    """Whether a file is an agent's work, not one that Git or Python keeps for itself."""
+    return not KEPT_BY_TOOLS.search(entry.path)
+
+
+def format_patch(changes: Sequence[FileChange]) -> str:
+    """All differences as one patch for `git apply` or `patch -p1`, preceded by what it omits."""
+    own = [change for change in changes if is_own_work(change)]
+    left_out = [change for change in own if not change.text or is_link(change)]
+    noted = [f'# Left out: {change.path}, {_why_left_out(change)}\n' for change in left_out]
+    return ''.join([*noted, *(change.text for change in own if change not in left_out)])
+
+
+def is_link(change: FileChange) -> bool:
+    """Whether the file is, or was, a symbolic link, of which a patch by line would make a file."""
+    return any(file is not None and file.target is not None for file in (change.before, change.after))
+
+
+def _why_left_out(change: FileChange) -> str:
+    if is_link(change):
+        return 'a symbolic link'
+    return 'no UTF-8 text' if change.binary else f'{change.kind}, without lines to show'
+
+
+def _change(objects: ObjectStore, path: str, old: FileVersion | None, new: FileVersion | None) -> FileChange:
+    kind: Literal['added', 'removed', 'changed'] = (
+        'added' if old is None else 'removed' if new is None else 'changed'
+    )
+    change = FileChange(path=path, kind=kind, before=old, after=new)
+    sizes = [file.size for file in (old, new) if file is not None]
+    texts = [] if max(sizes) > MAX_BYTES else [_text(objects, old), _text(objects, new)]
+    if not texts or any(text is None for text in texts):
+        return FileChange(path=path, kind=kind, before=old, after=new, binary=bool(texts))
+    first, second = (_lines(text or '') for text in texts)
+    if max(len(first), len(second)) > MAX_LINES:
+        return change
+    names = ('/dev/null' if old is None else f'a/{path}', '/dev/null' if new is None else f'b/{path}')
+    found = list(difflib.unified_diff(first, second, *names))
+    return FileChange(
+        path=path,
+        kind=kind,
+        before=old,
+        after=new,
+        text=''.join(found),
+        added=sum(line.startswith('+') for line in found[2:]),
+        removed=sum(line.startswith('-') for line in found[2:]),
+    )
+
+
+def _lines(text: str) -> list[str]:
+    """Split at line feeds only: `splitlines` would also split at form feeds and the like."""
+    *lines, last = text.split('\n')
+    whole = [f'{line}\n' for line in lines]
+    return [*whole, f'{last}\n\\ No newline at end of file\n'] if last else whole
+
+
+def _text(objects: ObjectStore, file: FileVersion | None) -> str | None:
+    """The file as text; None if it is not text."""
+    if file is None:
+        return ''
+    if file.target is not None:
+        return f'link to {file.target}\n'
+    return decode_text(objects.get(file.digest))
+
+
+def decode_text(data: bytes) -> str | None:
+    """Decode a file's content; None if it is not text."""
+    try:
+        return None if b'\0' in data else data.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,114 @@
+"""Walks and removes folders made by agents, at any nesting depth, following no links."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.workspace.confined_dir import DIR_FLAGS, MAX_DEPTH, open_folder
+
+
+def walk(folder: Path, *, max_depth: int = MAX_DEPTH) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
+    """Everything in a folder with its depth, from 1; nothing if it does not exist.
+
+    Uses open folders, not paths, whose length is limited. Anything deeper than `max_depth` is left out and
+    replaced by an entry of None. What vanishes meanwhile, or cannot be read, is left out as well.
+    """
+    try:
+        descriptor = os.open(folder, DIR_FLAGS)
+    except OSError:
+        return
+    yield from _walk(descriptor, 1, max_depth)
+
+
+def _walk(folder: int, depth: int, max_depth: int) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
+    try:
+        if depth > max_depth:
+            yield depth, None
+            return
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                yield depth, entry
+                if entry.is_dir(follow_symlinks=False):
+                    with contextlib.suppress(OSError):
+                        inner = os.open(entry.name, DIR_FLAGS, dir_fd=folder)
+                        yield from _walk(inner, depth + 1, max_depth)
+    finally:
+        os.close(folder)
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Make `target` a copy of a folder whose files are hard links; nothing if it cannot be copied. Blocks."""
+    remove_tree(target)
+    try:
+        shutil.copytree(source, target, copy_function=os.link, symlinks=True)
+    except (OSError, RecursionError):  # for example, nested too deep by what was installed
+        remove_tree(target)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder and its contents as far as possible. Blocks."""
+    with contextlib.suppress(OSError):
+        around = os.open(path.parent, DIR_FLAGS)
+        try:
+            remove(path.name, around)
+        finally:
+            os.close(around)
+
+
+def remove(name: str, around: int) -> None:
+    """Remove whatever has that name in an open folder.
+
+    Raises:
+        OSError: it cannot be removed; some of its contents may be gone.
+    """
+    if not _is_unlinked(name, around):
+        inner = open_folder(name, around)
+        try:
+            _empty(inner)
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=around)
+
+
+def _empty(folder: int) -> None:
+    """Remove everything in an open folder.
+
+    Nested folders are moved up to this one before they are opened, so depth does not matter.
+    """
+    os.fchmod(folder, 0o700)  # Its owner may have removed all permissions.
+    todo = os.listdir(folder)
+    while todo:
+        name = todo.pop()
+        if _is_unlinked(name, folder):
+            continue
+        inner = open_folder(name, folder)
+        try:
+            os.fchmod(inner, 0o700)
+            for child in os.listdir(inner):
+                if not _is_unlinked(child, inner):
+                    todo.append(_move_up(child, inner, folder))
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=folder)
+
+
+def _is_unlinked(name: str, around: int) -> bool:
+    try:
+        os.unlink(name, dir_fd=around)
+    except (IsADirectoryError, PermissionError):
+        return False
+    return True
+
+
+def _move_up(name: str, around: int, folder: int) -> str:
+    inner = open_folder(name, around)
+    os.fchmod(inner, 0o700)  # Otherwise it cannot be moved.
+    os.close(inner)
+    moved = secrets.token_hex(16)
+    os.rename(name, moved, src_dir_fd=around, dst_dir_fd=folder)
+    return moved

@@ -1,0 +1,326 @@
+"""Merges an agent's work into a branch: worked out beside the repository, written only when asked."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import WorkspaceError
+from engine.workspace.diff import decode_text, is_own_work
+from engine.workspace.git.repository import GitFailed, Repository, git
+from engine.workspace.object_store import ObjectStore
+from engine.workspace.snapshots import FileVersion, files_of
+
+Side = Literal['ours', 'theirs']
+AUTHOR = {'GIT_AUTHOR_NAME': 'Hemicycle', 'GIT_AUTHOR_EMAIL': 'hemicycle@localhost',
+          'GIT_COMMITTER_NAME': 'Hemicycle', 'GIT_COMMITTER_EMAIL': 'hemicycle@localhost'}  # fmt: skip
+"""Who commits where git knows no name."""
+MISSING = '0' * 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What becomes of a file in conflict: one side of it, or a text."""
+
+    side: Side | None = None
+    """`ours` is the branch's, `theirs` the agent's."""
+    text: str = ''
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A file that the branch and the agent have both changed."""
+
+    path: str
+    text: str | None
+    """The file with git's marks around what differs; None if it is no text, or is missing on one side."""
+    ours: bool
+    """Whether the branch has the file."""
+    theirs: bool
+    """Whether the agent has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePreview:
+    """What a merge would do; nothing of it is done yet."""
+
+    branch: str
+    onto: str
+    """The commit that it would be put onto."""
+    is_new: bool
+    """Whether the branch would be created."""
+    checked_out: str
+    """The working tree that has the branch checked out and would be updated; '' if none has."""
+    paths: tuple[str, ...]
+    """The files that would change on the branch."""
+    conflicts: tuple[Conflict, ...]
+    """What is left to resolve."""
+    patch: str
+    """What would change on the branch, as a patch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What an agent did, as two snapshots of its folder."""
+
+    objects: ObjectStore
+    before: str
+    after: str
+    base: str = ''
+    """The commit that its folder began at; '' if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    tree: str
+    agent: str
+    """The tree with the agent's work on the base."""
+    left: tuple[str, ...]
+    """Paths still in conflict."""
+
+
+class GitMerge:
+    """Merges one agent's work into branches of one repository.
+
+    All that a preview makes lies in a temporary folder beside the repository's objects.
+    """
+
+    def __init__(self, repository: Repository, work: Work) -> None:
+        self._repository, self._work = repository, work
+
+    async def preview(
+        self, branch: str, resolutions: Mapping[str, Resolution] | None = None, *, only: Sequence[str] = ()
+    ) -> MergePreview:
+        """Work out a merge.
+
+        Args:
+            branch: into which branch; one that does not exist would begin at the commit checked out now.
+            resolutions: of files in conflict, by path.
+            only: take these files only; by default all that the agent has changed.
+
+        Raises:
+            WorkspaceError: the branch's name is not valid, or git is too old.
+        """
+        await self._check_name(branch)
+        tip = await self._repository.tip(branch)
+        onto = tip or self._repository.head
+        place = await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-')
+        try:
+            objects = await self._objects_dir()
+            beside = {'GIT_OBJECT_DIRECTORY': place, 'GIT_ALTERNATE_OBJECT_DIRECTORIES': objects}
+            result = await self._merge(onto, resolutions or {}, only, beside)
+            return MergePreview(
+                branch=branch,
+                onto=onto,
+                is_new=not tip,
+                checked_out=str(await self._repository.checked_out(branch) or ''),
+                paths=tuple(await self._names(onto, result.tree, beside)),
+                conflicts=tuple([await self._conflict(path, onto, result, beside) for path in result.left]),
+                patch=(await self._git('diff', '--no-color', '--no-ext-diff', '--no-textconv', onto,
+                                       result.tree, variables=beside)).decode('utf-8', 'replace'),
+            )  # fmt: skip
+        finally:
+            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+
+    async def commit(
+        self,
+        branch: str,
+        message: str,
+        *,
+        onto: str,
+        resolutions: Mapping[str, Resolution] | None = None,
+        only: Sequence[str] = (),
+    ) -> str:
+        """Merge: one commit on the branch. Returns its id.
+
+        Where the branch is checked out, the working tree is brought along as by `git merge --ff-only`; git
+        refuses to touch a file with changes of the user's own.
+
+        Raises:
+            WorkspaceError: conflicts are left, there is nothing to merge, the branch has moved since the
+                preview, or the working tree has changes in the way.
+        """
+        await self._check_name(branch)
+        tip = await self._repository.tip(branch)
+        if (tip or self._repository.head) != onto:
+            raise WorkspaceError(f'{branch} has moved since you looked: look again')
+        result = await self._merge(onto, resolutions or {}, only, {})
+        if result.left:
+            raise WorkspaceError(f'resolve these first: {", ".join(result.left)}')
+        if result.tree == (await self._git('rev-parse', f'{onto}^{{tree}}')).decode().strip():
+            raise WorkspaceError(f'there is nothing to merge: {branch} holds this work already')
+        made = await self._commit_tree(result.tree, message, {}, parent=onto)
+        folder = await self._repository.checked_out(branch)
+        if folder is not None:
+            try:
+                await git(folder, 'merge', '-q', '--ff-only', '--no-autostash', made)
+            except GitFailed as error:
+                raise WorkspaceError(f'nothing was merged: {error}') from None
+        else:
+            await self._git(
+                'update-ref', '-m', 'hemicycle merge', f'refs/heads/{branch}', made, tip or MISSING
+            )
+        return made
+
+    async def _merge(
+        self,
+        onto: str,
+        resolutions: Mapping[str, Resolution],
+        only: Sequence[str],
+        variables: Mapping[str, str],
+    ) -> _Result:
+        before, after = await self._changed(only)
+        ground = await self._ground(onto, variables)
+        base = await self._tree(ground, before, before | after, variables)
+        agent = await self._tree(base, after, before | after, variables)
+        root = await self._commit_tree(base, 'base', variables)
+        theirs = await self._commit_tree(agent, 'theirs', variables, parent=root)
+        ours = await self._commit_tree(f'{onto}^{{tree}}', 'ours', variables, parent=root)
+        try:
+            said = await self._git('merge-tree', '--write-tree', '-z', '--name-only', '--no-messages',
+                                   ours, theirs, variables=variables)  # fmt: skip
+        except GitFailed as error:
+            if error.code != 1:
+                old = f'this git cannot merge without a working tree: it takes 2.38 or newer ({error})'
+                raise WorkspaceError(old) from None
+            said = error.output
+        tree, *names = said.decode('utf-8', 'surrogateescape').split('\0')
+        found = list(dict.fromkeys(name for name in names if name))
+        known = {path: resolutions[path] for path in found if path in resolutions}
+        if known:
+            tree = await self._resolve(tree, known, onto, agent, variables)
+        return _Result(tree, agent, tuple(path for path in found if path not in known))
+
+    async def _changed(self, only: Sequence[str]) -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
+        """The files that the agent has changed, before and after, by their paths in the repository."""
+        objects, prefix = self._work.objects, self._repository.prefix
+
+        def read() -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
+            old = {file.path: file for file in files_of(objects, self._work.before) if is_own_work(file)}
+            new = {file.path: file for file in files_of(objects, self._work.after) if is_own_work(file)}
+            same = {path for path in old if old[path] == new.get(path)}
+            return tuple({path: file for path, file in side.items() if path not in same}
+                         for side in (old, new))  # type: ignore[return-value]  # fmt: skip
+
+        old, new = await asyncio.to_thread(read)
+        paths = sorted(old.keys() | new.keys())
+        dropped = await self._repository.ignored(paths) - set(old)
+        wanted = {path for path in paths if path not in dropped and (not only or path in only)}
+        return (
+            {f'{prefix}{path}': file for path, file in old.items() if path in wanted},
+            {f'{prefix}{path}': file for path, file in new.items() if path in wanted},
+        )
+
+    async def _ground(self, onto: str, variables: Mapping[str, str]) -> str:
+        """The commit whose other files the merge begins with."""
+        if self._work.base:
+            try:
+                await self._git('cat-file', '-e', f'{self._work.base}^{{commit}}', variables=variables)
+                return self._work.base
+            except GitFailed:
+                pass  # It is gone from the repository.
+        return onto
+
+    async def _tree(
+        self, ground: str, files: Mapping[str, FileVersion], paths: Mapping[str, FileVersion],
+        variables: Mapping[str, str],
+    ) -> str:  # fmt: skip
+        """A tree like `ground`, but with exactly these files at these paths."""
+        entries = {}
+        for path in paths:
+            entries[path] = await self._entry(path, files[path], variables) if path in files else None
+        return await self._write_tree(ground, entries, variables)
+
+    async def _entry(self, path: str, file: FileVersion, variables: Mapping[str, str]) -> tuple[str, str]:
+        """The mode and the object of a file."""
+        if file.target is not None:
+            return '120000', await self._blob(file.target.encode(), variables)
+        data = await asyncio.to_thread(self._work.objects.get, file.digest)
+        return '100755' if file.executable else '100644', await self._blob(data, variables, path)
+
+    async def _blob(self, data: bytes, variables: Mapping[str, str], path: str = '') -> str:
+        how = [f'--path={path}'] if path else ['--no-filters']
+        said = await self._git('hash-object', '-w', '--stdin', *how, given=data, variables=variables)
+        return said.decode().strip()
+
+    async def _write_tree(
+        self, ground: str, entries: Mapping[str, tuple[str, str] | None], variables: Mapping[str, str]
+    ) -> str:
+        place = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-'))
+        inside = {**variables, 'GIT_INDEX_FILE': str(place / 'index')}
+        lines = [
+            f'{entry[0]} {entry[1]}\t{path}' if entry else f'0 {MISSING}\t{path}'
+            for path, entry in sorted(entries.items(), key=lambda item: item[1] is not None)
+        ]
+        try:
+            await self._git('read-tree', ground, variables=inside)
+            given = ''.join(f'{line}\0' for line in lines).encode('utf-8', 'surrogateescape')
+            await self._git('update-index', '-z', '--index-info', given=given, variables=inside)
+            return (await self._git('write-tree', variables=inside)).decode().strip()
+        finally:
+            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+
+    async def _resolve(
+        self, tree: str, known: Mapping[str, Resolution], onto: str, agent: str, variables: Mapping[str, str]
+    ) -> str:
+        entries = {}
+        for path, chosen in known.items():
+            source = onto if chosen.side == 'ours' else agent
+            entry = await self._entry_at(source, path, variables)
+            if chosen.side is None:
+                mode = entry[0] if entry else '100644'
+                entry = mode, await self._blob(chosen.text.encode(), variables)
+            entries[path] = entry
+        return await self._write_tree(tree, entries, variables)
+
+    async def _entry_at(self, tree: str, path: str, variables: Mapping[str, str]) -> tuple[str, str] | None:
+        said = await self._git('ls-tree', '-z', '--full-tree', tree, '--', path, variables=variables)
+        if not said:
+            return None
+        mode, _, digest = said.decode('utf-8', 'surrogateescape').partition('\t')[0].split()
+        return mode, digest
+
+    async def _conflict(
+        self, path: str, onto: str, result: _Result, variables: Mapping[str, str]
+    ) -> Conflict:
+        ours = await self._entry_at(onto, path, variables)
+        theirs = await self._entry_at(result.agent, path, variables)
+        merged = await self._entry_at(result.tree, path, variables)
+        text = None
+        if ours and theirs and merged:
+            text = decode_text(await self._git('cat-file', 'blob', merged[1], variables=variables))
+        return Conflict(path=path, text=text, ours=ours is not None, theirs=theirs is not None)
+
+    async def _names(self, onto: str, tree: str, variables: Mapping[str, str]) -> list[str]:
+        said = await self._git('diff', '--name-only', '-z', '--no-renames', onto, tree, variables=variables)
+        return [name for name in said.decode('utf-8', 'surrogateescape').split('\0') if name]
+
+    async def _commit_tree(
+        self, tree: str, message: str, variables: Mapping[str, str], *, parent: str = ''
+    ) -> str:
+        arguments = ['commit-tree', tree, *(['-p', parent] if parent else []), '-F', '-']
+        try:
+            said = await self._git(*arguments, given=message.encode(), variables=variables)
+        except GitFailed:  # It knows no name of the user.
+            said = await self._git(*arguments, given=message.encode(), variables={**variables, **AUTHOR})
+        return said.decode().strip()
+
+    async def _objects_dir(self) -> str:
+        said = await self._git('rev-parse', '--path-format=absolute', '--git-path', 'objects')
+        return said.decode('utf-8', 'surrogateescape').rstrip('\n')
+
+    async def _check_name(self, branch: str) -> None:
+        try:
+            await self._git('check-ref-format', '--branch', branch)
+        except GitFailed:
+            raise WorkspaceError(f'into: {branch!r} is no name of a branch') from None
+
+    async def _git(
+        self, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None
+    ) -> bytes:
+        return await git(self._repository.root, *arguments, given=given, variables=variables)

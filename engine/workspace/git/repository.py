@@ -1,0 +1,133 @@
+"""The user's repository, read by git's plumbing; no hook and no monitor of it is ever run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import WorkspaceError
+
+SECONDS = 120.0
+PLAIN = ('-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false',
+         '-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'commit.gpgSign=false')  # fmt: skip
+"""What a repository may set and we do not follow: an agent's files could reach it."""
+DROPPED = ('GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE',
+           'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_CONFIG_COUNT', 'GIT_CONFIG_PARAMETERS')  # fmt: skip
+
+
+class GitFailed(WorkspaceError):
+    """A git command failed; `code` is its exit status, `output` what it wrote to standard output."""
+
+    def __init__(self, problem: str, code: int, output: bytes = b'') -> None:
+        self.code, self.output = code, output
+        super().__init__(problem)
+
+
+async def git(
+    folder: Path, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None
+) -> bytes:
+    """Run git in a folder; returns what it writes to standard output. Raises `GitFailed`."""
+    if shutil.which('git') is None:
+        raise GitFailed('there is no git here: install it (apt install git)', 127)
+    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    plain = {'GIT_TERMINAL_PROMPT': '0', 'GIT_OPTIONAL_LOCKS': '0', 'LC_ALL': 'C.UTF-8'}
+    process = await asyncio.create_subprocess_exec(
+        'git',
+        *PLAIN,
+        *arguments,
+        cwd=folder,
+        env={**kept, **plain, **(variables or {})},
+        stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        output, said = await asyncio.wait_for(process.communicate(given), SECONDS)
+    except TimeoutError:
+        raise GitFailed(f'git {arguments[0]} took longer than {SECONDS:g} s', 124) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        words = ' '.join(said.decode('utf-8', 'replace').split())[-600:]
+        problem = f'git {arguments[0]}: {words or f"it ended with {process.returncode}"}'
+        raise GitFailed(problem, process.returncode, output)
+    return output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A folder that is under git."""
+
+    root: Path
+    """The outermost folder of its working tree."""
+    prefix: str
+    """Where the project lies in it, with a slash at the end; '' if it is all of it."""
+    head: str
+    """The commit that is checked out."""
+    branch: str
+    """The branch that is checked out; '' if none is."""
+
+    @classmethod
+    async def find(cls, folder: Path) -> Repository | None:
+        """The repository of a folder; None if it has none, or none with a commit."""
+        try:
+            said = await git(folder, 'rev-parse', '--show-toplevel', '--show-prefix', '--verify', 'HEAD')
+        except GitFailed:
+            return None
+        root, prefix, head = said.decode('utf-8', 'surrogateescape').split('\n')[:3]
+        try:
+            branch = (await git(folder, 'symbolic-ref', '-q', '--short', 'HEAD')).decode().strip()
+        except GitFailed:
+            branch = ''
+        return cls(root=Path(root), prefix=prefix, head=head, branch=branch)
+
+    async def files(self) -> list[str]:
+        """The files of the project that git tracks or would track, from its folder; not the ignored ones."""
+        listed = await git(
+            self.root / self.prefix, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'
+        )
+        return sorted(set(listed.decode('utf-8', 'surrogateescape').split('\0')) - {''})
+
+    async def ignored(self, paths: list[str]) -> set[str]:
+        """Which of these paths of the project git ignores."""
+        if not paths:
+            return set()
+        given = '\0'.join(paths).encode('utf-8', 'surrogateescape')
+        try:
+            said = await git(
+                self.root / self.prefix, 'check-ignore', '-z', '--stdin', '--no-index', given=given
+            )
+        except GitFailed as error:
+            if error.code == 1:
+                return set()
+            raise
+        return set(said.decode('utf-8', 'surrogateescape').split('\0')) - {''}
+
+    async def branches(self) -> list[str]:
+        """Its branches, the one that is checked out first."""
+        listed = await git(self.root, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')
+        found = listed.decode('utf-8', 'replace').split()
+        return sorted(found, key=lambda name: name != self.branch)
+
+    async def tip(self, branch: str) -> str:
+        """The newest commit of a branch; '' if there is no such branch."""
+        try:
+            said = await git(self.root, 'rev-parse', '--verify', '-q', f'refs/heads/{branch}^{{commit}}')
+        except GitFailed:
+            return ''
+        return said.decode().strip()
+
+    async def checked_out(self, branch: str) -> Path | None:
+        """The working tree that has a branch checked out, if one does."""
+        listed = (await git(self.root, 'worktree', 'list', '--porcelain')).decode('utf-8', 'surrogateescape')
+        for block in listed.split('\n\n'):
+            lines = block.splitlines()
+            if f'branch refs/heads/{branch}' in lines:
+                return Path(lines[0].removeprefix('worktree '))
+        return None

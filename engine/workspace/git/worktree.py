@@ -1,0 +1,132 @@
+"""An agent's worktree of a project: its files, the project's recent history, and a branch of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engine.errors import WorkspaceError
+from engine.workspace.git.repository import GitFailed, Repository, git
+from engine.workspace.project import GIT_AUTHOR, MAX_BYTES, SAMPLE, copy_project, find_project
+from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+DEPTH = 50
+"""Commits of the project's history that an agent gets."""
+SETTLE = (
+    '[ -d .git ] || git init -q; git symbolic-ref HEAD "refs/heads/$1" && git reset -q 2>/dev/null; '
+    # Links are not laid out as files are: git makes them.
+    'git ls-files -s | sed -n "s/^120000 [^\\t]*\\t//p" | while read -r link; '
+    'do [ -e "$link" ] || git checkout -q -- "$link"; done; '
+    'git add -A && { git rev-parse -q --verify HEAD >/dev/null && git diff --cached --quiet || '
+    f'git {GIT_AUTHOR} commit -q --allow-empty -m "As it was given"; }}'
+)
+CONFIG = (
+    '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n'
+)
+
+
+class Worktrees:
+    """Lays out worktrees of one project. Each has a `.git` of its own: nothing in it is shared.
+
+    A worktree as `git worktree add` makes it shares branches, settings and hooks with the user's repository:
+    an agent that can commit in one can move the user's branches. So each agent gets the same files and a
+    branch of its own in a repository of its own, with the commits that it needs copied into it.
+
+    Args:
+        project: the path of a folder on this machine.
+        repository: the project's repository; None if it has none, and gets one with one commit.
+        history: the files of a `.git` with the recent commits, by their paths in it.
+    """
+
+    def __init__(self, project: str, repository: Repository | None, history: Mapping[str, bytes]) -> None:
+        self.project, self.repository, self._history = project, repository, history
+
+    @classmethod
+    async def of(cls, project: str) -> Worktrees:
+        """The worktrees of a project. Raises `WorkspaceError` if it does not exist."""
+        folder = find_project(project)
+        repository = await Repository.find(folder)
+        whole = repository is not None and repository.prefix == ''
+        return cls(project, repository, await _history(repository) if repository and whole else {})
+
+    @property
+    def base(self) -> dict[str, str]:
+        """Where the work begins: `commit` and `branch`, empty for a project without git."""
+        found = self.repository
+        return {'commit': found.head, 'branch': found.branch} if found else {}
+
+    async def make(
+        self, workspace: Workspace, sandbox: Sandbox, branch: str, *, over: Sequence[str] = ()
+    ) -> str:
+        """Lay out a worktree in a folder.
+
+        Args:
+            workspace: the folder, empty.
+            sandbox: runs git.
+            branch: the name of its branch.
+            over: projects whose files are laid over it.
+
+        Returns:
+            The id of the folder's snapshot.
+
+        Raises:
+            WorkspaceError: it is too big, or git failed.
+            ToolError: there is no sandbox.
+        """
+        for path, data in self._history.items():
+            await workspace.write(f'.git/{path}', data)
+        if self._history and self.repository:
+            await workspace.write(f'.git/refs/heads/{branch}', f'{self.repository.head}\n'.encode())
+            await workspace.write('.git/HEAD', f'ref: refs/heads/{branch}\n'.encode())
+        await copy_project(self.project, workspace, listed=await listed_files(self.project))
+        for each in over:
+            await copy_project(each, workspace)
+        ran = await sandbox.run(['sh', '-c', SETTLE, 'sh', branch], workspace, limits=Limits(seconds=60))
+        if ran.code != 0:
+            problem = ran.output.strip()[-300:] or ran.summary
+            raise WorkspaceError(f'git made no worktree of {self.project}: {problem}')
+        return await workspace.snapshot()
+
+
+def has_worktree(project: str) -> bool:
+    """Whether a project can be given as a worktree: a folder of this machine, and no sample."""
+    return bool(project) and not project.startswith(SAMPLE)
+
+
+async def listed_files(project: str) -> list[str] | None:
+    """The files of a project that git knows or would track; None where it has no repository."""
+    repository = await Repository.find(find_project(project))
+    return await repository.files() if repository else None
+
+
+async def _history(repository: Repository) -> dict[str, bytes]:
+    """The files of a bare clone with the newest commits, without what names the user's repository."""
+    place = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-'))
+    source = repository.root.absolute().as_uri()
+    try:
+        await git(place, 'clone', '-q', '--bare', '--no-tags', '--single-branch', f'--depth={DEPTH}',
+                  source, str(place / 'clone'))  # fmt: skip
+        found = await asyncio.to_thread(_read_clone, place / 'clone')
+    except GitFailed:
+        return {}  # It gets one commit, as a project without git.
+    finally:
+        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+    sha256 = len(repository.head) > 40
+    return {} if sha256 or sum(map(len, found.values())) > MAX_BYTES else found
+
+
+def _read_clone(clone: Path) -> dict[str, bytes]:
+    found = {'config': CONFIG.encode()}
+    if (clone / 'shallow').exists():
+        found['shallow'] = (clone / 'shallow').read_bytes()
+    for around, _, names in os.walk(clone / 'objects'):
+        for name in names:
+            path = Path(around, name)
+            found[path.relative_to(clone).as_posix()] = path.read_bytes()
+    return found

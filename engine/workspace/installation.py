@@ -1,0 +1,65 @@
+"""Installs a project's dependencies in a copy of it, in the sandbox with the network."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.workspace.project import copy_project
+from engine.workspace.sandbox.limits import MEBIBYTE, Limits
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+LIMITS = Limits(
+    seconds=1_800,
+    memory=4_096 * MEBIBYTE,
+    processes=512,
+    file_size=2_048 * MEBIBYTE,
+    disk=8_192 * MEBIBYTE,
+    files=1_000_000,
+    scratch=2_048 * MEBIBYTE,
+)
+MAX_OUTPUT = 20_000
+"""Characters of output that are kept, from its end."""
+PASSED_ON = re.compile(
+    r'(PIP|UV|NPM_CONFIG|YARN)_\w+|(HTTPS?|NO|ALL)_PROXY|SSL_CERT_(FILE|DIR)', re.IGNORECASE
+)
+"""Variables that tell package managers where to look, and how to get there."""
+CREDENTIALS = re.compile(r'(?<=://)[^/\s@]+@')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """What became of an installation."""
+
+    folder: str
+    """The copy of the project with its dependencies."""
+    ok: bool
+    text: str
+    """The command, the end of its output, and how it ended; without passwords in addresses."""
+
+
+async def install_dependencies(
+    project: str, command: str, workspace: Workspace, sandbox: Sandbox
+) -> Installation:
+    """Copy a project into a folder of its own, and run the command that installs its dependencies there.
+
+    The agent's own commands get the result to read, but neither the network nor a way to change it.
+
+    Raises:
+        WorkspaceError: there is no project, or it is too big.
+        ToolError: there is no sandbox.
+    """
+    await copy_project(project, workspace)
+    ran = await sandbox.run(
+        ['sh', '-c', command], workspace, limits=LIMITS, variables=_variables(), network=True
+    )
+    said = CREDENTIALS.sub('', ran.output.strip())[-MAX_OUTPUT:]
+    text = '\n'.join(filter(None, (f'$ {command}', said, ran.summary)))
+    return Installation(folder=str(workspace.folder), ok=ran.code == 0, text=text)
+
+
+def _variables() -> Mapping[str, str]:
+    return {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}

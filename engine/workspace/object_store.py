@@ -1,0 +1,131 @@
+"""ObjectStore: content-addressed storage; equal content is stored once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from pathlib import Path
+from typing import BinaryIO
+
+from engine.errors import WorkspaceError
+
+DIGEST = re.compile(r'[0-9a-f]{64}')
+CHUNK = 1 << 20
+
+
+class ObjectStore:
+    """Content by its SHA-256, in hexadecimal. Stored objects never change."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def put(self, data: bytes) -> str:
+        """Store some bytes unless they are already stored; returns their digest."""
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._path(digest)
+        if not path.exists():
+            scratch = self._scratch()
+            scratch.write_bytes(data)
+            self._settle(scratch, path)
+        return digest
+
+    def put_file(self, file: BinaryIO) -> str:
+        """Store the rest of an open file, of any length."""
+        head = file.read(CHUNK)
+        if len(head) < CHUNK:
+            return self.put(head)
+        scratch, hashed, piece = self._scratch(), hashlib.sha256(), head
+        try:
+            with scratch.open('wb') as copy:
+                while piece:
+                    hashed.update(piece)
+                    copy.write(piece)
+                    piece = file.read(CHUNK)
+            self._settle(scratch, self._path(hashed.hexdigest()))
+        finally:
+            scratch.unlink(missing_ok=True)
+        return hashed.hexdigest()
+
+    def get(self, digest: str) -> bytes:
+        """The stored bytes.
+
+        Raises:
+            WorkspaceError: it is missing or corrupt.
+        """
+        with self.open(digest) as file:
+            data = file.read()
+        self.check(digest, hashlib.sha256(data).hexdigest())
+        return data
+
+    def open(self, digest: str) -> BinaryIO:
+        """An open file of the object; the caller has to `check` its digest. Raises `WorkspaceError`."""
+        try:
+            return self._path(digest).open('rb')
+        except FileNotFoundError:
+            raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
+
+    def check(self, digest: str, found: str) -> None:
+        """Raise `WorkspaceError` if the bytes read do not match the object's digest."""
+        if found != digest:
+            raise WorkspaceError(f'the content {digest[:12]} is damaged')
+
+    def size(self, digest: str) -> int:
+        """The object's size in bytes. Raises `WorkspaceError`."""
+        try:
+            return self._path(digest).stat().st_size
+        except FileNotFoundError:
+            raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
+
+    def __contains__(self, digest: str) -> bool:
+        return self._path(digest).exists()
+
+    def link_all(self, other: ObjectStore) -> None:
+        """Add all objects to another store: as hard links where the disk allows it."""
+        for path in self.root.glob('[0-9a-f][0-9a-f]/*'):
+            self.link_one(f'{path.parent.name}{path.name}', other)
+
+    def link_one(self, digest: str, other: ObjectStore) -> None:
+        """Add one object to another store in the same way."""
+        path, theirs = self._path(digest), other._path(digest)
+        if theirs.exists():
+            return
+        theirs.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, theirs)
+        except FileExistsError:
+            pass
+        except OSError:
+            scratch = other._scratch()
+            shutil.copyfile(path, scratch)
+            other._settle(scratch, theirs)
+
+    def _path(self, digest: str) -> Path:
+        if not DIGEST.fullmatch(digest):
+            raise WorkspaceError(f'{digest[:80]!r} names no content')
+        return self.root / digest[:2] / digest[2:]
+
+    def _scratch(self) -> Path:
+        folder = self.root / 'new'
+        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        return folder / secrets.token_hex(8)
+
+    def _settle(self, scratch: Path, path: Path) -> None:
+        # Atomic: nobody sees a partial object under its digest.
+        path.parent.mkdir(exist_ok=True)
+        scratch.chmod(0o400)
+        scratch.replace(path)
+
+
+class ChainedStore(ObjectStore):
+    """Two stores read as one: what the first lacks comes from the second."""
+
+    def __init__(self, first: ObjectStore, second: ObjectStore) -> None:
+        super().__init__(first.root)
+        self._second = second
+
+    def get(self, digest: str) -> bytes:
+        """The object from either store. Raises `WorkspaceError`."""
+        return super().get(digest) if digest in self else self._second.get(digest)

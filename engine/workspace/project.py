@@ -1,0 +1,139 @@
+"""Projects: copies the files of a folder or a sample into an agent's folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from engine.errors import WorkspaceError
+from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+SAMPLES = Path(__file__).parents[2] / 'assets' / 'scenarios' / 'projects'
+SAMPLE = 'sample:'
+"""Prefix of a sample's name."""
+SKIPPED = frozenset(
+    {'.git', '.hg', '.svn', '.venv', 'venv', 'node_modules', '__pycache__', '.mypy_cache', '.ruff_cache'}
+    | {'.pytest_cache', '.tox', '.nox'}
+)
+"""Folders left out: they are regenerated, or hold more than the project's files."""
+MAX_FILES, MAX_BYTES = 5_000, 100 << 20
+GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
+GIT_INIT = (
+    f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "As it was given"'
+)
+
+
+def samples() -> list[str]:
+    """The samples, as parameters name them: `sample:calc`."""
+    return sorted(f'{SAMPLE}{path.name}' for path in SAMPLES.glob('*') if path.is_dir())
+
+
+def check_project(project: str) -> str:
+    """Validate a launch form's project. Raises `ValueError` for an unknown sample."""
+    if project.startswith(SAMPLE) and project not in samples():
+        raise ValueError(f'there is no {project!r}; there are: {", ".join(samples()) or "none"}')
+    return project
+
+
+async def copy_project(
+    project: str,
+    workspace: Workspace,
+    sandbox: Sandbox | None = None,
+    *,
+    history: bool = False,
+    listed: Collection[str] | None = None,
+) -> str:
+    """Copy a project's files into a folder.
+
+    Args:
+        project: the path of a folder on this machine, or `sample:` followed by a sample's name.
+        workspace: the destination. Links, devices and pipes are left out.
+        sandbox: runs git if `history` is set.
+        history: whether to make the folder a git repository with one commit, so agents see their changes.
+        listed: the paths to copy; by default all files.
+
+    Returns:
+        The id of the folder's snapshot.
+
+    Raises:
+        WorkspaceError: the project does not exist or is too big.
+    """
+    root = find_project(project)
+    for path in await asyncio.to_thread(lambda: list(_files(root, listed))):
+        data = await asyncio.to_thread(path.read_bytes)
+        executable = os.access(path, os.X_OK)
+        await workspace.write(path.relative_to(root).as_posix(), data, executable=executable)
+    await workspace.make()
+    if history and sandbox is not None:
+        ran = await sandbox.run(['sh', '-c', GIT_INIT], workspace, limits=Limits(seconds=60))
+        if ran.code != 0:
+            raise WorkspaceError(
+                f'git made no history of {project}: {ran.output.strip()[-300:] or ran.summary}'
+            )
+    return await workspace.snapshot()
+
+
+async def find_left_out(project: str) -> list[str]:
+    """The links, devices and pipes of a project, which copies lack. Raises `WorkspaceError`."""
+    root = find_project(project)
+    return await asyncio.to_thread(lambda: [path.relative_to(root).as_posix() for path in _others(root)])
+
+
+async def project_paths(project: str, listed: Collection[str] | None = None) -> list[str]:
+    """The files of a project, as they will be laid out. Raises `WorkspaceError`."""
+    root = find_project(project)
+    found = await asyncio.to_thread(lambda: list(_files(root, listed)))
+    return [path.relative_to(root).as_posix() for path in found]
+
+
+def find_project(project: str) -> Path:
+    """The folder of a project. Raises `WorkspaceError`."""
+    name = project.removeprefix(SAMPLE)
+    if name == project:
+        root = Path(project).expanduser()
+    elif project in samples():
+        root = SAMPLES / name
+    else:
+        raise WorkspaceError(f'there is no sample {name!r}; there are: {", ".join(samples()) or "none"}')
+    if not root.is_dir():
+        raise WorkspaceError(f'there is no folder {project!r}')
+    return root
+
+
+def sample_file(name: str) -> Path:
+    """A file by its path, or a bundled one by `sample:` and its path among the scenarios."""
+    place = name.removeprefix(SAMPLE)
+    if place == name:
+        return Path(name).expanduser()
+    path = (SAMPLES.parent / place).resolve()
+    return path if path.is_relative_to(SAMPLES.parent.resolve()) else SAMPLES / 'none'
+
+
+def _others(root: Path) -> Iterator[Path]:
+    for around, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for path in sorted(Path(around, name) for name in (*folders, *names)):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                yield path
+
+
+def _files(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
+    count = size = 0
+    for path in _walk(root) if listed is None else (root / name for name in sorted(listed)):
+        if path.is_symlink() or not path.is_file():
+            continue
+        count, size = count + 1, size + path.stat().st_size
+        if count > MAX_FILES or size > MAX_BYTES:
+            most = f'{MAX_FILES:,} files and {MAX_BYTES >> 20} MB'
+            raise WorkspaceError(f'{root.name} is too big: at most {most} can be taken')
+        yield path
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    for around, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        yield from sorted(Path(around, name) for name in names)

@@ -1,0 +1,1 @@
+"""Runs agents' commands and tests in a sandbox, within limits."""

@@ -1,0 +1,88 @@
+"""Parses JUnit XML reports and summarizes them for people and models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+MAX_DETAIL = 1_500
+MAX_FAILURES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A test that did not pass."""
+
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result of a test run."""
+
+    passed: int
+    failed: int
+    errors: int
+    skipped: int
+    seconds: float
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The counts: `12 passed, 1 failed in 0.4 s`."""
+        counts = {
+            'passed': self.passed,
+            'failed': self.failed,
+            'errors': self.errors,
+            'skipped': self.skipped,
+        }
+        said = (
+            ', '.join(f'{count} {name}' for name, count in counts.items() if count) or 'no tests were found'
+        )
+        return f'{said} in {self.seconds:.1f} s'
+
+    @property
+    def text(self) -> str:
+        """The counts, and what went wrong in each test that did not pass."""
+        shown = [f'{failure.name}\n{failure.detail}' for failure in self.failures[:MAX_FAILURES]]
+        more = len(self.failures) - MAX_FAILURES
+        return '\n\n'.join([self.line, *shown, *([f'and {more} more'] if more > 0 else [])])
+
+
+def parse_junit(xml: str) -> Report | None:
+    """Parse a report; None if it is not one."""
+    if '<!DOCTYPE' in xml or '<!ENTITY' in xml:
+        return None  # A few lines of entity definitions can expand beyond all memory.
+    try:
+        root = ElementTree.fromstring(xml)
+    except ElementTree.ParseError:
+        return None
+    suites = [root] if root.tag == 'testsuite' else root.findall('testsuite')
+    cases = [case for suite in suites for case in suite.iter('testcase')]
+    failed = [(case, found) for case in cases if (found := case.find('failure')) is not None]
+    broken = [(case, found) for case in cases if (found := case.find('error')) is not None]
+    skipped = [case for case in cases if case.find('skipped') is not None]
+    bad = {id(case) for case, _ in failed + broken} | {id(case) for case in skipped}
+    return Report(
+        passed=sum(id(case) not in bad for case in cases),
+        failed=len(failed),
+        errors=len(broken),
+        skipped=len(skipped),
+        seconds=sum(_number(suite.get('time')) for suite in suites),
+        failures=tuple(_failure(case, found) for case, found in failed + broken),
+    )
+
+
+def _failure(case: ElementTree.Element, found: ElementTree.Element) -> Failure:
+    name = '::'.join(part for part in (case.get('classname'), case.get('name')) if part)
+    detail = (found.text or found.get('message') or '').strip()
+    # The end of a traceback shows what went wrong.
+    return Failure(name=name, detail=detail if len(detail) <= MAX_DETAIL else f'…{detail[-MAX_DETAIL:]}')
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,138 @@
+"""Runs pytest in a process of its own and reports what came of it; its text is run in the sandbox.
+
+The code under test shares a process with pytest: it can write any file and leave with any exit status. So
+neither is believed. Each result comes through a pipe with a token that only the plugin holds. This process,
+which nothing in the sandbox can look into, writes the report, and succeeds only when every test has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import secrets
+import select
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+PR_SET_DUMPABLE = 4
+ILLEGAL = re.compile(r'[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
+"""Characters not allowed in XML."""
+
+
+class _Plugin:
+    """Reports every test to the supervisor, in the order in which they end."""
+
+    def __init__(self, pipe: int, token: str) -> None:
+        def tell(kind: str, value: object) -> None:
+            os.write(pipe, f'{json.dumps([token, kind, value])}\n'.encode())
+
+        self._tell = tell
+
+    def pytest_load_initial_conftests(self) -> None:
+        sys.path.insert(0, os.getcwd())  # Only here: no file of the workspace can replace pytest or a plugin.
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        self._tell('collected', [item.nodeid for item in session.items])
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self._tell('error', [report.nodeid, str(report.longrepr)])
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        outcome = 'error' if report.failed and report.when != 'call' else report.outcome
+        if outcome != 'passed':
+            self._tell(outcome, [report.nodeid, '' if outcome == 'skipped' else report.longreprtext])
+        if report.when == 'teardown':
+            self._tell('ended', [report.nodeid, ''])
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        self._tell('finished', int(exitstatus))
+
+
+def _run_tests(pipe: int, token: str, arguments: Sequence[str]) -> int:
+    import pytest
+
+    sys.path.insert(
+        0, os.getcwd()
+    )  # as `python -m pytest` does; only now, so that no file here can replace it
+    return int(pytest.main(list(arguments), plugins=[_Plugin(pipe, token)]))
+
+
+def _lines(pipe: int, child: int) -> Iterator[bytes]:
+    """The child's output by line until it ends: processes it leaves behind may keep the pipe open."""
+    rest, is_over = b'', False
+    while True:
+        is_over = is_over or os.waitpid(child, os.WNOHANG)[0] != 0
+        if not select.select([pipe], [], [], 0 if is_over else 0.05)[0]:
+            if is_over:
+                return
+            continue
+        piece = os.read(pipe, 1 << 16)
+        if not piece and is_over:
+            return
+        *whole, rest = (rest + piece).split(b'\n')
+        yield from whole
+        if not piece:
+            time.sleep(0.05)  # it has closed the pipe but continues
+
+
+def _name(node: str) -> tuple[str, str]:
+    """A test's class and name as in JUnit XML."""
+    path, bracket, parameters = node.partition('[')
+    names = path.split('::')
+    names[0] = names[0].replace('/', '.').removesuffix('.py')
+    return '.'.join(names[:-1]), f'{names[-1]}{bracket}{parameters}'
+
+
+def _write(report: str, cases: dict[str, tuple[str, str]], seconds: float) -> None:
+    suite = ElementTree.Element('testsuite', time=f'{seconds:.3f}')
+    for node, (outcome, text) in cases.items():
+        place, name = _name(ILLEGAL.sub('?', node))
+        case = ElementTree.SubElement(suite, 'testcase', classname=place, name=name)
+        if outcome != 'passed':
+            tag = {'failed': 'failure', 'error': 'error', 'skipped': 'skipped'}[outcome]
+            ElementTree.SubElement(case, tag).text = ILLEGAL.sub('?', text)
+    ElementTree.ElementTree(suite).write(report, 'utf-8')
+
+
+def main(report: str, *arguments: str) -> int:
+    """Run pytest with these arguments and write the report; returns the exit status."""
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    token, started = secrets.token_hex(16), time.monotonic()
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(reading)
+        os._exit(_run_tests(writing, token, arguments))
+    os.close(writing)
+    collected: list[str] = []
+    cases: dict[str, tuple[str, str]] = {}
+    ended: set[str] = set()
+    status: int | None = None
+    for line in _lines(reading, child):
+        said, kind, value = json.loads(line)
+        if said != token or status is not None:
+            return 1
+        if kind == 'collected':
+            collected = value
+        elif kind == 'finished':
+            status = value
+        elif kind == 'ended':
+            ended.add(value[0])
+            cases.setdefault(value[0], ('passed', ''))
+        else:
+            cases[value[0]] = (kind, value[1])
+    for node in collected:
+        if node not in ended and (status is None or node not in cases):
+            cases[node] = ('error', 'It did not run to its end: the process was left before.')
+    _write(report, cases, time.monotonic() - started)
+    failed = any(outcome in ('failed', 'error') for outcome, _ in cases.values())
+    return 1 if failed else 2 if status is None else status
+
+
+if __name__ == '__main__':
+    sys.exit(main(*sys.argv[1:]))

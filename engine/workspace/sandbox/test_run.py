@@ -1,0 +1,119 @@
+"""Runs the tests of a folder in the sandbox and parses their report."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.workspace.sandbox import junit
+from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.process import CommandResult
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspace import Workspace
+
+MAX_OUTPUT = 4_000
+"""Maximum characters of output shown when there is no report."""
+REPORT_PLACEHOLDER = '{report}'
+"""Placeholder in a command for the path of its JUnit XML report."""
+START = 'import sys; sys.path[:] = list(filter(None, sys.path)); exec(sys.argv.pop(1))'
+"""Runs a program's text such that no file of the folder can replace what it imports."""
+SUPERVISOR = Path(__file__).with_name('pytest_supervisor.py').read_text('utf-8')
+PYTEST = (
+    sys.executable, '-c', START, SUPERVISOR, REPORT_PLACEHOLDER,
+    '-q', '-p', 'no:cacheprovider', '--color=no', '--tb=short',
+)  # fmt: skip
+SCRIPT = """
+report=$(mktemp) && mark=$1 && command=$2 || exit 99
+export report
+sh -c "$command"
+code=$?
+printf '\\n%s\\n' "$mark"
+cat "$report"
+rm -f "$report"
+exit $code
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteResult:
+    """The result of running tests."""
+
+    report: junit.Report | None
+    """None if there is no report: the tests did not start, were killed, or none were found."""
+    output: str
+    """Their output."""
+    ran: CommandResult
+    counted: bool = True
+    """Whether the report counts tests; otherwise it stands for a command judged by its exit code."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are tests and none failed."""
+        report = self.report
+        if report is None or self.ran.code != 0:
+            return False
+        return report.passed > 0 and report.failed + report.errors == 0
+
+    @property
+    def text(self) -> str:
+        """The counts and failures; or the end of the output, and how the run ended."""
+        if self.report is None:
+            return f'{self.output.strip()[-MAX_OUTPUT:]}\n{self.ran.summary}'.lstrip('\n')
+        return f'{self.report.text}\n{self.ran.summary}' if self.ran.unsafe else self.report.text
+
+
+async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
+    workspace: Workspace,
+    sandbox: Sandbox,
+    *,
+    options: Sequence[str] = (),
+    command: str = '',
+    seconds: float = 120,
+    mounts: Mapping[str, str] | None = None,
+) -> SuiteResult:
+    """Run tests in a folder.
+
+    Args:
+        workspace: the folder.
+        sandbox: what runs them.
+        options: for pytest.
+        command: a shell command to use instead of pytest; `{report}` in it is the path for its report.
+            Without a report it is judged by its exit code alone, as one test.
+        seconds: the time limit.
+        mounts: folders they need, and where each is mounted.
+
+    Raises:
+        ToolError: nothing can be run here.
+    """
+    mark = secrets.token_hex(16)
+    wanted = command or shlex.join([*PYTEST, *options])
+    # The shell expands the report's name, however the command quotes it.
+    line = wanted.replace(f"'{REPORT_PLACEHOLDER}'", '"$report"').replace(REPORT_PLACEHOLDER, '"$report"')
+    ran = await sandbox.run(
+        ['sh', '-c', SCRIPT, 'sh', mark, line], workspace, limits=Limits(seconds=seconds), mounts=mounts
+    )
+    output, found, xml = ran.output.rpartition(f'\n{mark}\n')
+    report, counted = junit.parse_junit(xml.strip()) if found else None, True
+    if report is None and command and REPORT_PLACEHOLDER not in command and ran.ended == 'exit':
+        report, counted = _alone(command, ran, output), False
+    if report is not None and (ran.ended != 'exit' or not report.passed + report.failed + report.errors):
+        report = None
+    return SuiteResult(report=report, output=output if found else ran.output, ran=ran, counted=counted)
+
+
+def _alone(command: str, ran: CommandResult, output: str) -> junit.Report:
+    """A command without a report, reported as one test."""
+    failed = ran.code != 0
+    failure = junit.Failure(name=command, detail=output.strip()[-junit.MAX_DETAIL :])
+    return junit.Report(
+        passed=int(not failed),
+        failed=int(failed),
+        errors=0,
+        skipped=0,
+        seconds=0.0,
+        failures=(failure,) if failed else (),
+    )

@@ -1,0 +1,203 @@
+"""Snapshots: a folder's files at one moment, stored as objects; equal files are stored once."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import WorkspaceError, WorkspaceOverLimit
+from engine.workspace.confined_dir import MAX_DEPTH, TEMP_PREFIX, ConfinedDir, open_file, open_folder
+from engine.workspace.directories import remove
+from engine.workspace.object_store import DIGEST, ObjectStore
+
+MAX_FILES = 100_000
+MAX_BYTES = 2 << 30
+"""Limits of a snapshot. A sandboxed command is stopped earlier."""
+RACY_NS = 2_000_000_000
+"""Nanoseconds: a file changed this shortly before it was read may change again with the same mtime."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVersion:
+    """A file at one moment."""
+
+    path: str
+    digest: str
+    size: int
+    executable: bool = False
+    target: str | None = None
+    """The target of a symbolic link, whose digest is ''."""
+
+
+Signature = tuple[int, ...]
+
+
+class Scanner:
+    """Takes snapshots of one folder; files that look unchanged since the last are not read again."""
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+        self._known: dict[Signature, str] = {}
+        self._seen: dict[Signature, str] = {}
+        self._files = self._bytes = self._started = 0
+
+    def scan(self, folder: int) -> str:
+        """Store everything in an open folder; returns the tree's digest. Raises `WorkspaceError`."""
+        self._seen, self._files, self._bytes, self._started = {}, 0, 0, time.time_ns()
+        try:
+            digest = self._tree(folder, 0)
+        finally:
+            self._known = self._known | self._seen
+        self._known = self._seen
+        return digest
+
+    def digest_of(self, name: str, around: int) -> str:
+        """Store a file's content and return its digest."""
+        digest = self._known.get(_signature(os.stat(name, dir_fd=around, follow_symlinks=False)))
+        return digest or self._read(name, around)
+
+    def _digest(self, entry: os.DirEntry[str], around: int, found: os.stat_result) -> str:
+        signature = _signature(found)
+        digest = self._known.get(signature)
+        if digest is None:
+            return self._read(entry.name, around)
+        self._seen[signature] = digest
+        return digest
+
+    def _read(self, name: str, around: int) -> str:
+        with open_file(name, around) as file:
+            found = os.fstat(file.fileno())
+            digest = self._objects.put_file(file)
+        if found.st_ctime_ns < self._started - RACY_NS:
+            self._seen[_signature(found)] = digest
+        return digest
+
+    def _tree(self, folder: int, depth: int) -> str:
+        if depth > MAX_DEPTH:
+            raise WorkspaceOverLimit(f'its folders are nested more than {MAX_DEPTH} deep')
+        tree = {}
+        with os.scandir(folder) as found:
+            entries = list(found)
+        for entry in entries:
+            described = self._entry(entry, folder, depth)
+            if described:
+                tree[entry.name] = described
+        return self._objects.put(json.dumps(tree, sort_keys=True, separators=(',', ':')).encode())
+
+    def _entry(self, entry: os.DirEntry[str], folder: int, depth: int) -> list[object]:
+        found = entry.stat(follow_symlinks=False)
+        self._files += 1
+        self._bytes += found.st_size if stat.S_ISREG(found.st_mode) else 0
+        if self._files > MAX_FILES or self._bytes > MAX_BYTES:
+            raise WorkspaceOverLimit(f'it holds more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB')
+        if stat.S_ISDIR(found.st_mode):
+            inner = open_folder(entry.name, folder)
+            try:
+                return ['folder', self._tree(inner, depth + 1)]
+            finally:
+                os.close(inner)
+        if stat.S_ISLNK(found.st_mode):
+            return ['link', os.readlink(entry.name, dir_fd=folder)]
+        if not stat.S_ISREG(found.st_mode) or entry.name.startswith(TEMP_PREFIX):
+            return []
+        executable = bool(found.st_mode & stat.S_IXUSR)
+        return ['file', self._digest(entry, folder, found), found.st_size, executable]
+
+
+def _signature(found: os.stat_result) -> Signature:
+    # Includes the change time, which no program can set back.
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree: str) -> None:
+    """Make a folder hold exactly what the tree holds; files that already match are untouched."""
+    with beneath.folder(make=True) as folder:
+        _restore(beneath, scanner, objects, tree, folder)
+
+
+def _restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree: str, folder: int) -> None:
+    wanted = entries_of(objects, tree)
+    os.fchmod(folder, 0o755)  # Its owner may have removed all permissions.
+    with os.scandir(folder) as found:
+        present = {entry.name: entry.stat(follow_symlinks=False).st_mode for entry in found}
+    for name, mode in present.items():
+        kind = wanted.get(name, ('',))[0]
+        kept = (stat.S_ISDIR(mode) and kind == 'folder') or (stat.S_ISREG(mode) and kind == 'file')
+        if not kept:
+            remove(name, folder)
+            present[name] = 0
+    for name, entry in wanted.items():
+        if entry[0] == 'folder':
+            beneath.make(name, folder)
+            inner = open_folder(name, folder)
+            try:
+                _restore(beneath, scanner, objects, entry[1], inner)
+            finally:
+                os.close(inner)
+        elif entry[0] == 'link':
+            os.symlink(entry[1], name, dir_fd=folder)
+            if beneath.owner is not None:
+                os.chown(name, beneath.owner, beneath.owner, dir_fd=folder, follow_symlinks=False)
+        else:
+            same = present.get(name) and bool(present[name] & stat.S_IXUSR) == entry[3]
+            if not same or scanner.digest_of(name, folder) != entry[1]:
+                beneath.put(name, folder, objects.get(entry[1]), executable=entry[3])
+
+
+def entries_of(objects: ObjectStore, tree: str) -> dict[str, tuple[Any, ...]]:
+    """The entries of a tree, by name. Raises `WorkspaceError`."""
+    try:
+        found = json.loads(objects.get(tree)) if tree else {}
+        entries = {str(name): tuple(entry) for name, entry in found.items()}
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        raise WorkspaceError(f'the content {tree[:12]} is no snapshot') from None
+    # Another program's tree may name a file outside the folder.
+    for name, entry in entries.items():
+        if entry and not (_names_one(name) and _is_entry(*entry)):
+            raise WorkspaceError(f'the content {tree[:12]} is no snapshot: {name[:80]!r} names no file in it')
+    return {name: entry for name, entry in entries.items() if entry}
+
+
+def _names_one(name: str) -> bool:
+    return name not in ('', '.', '..') and '/' not in name and '\0' not in name
+
+
+def _is_entry(kind: object, *what: object) -> bool:
+    match kind, what:
+        case 'folder', [str(digest)]:
+            return bool(DIGEST.fullmatch(digest))
+        case 'link', [str()]:
+            return True
+        case 'file', [str(digest), int(), bool()]:
+            return bool(DIGEST.fullmatch(digest))
+    return False
+
+
+def files_of(objects: ObjectStore, tree: str, *, beside: str = '') -> Iterator[FileVersion]:
+    """The files and links of a tree, ordered by path, without folders it shares with `beside`.
+
+    Args:
+        objects: the store of both trees.
+        tree: the digest of a tree; '' is the empty one.
+        beside: another tree.
+    """
+    yield from _files(objects, tree, beside, '')
+
+
+def _files(objects: ObjectStore, tree: str, beside: str, path: str) -> Iterator[FileVersion]:
+    others = entries_of(objects, beside)
+    for name, entry in sorted(entries_of(objects, tree).items()):
+        kind, value, *more = entry
+        here, other = f'{path}{name}', others.get(name, ('', ''))
+        if kind == 'folder':
+            if other[:2] != ('folder', value):
+                yield from _files(objects, value, other[1] if other[0] == 'folder' else '', f'{here}/')
+        elif kind == 'link':
+            yield FileVersion(path=here, digest='', size=0, target=value)
+        else:
+            yield FileVersion(path=here, digest=value, size=int(more[0]), executable=bool(more[1]))

@@ -1,0 +1,203 @@
+"""How a project's tests run: command and dependencies; and whether the tests are intact."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from pathlib import Path, PurePosixPath
+
+from engine.errors import WorkspaceError
+from engine.workspace.confined_dir import SANDBOX_PATH
+from engine.workspace.project import find_project, project_paths
+from engine.workspace.sandbox.test_run import PYTEST
+from engine.workspace.workspace import Workspace
+from engine.workspace.workspaces import DEPENDENCIES
+
+PYTHON_TEST = re.compile(r'(^|/)(test_[^/]*|[^/]*_test)\.py$')
+TEST_FILE = re.compile(
+    r'(^|/)(tests?|__tests__|specs?)/|(^|/)(test_[^/]*|conftest)\.py$|[._](test|spec)\.\w+$|(^|/)test\.sh$'
+    r'|(^|/)(pytest\.ini|tox\.ini|setup\.cfg)$'
+)
+"""Test files, and the files that configure which tests run."""
+SKIPS = re.compile(r'skip|xfail|\b(xit|xdescribe|todo)\b|collect_ignore|deselect|--ignore', re.I)
+"""Markers that skip a test without removing it."""
+INSTALL = {'pnpm-lock.yaml': 'pnpm install', 'yarn.lock': 'yarn install', 'package-lock.json': 'npm ci'}
+MAKE_VENV = 'python3 -m venv .venv && .venv/bin/pip install'
+NPM = {'pnpm-lock.yaml': 'pnpm test', 'yarn.lock': 'yarn test'}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestSetup:
+    """What a project's files say about its tests."""
+
+    __test__ = False
+
+    command: str = ''
+    """A shell command; '' means this installation's pytest."""
+    mounts: Mapping[str, str] = field(default_factory=dict)
+    """Dependency folders outside the copy: the path of each, and where it is mounted."""
+    install: str = ''
+    """The command that installs dependencies that the project names and lacks; '' if it lacks none."""
+
+    @property
+    def note(self) -> str:
+        """What was found, for a launch form."""
+        found = f'Found: {self.command}' if self.command else 'Found: pytest, that of Hemicycle'
+        missing = f'Its dependencies are missing: install them below, or run “{self.install}” in the project'
+        return f'{found}. {missing}.' if self.install else f'{found}.'
+
+    @property
+    def install_note(self) -> str:
+        """What would be installed, for a launch form."""
+        return f'Found: {self.install}' if self.install else 'Found: nothing to install'
+
+
+async def detect_tests(project: str) -> TestSetup:
+    """Detect how a project's tests run. Raises `WorkspaceError` if there is no project."""
+    root, files = find_project(project), await project_paths(project)
+    found = await asyncio.to_thread(_detect, root, files)
+    return replace(found, install=await asyncio.to_thread(_missing, root, files))
+
+
+async def dependency_mounts(project: str, workspace: Workspace) -> Mapping[str, str]:
+    """Where the dependencies of a project are: what the workspace's run has installed, or the project's own.
+
+    Empty if neither exists any more.
+    """
+    own = workspace.folder.parent / DEPENDENCIES
+    try:
+        return (await detect_tests(str(own) if own.is_dir() else project)).mounts
+    except WorkspaceError:
+        return {}
+
+
+async def changed_tests(workspace: Workspace, snapshot: str) -> list[str]:
+    """The test files of a snapshot that are gone, lost lines, or skip more than before.
+
+    New tests do not count.
+    """
+    now = {file.path: file.digest for file in await workspace.snapshot_files(await workspace.snapshot())}
+    found = []
+    for file in await workspace.snapshot_files(snapshot):
+        if not TEST_FILE.search(file.path) or now.get(file.path) == file.digest or file.target is not None:
+            continue
+        if file.path not in now:
+            found.append(f'{file.path} was removed')
+            continue
+        before, after = await workspace.load(file.digest), await workspace.load(now[file.path])
+        if await asyncio.to_thread(_is_weaker, before, after):
+            found.append(f'{file.path} was changed')
+    return found
+
+
+def _is_weaker(before: bytes, after: bytes) -> bool:
+    """Whether lines were removed or changed, or lines were added that skip tests."""
+    old, new = (data.decode(errors='replace').split('\n') for data in (before, after))
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != 'insert' and any(line.strip() for line in old[start:end] if kind != 'equal'):
+            return True
+        if kind != 'equal' and any(SKIPS.search(line) for line in new[first:last]):
+            return True
+    return False
+
+
+def _detect(root: Path, files: Sequence[str]) -> TestSetup:
+    if any(PYTHON_TEST.search(name) for name in files):
+        return _python(root)
+    modules = root / 'node_modules'
+    mounts = {str(modules): f'{SANDBOX_PATH}/node_modules'} if modules.is_dir() else {}
+    if 'package.json' in files and _npm_script(root / 'package.json'):
+        command = next((line for lock, line in NPM.items() if lock in files), 'npm test --silent')
+        return TestSetup(command=command, mounts=mounts)
+    for name, command in (('Cargo.toml', 'cargo test --offline'), ('go.mod', 'go test ./...')):
+        if name in files:
+            return TestSetup(command=command)
+    if 'Makefile' in files and re.search(
+        r'^test\s*:', (root / 'Makefile').read_text('utf-8', 'replace'), re.M
+    ):
+        return TestSetup(command='make test', mounts=mounts)
+    if 'test.sh' in files:
+        return TestSetup(command='sh test.sh', mounts=mounts)
+    return TestSetup()
+
+
+def _missing(root: Path, files: Sequence[str]) -> str:
+    """The command that installs what the project names, if nothing is installed yet."""
+    if any((root / name).is_dir() for name in ('node_modules', '.venv', 'venv')):
+        return ''
+    if 'package.json' in files and _names_packages(root / 'package.json'):
+        return next((line for lock, line in INSTALL.items() if lock in files), 'npm install')
+    if 'uv.lock' in files:
+        return 'uv sync'
+    if 'requirements.txt' in files:
+        return f'{MAKE_VENV} -r requirements.txt'
+    if 'pyproject.toml' in files and _names_dependencies(root / 'pyproject.toml'):
+        return f'{MAKE_VENV} -e .'
+    return ''
+
+
+def _names_packages(path: Path) -> bool:
+    try:
+        named = json.loads(path.read_bytes())
+    except (ValueError, OSError):
+        return False
+    return isinstance(named, dict) and any(named.get(part) for part in ('dependencies', 'devDependencies'))
+
+
+def _names_dependencies(path: Path) -> bool:
+    try:
+        project = tomllib.loads(path.read_text('utf-8')).get('project', {})
+    except (ValueError, OSError):
+        return False
+    return isinstance(project, dict) and bool(project.get('dependencies'))
+
+
+def _npm_script(path: Path) -> bool:
+    """Whether `npm test` does anything."""
+    try:
+        script = json.loads(path.read_bytes())['scripts']['test']
+    except (ValueError, LookupError, TypeError, OSError):
+        return False
+    return isinstance(script, str) and 'no test specified' not in script
+
+
+def _python(root: Path) -> TestSetup:
+    """The project's own environment, if any: with its pytest, or ours on top of its packages."""
+    for name in ('.venv', 'venv'):
+        python = root / name / 'bin' / 'python'
+        packages = next((root / name).glob('lib/python*/site-packages'), None)
+        if packages is None or not python.exists():
+            continue
+        mounts = {str(root / name): str(root / name)}
+        if (packages / 'pytest').is_dir():
+            return TestSetup(command=shlex.join([str(python), *PYTEST[1:]]), mounts=mounts | _prefix(python))
+        if packages.parent.name == f'python{sys.version_info[0]}.{sys.version_info[1]}':
+            return TestSetup(
+                command=f'PYTHONPATH={shlex.quote(str(packages))} {shlex.join(PYTEST)}', mounts=mounts
+            )
+        return TestSetup(command=f'{shlex.quote(str(python))} -m unittest', mounts=mounts | _prefix(python))
+    return TestSetup()
+
+
+def _prefix(python: Path) -> dict[str, str]:
+    """Where a virtual environment's interpreter is installed, if outside the system's folders."""
+    prefix = PurePosixPath(os.path.realpath(python)).parent.parent
+    home = os.path.realpath(Path.home())
+    if str(prefix).startswith('/usr') or os.path.commonpath([home, prefix]) == str(prefix):
+        return {}
+    links = {str(prefix)}
+    target = python
+    for _ in range(10):  # A link may lead through others, such as `3.11` to `3.11.7`.
+        if not target.is_symlink():
+            break
+        target = target.parent / os.readlink(target)
+        links.add(str(target.parent.parent))
+    return {place: place for place in links if os.path.commonpath([home, place]) != place}

@@ -1,0 +1,165 @@
+"""An agent's folder in a run: its files, and snapshots to take and restore."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from engine.errors import WorkspaceError
+from engine.workspace.confined_dir import (
+    TEMP_PREFIX,
+    ConfinedDir,
+    explain_os_errors,
+    kind_of,
+    open_folder,
+    split_path,
+)
+from engine.workspace.object_store import ObjectStore
+from engine.workspace.snapshots import FileVersion, Scanner, files_of, restore
+
+P = ParamSpec('P')
+T = TypeVar('T')
+
+MAX_READ = 16 << 20
+"""Maximum bytes of a file that is read whole."""
+MAX_ENTRIES = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An entry of a folder."""
+
+    path: str
+    kind: str
+    """`a file`, `a folder`, `a link` or `a device or a pipe`."""
+    size: int
+
+
+class Workspace:
+    """The folder of one agent in one run. Paths are relative to it and cannot leave it.
+
+    Blocking work runs in a thread. The folder is created on the first write.
+
+    Args:
+        folder: its path.
+        objects: its run's object store.
+        owner: the uid that commands in it run as, if not this process's own.
+    """
+
+    def __init__(self, folder: Path, objects: ObjectStore, *, owner: int | None = None) -> None:
+        self.folder, self.owner, self.objects = folder, owner, objects
+        self._beneath = ConfinedDir(folder, owner)
+        self._scanner = Scanner(objects)
+        self._turn = asyncio.Lock()
+
+    def subfolder(self, name: str) -> Workspace:
+        """A folder inside this one, as a workspace of its own that shares its object store.
+
+        Raises:
+            ToolError: it would not be inside.
+        """
+        return Workspace(self.folder.joinpath(*split_path(name)), self.objects, owner=self.owner)
+
+    async def make(self) -> Path:
+        """The folder's path, for commands; created if needed."""
+
+        def make() -> None:
+            with self._beneath.folder(make=True):
+                pass
+
+        await self._do(make)
+        return self.folder
+
+    async def read(self, path: str, *, most: int = MAX_READ) -> bytes:
+        """A file's content. Raises `ToolError`."""
+        return await self._do(self._beneath.read, split_path(path), most)
+
+    async def write(self, path: str, data: bytes, *, executable: bool | None = None) -> bool:
+        """Write a file, creating its folders; returns whether it existed. Raises `ToolError`."""
+        return await self._do(self._write, split_path(path), data, executable)
+
+    async def remove(self, path: str) -> None:
+        """Remove a file, if it exists. Raises `ToolError`."""
+        await self._do(self._beneath.remove, split_path(path))
+
+    async def entries(self, path: str = '', *, deep: bool = True, most: int = MAX_ENTRIES) -> list[Entry]:
+        """The entries of a folder in order, at most `most`; empty if nothing was written yet.
+
+        Raises:
+            ToolError: the folder does not exist.
+        """
+        found: list[Entry] = []
+        names = split_path(path)
+        if names or self.folder.is_dir():
+            await self._do(self._list, names, deep, most, found)
+        return found
+
+    async def store(self, data: bytes) -> str:
+        """Store something apart from the files for as long as the run is kept; returns its id."""
+        return await self._do(self.objects.put, data)
+
+    async def load(self, digest: str) -> bytes:
+        """The content stored under an id. Raises `WorkspaceError`."""
+        return await self._do(self.objects.get, digest)
+
+    async def snapshot(self) -> str:
+        """Store all files as they are now; returns the snapshot's id. Raises `WorkspaceError`."""
+        async with self._turn:
+            return await self._do(self._scan)
+
+    async def snapshot_files(self, snapshot: str) -> list[FileVersion]:
+        """The files of a snapshot. Raises `WorkspaceError`."""
+        return await self._do(lambda: list(files_of(self.objects, snapshot)))
+
+    async def restore(self, snapshot: str) -> None:
+        """Restore the folder to a snapshot, of this or of another agent of the run.
+
+        Raises:
+            WorkspaceError: its contents no longer exist.
+        """
+        if snapshot not in self.objects:
+            raise WorkspaceError(f'the snapshot {snapshot[:12]} is not kept any more')
+        async with self._turn:
+            await self._do(restore, self._beneath, self._scanner, self.objects, snapshot)
+
+    def _write(self, names: tuple[str, ...], data: bytes, executable: bool | None) -> bool:
+        return self._beneath.write(names, data, executable=executable)
+
+    def _scan(self) -> str:
+        with self._beneath.folder(make=True) as folder:
+            return self._scanner.scan(folder)
+
+    def _list(self, names: tuple[str, ...], deep: bool, most: int, found: list[Entry]) -> None:
+        with self._beneath.folder(names) as folder:
+            _list(folder, ''.join(f'{name}/' for name in names), deep, most, found)
+
+    async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await asyncio.to_thread(work, *args, **kwargs)
+        except (OSError, RecursionError) as error:
+            problem = getattr(error, 'strerror', None) or str(error)
+            raise WorkspaceError(f'the files in {self.folder.name!r}: {problem}') from error
+
+
+def _list(folder: int, path: str, deep: bool, most: int, found: list[Entry]) -> None:
+    with os.scandir(folder) as listed:
+        entries = sorted(listed, key=lambda entry: entry.name)
+    for entry in entries:
+        if len(found) >= most:
+            return
+        if entry.name.startswith(TEMP_PREFIX):
+            continue
+        status = entry.stat(follow_symlinks=False)
+        here, kind = f'{path}{entry.name}', kind_of(status.st_mode)
+        found.append(Entry(path=here, kind=kind, size=status.st_size))
+        if deep and kind == 'a folder':
+            with explain_os_errors(here):
+                inner = open_folder(entry.name, folder)
+            try:
+                _list(inner, f'{here}/', deep, most, found)
+            finally:
+                os.close(inner)

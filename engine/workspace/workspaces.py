@@ -1,0 +1,193 @@
+"""The workspaces of all runs under one root: looked up, forked, restored and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import platformdirs
+
+from engine.errors import WorkspaceError
+from engine.records import RunId
+from engine.workspace.diff import FileChange, diff_snapshots
+from engine.workspace.directories import link_tree, remove_tree
+from engine.workspace.object_store import ChainedStore, ObjectStore
+from engine.workspace.snapshots import FileVersion, files_of
+from engine.workspace.workspace import Workspace
+from engine.workspace.zip_export import write_zip
+
+MAX_NAME = 120
+DEPENDENCIES = 'dependencies'
+"""The folder of a run in which its project's dependencies are installed; no agent writes there."""
+
+
+class Workspaces:
+    """One folder per run, with its agents' folders and the objects of all their snapshots.
+
+    Each run has its own object store, so deleting its folder deletes the run's files; a fork gets its
+    parent's objects as hard links, which take no space.
+
+    Args:
+        root: the folder of the runs' folders; None means a temporary one, removed by `close`.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._root, self._temporary = root, root is None
+        self._known: dict[RunId, dict[str, Workspace]] = {}
+
+    @property
+    def root(self) -> Path:
+        """Where the runs' folders are."""
+        if self._root is None:
+            self._root = Path(tempfile.mkdtemp(prefix='hemicycle-'))
+        return self._root
+
+    def of(self, run: RunId, agent: str) -> Workspace:
+        """An agent's folder, created on the first write."""
+        known = self._known.setdefault(run, {})
+        if agent not in known:
+            home = self.home(run)
+            known[agent] = Workspace(
+                home / 'agents' / folder_name(agent), self.objects(run), owner=sandbox_uid(f'{run}/{agent}')
+            )
+        return known[agent]
+
+    def objects(self, run: RunId) -> ObjectStore:
+        """A run's object store: snapshots, and results too long for a conversation."""
+        return ObjectStore(self.home(run) / 'objects')
+
+    async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
+        """The files of a snapshot. Raises `WorkspaceError`."""
+        return await asyncio.to_thread(lambda: list(files_of(self.objects(run), snapshot)))
+
+    async def content(self, run: RunId, digest: str) -> bytes:
+        """A file's content, or an artifact. Raises `WorkspaceError`."""
+        return await asyncio.to_thread(self.objects(run).get, digest)
+
+    async def diff(
+        self, run: RunId, before: str, after: str, *, other: RunId | None = None
+    ) -> list[FileChange]:
+        """The differences between two snapshots, of one agent or two; '' is an empty folder.
+
+        Args:
+            run: the run of the snapshots.
+            before: the earlier snapshot.
+            after: the later snapshot.
+            other: the run of `after`, if different.
+
+        Raises:
+            WorkspaceError
+        """
+        kept = self.objects(run) if other is None else ChainedStore(self.objects(run), self.objects(other))
+        return await asyncio.to_thread(diff_snapshots, kept, before, after)
+
+    async def export(self, run: RunId, snapshot: str, archive: Path) -> None:
+        """Write a snapshot's files to a ZIP file, without any that could do harm when unpacked.
+
+        Raises:
+            WorkspaceError, OSError
+        """
+        await asyncio.to_thread(write_zip, self.objects(run), snapshot, archive)
+
+    async def restore(self, run: RunId, snapshots: Mapping[str, str]) -> None:
+        """Restore a run's folders to one moment; folders of agents without a snapshot are removed.
+
+        Args:
+            run: the run.
+            snapshots: the snapshot of each agent, by its path.
+
+        Raises:
+            WorkspaceError: a snapshot no longer exists.
+        """
+        if self._root is None and not snapshots:
+            return
+        # What was installed is in no snapshot: it is complete once the agents have their first files.
+        kept = {folder_name(agent) for agent in snapshots} | ({DEPENDENCIES} if snapshots else set())
+        await asyncio.to_thread(_clear, self.home(run) / 'agents', kept)
+        for agent, snapshot in snapshots.items():
+            await self.of(run, agent).restore(snapshot)
+
+    async def fork(self, parent: RunId, run: RunId, snapshots: Iterable[str]) -> None:
+        """Give a new run its parent's objects and installed dependencies, as hard links.
+
+        It can be repeated after an interruption.
+
+        Raises:
+            WorkspaceError: one of these snapshots of the parent no longer exists.
+        """
+        kept, given = (self.objects(run), self.objects(parent)), tuple(snapshots)
+        lost = [snapshot for snapshot in given if not any(snapshot in objects for objects in kept)]
+        if lost:
+            raise WorkspaceError(f'the snapshot {lost[0][:12]} of run {parent} is not kept any more')
+        if (self.home(parent) / 'objects').is_dir():
+            await asyncio.to_thread(self.objects(parent).link_all, self.objects(run))
+        installed = self.home(parent) / 'agents' / DEPENDENCIES
+        if given and installed.is_dir():
+            await asyncio.to_thread(link_tree, installed, self.home(run) / 'agents' / DEPENDENCIES)
+
+    async def delete(self, run: RunId) -> None:
+        """Delete all files of a run."""
+        self.forget(run)
+        if self._root is not None:
+            await asyncio.to_thread(remove_tree, self.home(run))
+
+    def forget(self, run: RunId) -> None:
+        """Drop what is cached about a run's folders; the folders stay."""
+        self._known.pop(run, None)
+
+    async def close(self) -> None:
+        """Remove the root if it is temporary."""
+        self._known.clear()
+        if self._temporary and self._root is not None:
+            root, self._root = self._root, None
+            await asyncio.to_thread(remove_tree, root)
+
+    def home(self, run: RunId) -> Path:
+        """The folder of a run. Raises `WorkspaceError`."""
+        if not re.fullmatch(r'[A-Za-z0-9][\w-]{0,99}', run):
+            raise WorkspaceError(f'{run[:80]!r} names no run')
+        return self.root / run
+
+
+def default_root() -> Path:
+    """The default root: in the system's folder for user data."""
+    named = os.environ.get('HEMICYCLE_HOME', '').strip()
+    home = Path(named).expanduser() if named else platformdirs.user_data_path('hemicycle', appauthor=False)
+    return home / 'workspaces'
+
+
+def folder_name(agent: str) -> str:
+    """A folder name for an agent's path: unique, also on case-insensitive file systems."""
+    name = re.sub(r'[^a-z0-9_.-]|^\.', lambda found: ''.join(f'%{b:02X}' for b in found[0].encode()), agent)
+    digest = f'{zlib.crc32(agent.encode()):08x}'
+    return name if 0 < len(name) <= MAX_NAME else f'{name[:MAX_NAME]}%{digest}'
+
+
+def sandbox_uid(name: str) -> int | None:
+    """The uid that commands in a workspace run as, if this process is root.
+
+    Nobody owns files with this uid, so such a command can access only world-accessible files and its
+    workspace; and the limit on processes, from which root is exempt, applies.
+    """
+    if os.geteuid() != 0:
+        return None
+    try:
+        ranges = [line.split() for line in Path('/proc/self/uid_map').read_text().splitlines()]
+    except OSError:
+        return NOBODY_UID
+    wide = any(int(first) == 0 and int(count) > FIRST_UID + UID_COUNT for first, _, count in ranges)
+    return FIRST_UID + zlib.crc32(name.encode()) % UID_COUNT if wide else NOBODY_UID
+
+
+FIRST_UID, UID_COUNT, NOBODY_UID = 1_900_000_000, 90_000_000, 65_534
+
+
+def _clear(agents: Path, kept: set[str]) -> None:
+    for path in agents.glob('*'):
+        if path.name not in kept:
+            remove_tree(path)

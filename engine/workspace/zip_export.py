@@ -1,0 +1,142 @@
+"""Writes a snapshot as a ZIP file that is safe to unpack, whatever agents put into it."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import stat
+import unicodedata
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from engine.workspace.object_store import ObjectStore
+from engine.workspace.snapshots import FileVersion, files_of
+
+GIT_DIR = re.compile(r'\.git|git~\d+', re.IGNORECASE)
+"""A repository's folder, also under its Windows short name."""
+GIT_DATA = re.compile(
+    r'(HEAD|ORIG_HEAD|index|packed-refs|shallow|refs/.+|logs/.+|objects/[0-9a-f]{2}/[0-9a-f]+'
+    r'|objects/pack/pack-[0-9a-f]+\.(?:pack|idx|rev))',
+)
+"""What a repository's history consists of. Everything else there (`config`, `hooks`, `commondir`,
+`modules`) can make Git run a program, even on `git status`."""
+FORBIDDEN = re.compile(r'[\\:*?"<>|]')
+"""In names on Windows, where a backslash would lead out of the folder."""
+DEVICES = re.compile(r'(CON|PRN|AUX|NUL|COM\d|LPT\d)(\..*)?', re.IGNORECASE)
+
+
+def write_zip(objects: ObjectStore, snapshot: str, archive: Path) -> None:
+    """Write the files of a snapshot; the same files give the same bytes. Blocks.
+
+    Omits files that make Git run programs, and links that lead out of the folder. Renames files whose
+    name could lead out of the folder, or clash with another, on any common system.
+
+    Raises:
+        WorkspaceError, OSError
+    """
+    names = _Names()
+    with zipfile.ZipFile(archive, 'w', zipfile.ZIP_DEFLATED, strict_timestamps=False) as written:
+        for file in _harmless(list(files_of(objects, snapshot))):
+            info = zipfile.ZipInfo(names.of(file.path))  # dated 1980: the archive depends on the files only
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3
+            if file.target is None:
+                mode, data = stat.S_IFREG | (0o755 if file.executable else 0o644), objects.get(file.digest)
+            else:
+                mode, data = stat.S_IFLNK | 0o777, os.fsencode(file.target)
+            info.external_attr = mode << 16
+            written.writestr(info, data)
+
+
+def _harmless(files: list[FileVersion]) -> Iterator[FileVersion]:
+    paths = {file.path for file in files}
+    bare = set(_bare_repositories(paths))
+    for file in files:
+        repository, inner = _in_repository(file.path, bare)
+        if repository is None:
+            if file.target is None or _stays_inside(file):
+                yield file
+        elif file.target is None and GIT_DATA.fullmatch(inner):
+            yield FileVersion(path=file.path, digest=file.digest, size=file.size)
+
+
+def _bare_repositories(paths: Iterable[str]) -> Iterator[str]:
+    """Folders that Git would treat as a repository though they are not named `.git`."""
+    parts = {path.lower() for path in paths}
+    folders = {posixpath.dirname(path) for path in parts}
+    for path in parts:
+        folder, name = posixpath.split(path)
+        if name == 'head':
+            start = f'{folder}/' if folder else ''
+            has_data = all(
+                any(f'{one}/'.startswith(f'{start}{part}/') for one in folders) for part in DATA_DIRS
+            )
+            if has_data or f'{start}commondir' in parts:
+                yield folder
+
+
+DATA_DIRS = ('objects', 'refs')
+
+
+def _in_repository(path: str, bare: set[str]) -> tuple[str | None, str]:
+    """The repository that contains a path or is it, and the relative path; None if there is none."""
+    names = path.split('/')
+    for depth in range(len(names) + 1):
+        folder = '/'.join(names[:depth])
+        if (depth and GIT_DIR.fullmatch(_portable(names[depth - 1]))) or folder.lower() in bare:
+            return folder, '/'.join(names[depth:])
+    return None, path
+
+
+def _stays_inside(link: FileVersion) -> bool:
+    """Whether a link leads into the folder, through whatever other links."""
+    target = link.target or '/'
+    if target.startswith('/') or FORBIDDEN.search(target) or not target.isprintable():
+        return False
+    names = [name for name in target.split('/') if name not in ('', '.')]
+    climbs = next((number for number, name in enumerate(names) if name != '..'), len(names))
+    # What follows a name may go up from the target of another link.
+    return '..' not in names[climbs:] and climbs <= link.path.count('/')
+
+
+class _Names:
+    """Gives each path a name that is safe to unpack and unique regardless of case."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[str, str], str] = {}
+        self._taken: set[str] = set()
+
+    def of(self, path: str) -> str:
+        made = ''
+        for name in path.split('/'):
+            made = self._child(made, name)
+        return made
+
+    def _child(self, folder: str, name: str) -> str:
+        if (folder, name) not in self._given:
+            start = f'{folder}/' if folder else ''
+            found = wanted = f'{start}{_portable(name)}'
+            number = 2
+            while _folded(found) in self._taken:
+                found, number = f'{wanted} ({number})', number + 1
+            self._taken.add(_folded(found))
+            self._given[folder, name] = found
+        return self._given[folder, name]
+
+
+def _folded(path: str) -> str:
+    """Equal for two names that a file system may treat as the same."""
+    return unicodedata.normalize('NFKC', path).casefold()
+
+
+def _portable(name: str) -> str:
+    text = name.encode(errors='replace').decode()
+    # macOS ignores invisible characters: `.g\u200cit` is `.git` there.
+    text = ''.join(char for char in text if unicodedata.category(char) != 'Cf')
+    text = ''.join(char if char.isprintable() else '_' for char in FORBIDDEN.sub('_', text))
+    bare = text.rstrip('. ')
+    if bare != text:
+        text = bare if GIT_DIR.fullmatch(bare) else f'{bare}_'
+    return f'_{text}' if DEVICES.fullmatch(text) else text or '_'

@@ -1,0 +1,141 @@
+"""Where the SQL of SQLite and of PostgreSQL differs: whole numbers, lists in a row, the search index."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Connection,
+    Dialect,
+    Integer,
+    Text,
+    TypeDecorator,
+    bindparam,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+Whole = BigInteger().with_variant(Integer(), 'sqlite')
+"""A whole number of 64 bits, as all of SQLite's are."""
+
+
+class _Labels(TypeDecorator[tuple[str, ...]]):
+    """Reads what `Labels` selects."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> Any:
+        return dialect.type_descriptor(ARRAY(Text()) if dialect.name == 'postgresql' else Text())
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> tuple[str, ...]:
+        if dialect.name == 'postgresql':
+            return tuple(value)
+        return tuple(label for _, label in sorted(json.loads(value)))
+
+
+class Labels(FunctionElement[tuple[str, ...]]):
+    """A run's tags, in order, as one column of a query on `run`."""
+
+    type = _Labels()
+    inherit_cache = True
+
+
+@compiles(Labels, 'sqlite')
+def _labels_as_json(element: Labels, compiler: SQLCompiler, **options: Any) -> str:
+    return '(SELECT json_group_array(json_array(position, label)) FROM tag WHERE tag.run = run.number)'
+
+
+@compiles(Labels, 'postgresql')
+def _labels_as_array(element: Labels, compiler: SQLCompiler, **options: Any) -> str:
+    return 'ARRAY(SELECT label FROM tag WHERE tag.run = run.number ORDER BY position)'
+
+
+class _Beginnings(TypeDecorator[Sequence[str]]):
+    """Words as an expression of the search index. They are letters and digits: none acts as an operator."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> str:
+        words = value or ()
+        if dialect.name == 'postgresql':
+            return ' & '.join(f"'{word}':*" for word in map(_folded, words) if word)
+        return ' AND '.join(f'"{word}"*' for word in words)
+
+
+class HasWords(FunctionElement[bool]):
+    """Whether each of some words begins a word that people wrote about a run, in a query on `run`."""
+
+    type = Boolean()
+    inherit_cache = True
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__(bindparam('words', tuple(words), type_=_Beginnings(), unique=True))
+
+
+@compiles(HasWords, 'sqlite')
+def _matches(element: HasWords, compiler: SQLCompiler, **options: Any) -> str:
+    words = compiler.process(element.clauses, **options)
+    return f'run.number IN (SELECT rowid FROM search WHERE search MATCH {words})'
+
+
+@compiles(HasWords, 'postgresql')
+def _matches_vector(element: HasWords, compiler: SQLCompiler, **options: Any) -> str:
+    words = compiler.process(element.clauses, **options)
+    return f'run.number IN (SELECT search.run FROM search WHERE search.words @@ CAST({words} AS tsquery))'
+
+
+LONGEST, LARGEST = 250, 500_000
+"""Characters of a word, and of a run's words together, that PostgreSQL's index takes."""
+
+
+def index_words(
+    connection: Connection, number: int, texts: Mapping[str, str], split: Callable[[str], Iterable[str]]
+) -> None:
+    """Replace a run's row in the search index.
+
+    Args:
+        connection: where it is written.
+        number: the run's key.
+        texts: what people wrote about it, by the index's columns.
+        split: finds the words of a text, for a database that does not do it itself.
+    """
+    forget_words(connection, number)
+    if connection.dialect.name == 'postgresql':
+        found = {_folded(word) for one in texts.values() for word in split(one)}
+        words, room = list[str](), LARGEST
+        for word in sorted(found - {''}):
+            room -= len(word)
+            if room > 0:
+                words.append(word)
+        query = text('INSERT INTO search (run, words) VALUES (:run, array_to_tsvector(:words))')
+        connection.execute(
+            query.bindparams(bindparam('words', type_=ARRAY(Text()))), {'run': number, 'words': words}
+        )
+    else:
+        columns = ', '.join(texts)
+        values = ', '.join(f':{column}' for column in texts)
+        connection.execute(
+            text(f'INSERT INTO search (rowid, {columns}) VALUES (:run, {values})'), {'run': number, **texts}
+        )
+
+
+def forget_words(connection: Connection, number: int) -> None:
+    """Remove a run's row from the search index."""
+    key = 'run' if connection.dialect.name == 'postgresql' else 'rowid'
+    connection.execute(text(f'DELETE FROM search WHERE {key} = :run'), {'run': number})
+
+
+def _folded(word: str) -> str:
+    """A word as SQLite's index compares it: in small letters, without accents."""
+    apart = unicodedata.normalize('NFD', word.lower())
+    return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:LONGEST]

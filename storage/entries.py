@@ -1,0 +1,106 @@
+"""Entries: reads and writes the small documents that programs around the engine keep with the runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
+
+from engine.errors import EntryChanged
+from engine.journal.protocol import Entry, EntryQuery
+from engine.records import RunId
+from storage.protocol import Work
+from storage.rows import ENTRY, RUN
+
+COLUMNS = (
+    ENTRY.c.kind,
+    ENTRY.c.key,
+    ENTRY.c.version,
+    ENTRY.c.state,
+    ENTRY.c.rank,
+    ENTRY.c.about,
+    ENTRY.c.body,
+)
+
+
+def entry(connection: Connection, kind: str, key: str) -> Entry | None:
+    """An entry by its key."""
+    row = connection.execute(select(*COLUMNS).where(ENTRY.c.kind == kind, ENTRY.c.key == key)).one_or_none()
+    return None if row is None else _read(*row)
+
+
+def entries(connection: Connection, query: EntryQuery) -> list[Entry]:
+    """The entries that match."""
+    order = [ENTRY.c.rank.desc(), ENTRY.c.key.desc()] if query.newest else [ENTRY.c.rank, ENTRY.c.key]
+    found = select(*COLUMNS).where(_matches(query)).order_by(*order).limit(query.limit)
+    return [_read(*row) for row in connection.execute(found).all()]
+
+
+def runs_beyond(connection: Connection, kind: str, since: float) -> list[RunId]:
+    """Runs whose last step is beyond the rank of their entry."""
+    reached = and_(ENTRY.c.kind == kind, ENTRY.c.key == RUN.c.id)
+    found = (
+        select(RUN.c.id)
+        .outerjoin(ENTRY, reached)
+        .where(RUN.c.updated >= since, RUN.c.seq > func.coalesce(ENTRY.c.rank, 0))
+        .order_by(RUN.c.updated, RUN.c.id)
+    )
+    return [RunId(run) for run in connection.execute(found).scalars()]
+
+
+def write_entries(written: Sequence[Entry], deleted: Sequence[Entry]) -> Work[None]:
+    """Write and delete entries, all or none."""
+
+    def work(connection: Connection) -> None:
+        for given in sorted((*written, *deleted), key=lambda one: (one.kind, one.key)):
+            stored = connection.execute(select(ENTRY.c.version).where(_is(given)).with_for_update()).scalar()
+            if (stored or 0) != given.version:
+                raise EntryChanged(given.kind, given.key)
+        for given in (*deleted, *written):
+            connection.execute(delete(ENTRY).where(_is(given)))
+        if written:
+            connection.execute(insert(ENTRY), [_row(given) for given in written])
+
+    return work
+
+
+def forget_entries(query: EntryQuery) -> Work[int]:
+    """Delete all entries that match."""
+    return lambda connection: connection.execute(delete(ENTRY).where(_matches(query))).rowcount
+
+
+def _is(entry: Entry) -> ColumnElement[bool]:
+    return and_(ENTRY.c.kind == entry.kind, ENTRY.c.key == entry.key)
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    return {
+        'kind': entry.kind,
+        'key': entry.key,
+        'version': entry.version + 1,
+        'state': entry.state,
+        'rank': entry.rank,
+        'about': entry.about,
+        'body': json.dumps(dict(entry.body)),
+    }
+
+
+def _matches(query: EntryQuery) -> ColumnElement[bool]:
+    where = [ENTRY.c.kind == query.kind]
+    if query.state:
+        where.append(ENTRY.c.state == query.state)
+    if query.about:
+        where.append(ENTRY.c.about == query.about)
+    if query.until is not None:
+        where.append(ENTRY.c.rank <= query.until)
+    return and_(*where)
+
+
+def _read(  # noqa: PLR0913  (the columns)
+    kind: str, key: str, version: int, state: str, rank: float, about: str, body: str
+) -> Entry:
+    return Entry(
+        kind=kind, key=key, body=json.loads(body), state=state, rank=rank, about=about, version=version
+    )

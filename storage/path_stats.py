@@ -1,0 +1,94 @@
+"""Path statistics: written as rows by the writer, read back, and used to filter queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, insert, or_, select
+from sqlmodel import SQLModel
+
+from engine.records import RULES, Dwell, PathStats, RunId, RunQuery, StatePath
+from storage.protocol import Work
+from storage.rows import RUN
+from storage.tables import PathEdgeRow, PathRow, PathStateRow
+
+TRAIL, EDGE, STATE = (
+    SQLModel.metadata.tables[str(model.__tablename__)] for model in (PathRow, PathEdgeRow, PathStateRow)
+)
+TROUBLED = or_(STATE.c.failed > 0, STATE.c.expired > 0, STATE.c.fell > 0)
+"""Whether something failed in a state."""
+
+
+def store_path_stats(trails: Mapping[RunId, PathStats]) -> Work[None]:
+    """Store path statistics, except of deleted runs and where longer ones are stored already."""
+    rests = {run: json.dumps(dict(trail.rest)) if trail.rest else '' for run, trail in trails.items()}
+
+    def work(connection: Connection) -> None:
+        for run, trail in sorted(
+            trails.items()
+        ):  # in one order: who waits for a run holds none that others want
+            number = connection.execute(
+                select(RUN.c.number).where(RUN.c.id == run).with_for_update()
+            ).scalar()
+            stored = select(TRAIL.c.seq).where(TRAIL.c.run == number, TRAIL.c.rules == trail.rules)
+            if number is not None and (connection.execute(stored).scalar() or 0) <= trail.seq:
+                _keep(connection, number, trail, rests[run])
+
+    return work
+
+
+def _keep(connection: Connection, number: int, trail: PathStats, rest: str) -> None:
+    connection.execute(delete(TRAIL).where(TRAIL.c.run == number))  # the others are deleted with it
+    connection.execute(insert(TRAIL), {'run': number, 'seq': trail.seq, 'rules': trail.rules, 'rest': rest})
+    if trail.edges:
+        edges = [
+            {'run': number, 'source': source, 'dest': dest, 'times': times}
+            for (source, dest), times in trail.edges.items()
+        ]
+        connection.execute(insert(EDGE), edges)
+    if trail.stays:
+        stays = [{'run': number, 'path': path, **asdict(stay)} for path, stay in trail.stays.items()]
+        connection.execute(insert(STATE), stays)
+
+
+def read_path_stats(connection: Connection, number: int) -> PathStats | None:
+    """The path statistics of the run with this key, if computed by the present rules."""
+    row = connection.execute(select(TRAIL).where(TRAIL.c.run == number, TRAIL.c.rules == RULES)).one_or_none()
+    if row is None:
+        return None
+    try:
+        rest = json.loads(row.rest) if row.rest else {}
+    except ValueError:
+        return None  # damaged: it is made anew from the steps
+    edges = connection.execute(select(EDGE).where(EDGE.c.run == number))
+    stays = connection.execute(select(STATE).where(STATE.c.run == number))
+    return PathStats(
+        seq=row.seq,
+        edges={(StatePath(edge.source), edge.dest): edge.times for edge in edges},
+        stays={
+            StatePath(stay.path): Dwell(
+                visits=stay.visits,
+                seconds=stay.seconds,
+                failed=stay.failed,
+                expired=stay.expired,
+                fell=stay.fell,
+            )
+            for stay in stays
+        },
+        rest=rest,
+    )
+
+
+def path_filters(query: RunQuery) -> list[ColumnElement[bool]]:
+    """The conditions on rows of `run` for a query's edges and state."""
+    found: list[ColumnElement[bool]] = []
+    if query.edges:
+        named = [edge.partition('>')[::2] for edge in query.edges]
+        any_of = or_(*(and_(EDGE.c.source == source, EDGE.c.dest == dest) for source, dest in named))
+        found.append(exists(select(EDGE.c.run).where(and_(EDGE.c.run == RUN.c.number, any_of))))
+    if query.state:
+        there = and_(STATE.c.run == RUN.c.number, STATE.c.path == query.state)
+        found.append(exists(select(STATE.c.run).where(and_(there, TROUBLED) if query.trouble else there)))
+    return found

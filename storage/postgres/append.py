@@ -1,0 +1,86 @@
+"""Append on PostgreSQL: one statement stores a run's next steps, and only if epoch and number fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.records import RunInfo, Snapshot, Transition
+from storage.codec import Codec
+from storage.rows import USAGE, budget_text, used_by
+
+APPEND = f"""
+WITH moved AS (
+    UPDATE run SET
+        updated = %s, seq = %s, bytes = bytes + %s, status = %s, error = %s, waiting = %s, budget = %s,
+        {', '.join(f'{name} = %s' for name in USAGE)}
+    WHERE id = %s AND epoch = %s AND seq = %s
+    RETURNING number
+), steps AS (
+    INSERT INTO transition (run, seq, time, name, at, body)
+    SELECT number, step.* FROM moved,
+        unnest(%s::bigint[], %s::float[], %s::text[], %s::text[], %b::bytea[]) AS step
+), pictures AS (
+    INSERT INTO snapshot (run, seq, body)
+    SELECT number, picture.* FROM moved, unnest(%s::bigint[], %b::bytea[]) AS picture
+    ON CONFLICT (run, seq) DO UPDATE SET body = excluded.body
+)
+SELECT number FROM moved
+"""
+"""Atomic on its own, so it needs no transaction. It answers with a row, or with none where it did not fit."""
+EPOCH = 'SELECT epoch FROM run WHERE id = %s'
+STORED = """
+SELECT step.seq, step.time, step.name, step.at, step.body
+FROM transition AS step JOIN run ON run.number = step.run
+WHERE run.id = %s AND run.seq = %s AND step.seq > %s ORDER BY step.seq
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """An append as it is sent."""
+
+    steps: list[tuple[int, float, str, str, bytes]]
+    pictures: list[tuple[int, bytes]]
+    before: int
+    """The run's last step so far."""
+
+    @property
+    def after(self) -> int:
+        """The run's last step then."""
+        return self.before + len(self.steps)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the bodies."""
+        return sum(len(row[-1]) for row in self.steps) + sum(len(row[-1]) for row in self.pictures)
+
+    def values(self, info: RunInfo) -> tuple[Any, ...]:
+        """The parameters of `APPEND`."""
+        steps = list(map(list, zip(*self.steps, strict=True))) or [[], [], [], [], []]
+        pictures = list(map(list, zip(*self.pictures, strict=True))) or [[], []]
+        run = (info.status.value, info.error, info.waiting, budget_text(info.budget), *used_by(info.usage))
+        return (
+            info.updated,
+            self.after,
+            self.size,
+            *run,
+            info.id,
+            info.epoch,
+            self.before,
+            *steps,
+            *pictures,
+        )
+
+
+def encode(codec: Codec, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None) -> Rows:
+    """Encode an append. Raises `JournalError` for what is not JSON."""
+    return Rows(
+        steps=[
+            (step.seq, float(step.time), step.event.name, step.event.at, codec.transition(step))
+            for step in transitions
+        ],
+        pictures=[(snapshot.seq, codec.snapshot(snapshot))] if snapshot else [],
+        before=transitions[0].seq - 1 if transitions else info.seq,
+    )

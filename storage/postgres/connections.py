@@ -1,0 +1,152 @@
+"""Connections to PostgreSQL: how they are made, how texts travel, and what errors mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg.abc import Buffer
+from psycopg.adapt import AdaptersMap, Dumper, Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import DBAPIError
+
+from engine.errors import InvalidInput, JournalDamaged, JournalError, JournalUnavailable
+from storage.settings import Settings, without_password
+
+DEFAULTS: dict[str, str | int] = {
+    'application_name': 'hemicycle',
+    'client_encoding': 'utf8',
+    # A server that is cut off is noticed within half a minute.
+    'keepalives_idle': 10,
+    'keepalives_interval': 5,
+    'keepalives_count': 3,
+    'tcp_user_timeout': 30_000,
+    # A process that is stopped in the middle of a transaction holds no lock for long.
+    'options': '-c idle_in_transaction_session_timeout=5000',
+}
+"""What a URL may say otherwise."""
+ADVICE = {
+    '08': 'it cannot be reached: start it, or check the address',
+    '25': 'it takes no writes: name the primary server',
+    '28': 'it refuses this user: check the name and the password',
+    '3D': 'there is no such database: create it (createdb)',
+    '42501': 'this user lacks a right: let it create and change tables in its schema',
+    '53': 'it has no room: free some disk or memory, or allow more connections, then try again',
+    '55': 'it is locked: try again',
+    '57': 'it is starting or stopping: wait, then try again',
+    '58': 'its disk failed: check it, then try again',
+    '40': 'others were faster: try again',
+}
+"""By the SQLSTATE, or its class."""
+
+
+def conninfo(settings: Settings) -> str:
+    """What libpq is given: the URL, and our own defaults. Raises `InvalidInput`."""
+    url = str(settings.database)
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.Error:  # its text may show the password
+        problem = 'is no URL of PostgreSQL; write a / or @ of the password as %2F or %40'
+        raise InvalidInput({'database': f'{settings.name} {problem}'}) from None
+    timeout = {'connect_timeout': max(2, round(settings.busy_timeout))}
+    return make_conninfo(
+        url, **{key: value for key, value in (DEFAULTS | timeout).items() if key not in given}
+    )
+
+
+def engine(settings: Settings) -> Engine:
+    """An SQLAlchemy engine with a connection for each thread that reads or writes."""
+    target = conninfo(settings)
+    return create_engine(
+        'postgresql+psycopg://',
+        creator=lambda: psycopg.connect(target, context=ADAPTERS),
+        pool_size=settings.readers,
+        max_overflow=0,
+    )
+
+
+ESCAPE, NUL = '\x1a', '\0'
+
+
+class _TextDumper(Dumper):
+    """Writes texts. PostgreSQL's hold no NUL, so it is escaped, and the escape character with it."""
+
+    def dump(self, obj: str) -> bytes:
+        """The text as the server takes it."""
+        if NUL in obj or ESCAPE in obj:
+            obj = obj.replace(ESCAPE, f'{ESCAPE}1').replace(NUL, f'{ESCAPE}0')
+        return obj.encode()
+
+
+class _TextLoader(Loader):
+    """Reads what `_TextDumper` wrote."""
+
+    def load(self, data: Buffer) -> str:
+        """The text as it was."""
+        text = str(data, 'utf-8')
+        if ESCAPE in text:
+            text = text.replace(f'{ESCAPE}0', NUL).replace(f'{ESCAPE}1', ESCAPE)
+        return text
+
+
+ADAPTERS = AdaptersMap(psycopg.adapters)
+ADAPTERS.register_dumper(str, _TextDumper)
+for whole in (Int8BinaryDumper, Int8Dumper):  # Of one width, or a statement is prepared for each mixture.
+    ADAPTERS.register_dumper(int, whole)
+for kind in ('text', 'varchar'):
+    ADAPTERS.register_loader(kind, _TextLoader)
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Convert PostgreSQL's errors to the journal's, with a sentence that says what to do."""
+    try:
+        yield
+    except (psycopg.Error, DBAPIError, UnicodeEncodeError) as error:
+        raise explain(error, name) from error
+
+
+def explain(error: Exception, name: str) -> Exception:
+    """The journal error for an error of PostgreSQL; others are returned as they are.
+
+    Args:
+        error: of the driver, or as SQLAlchemy wraps it.
+        name: of the database, fit for a screen.
+    """
+    if isinstance(error, DBAPIError) and isinstance(error.orig, Exception):
+        return explain(error.orig, name)
+    said = without_password(' '.join(str(error).split()))
+    if isinstance(error, UnicodeEncodeError):
+        return JournalError(
+            f'{name}: a text holds half of a surrogate pair, which no database holds ({said})'
+        )
+    if not isinstance(error, psycopg.Error):
+        return error
+    state = error.sqlstate or '08000'  # The driver's own errors are those of its connection.
+    if advice := ADVICE.get(state) or ADVICE.get(state[:2]):
+        return JournalUnavailable(f'{name}: {advice} ({said})')
+    if isinstance(error, psycopg.DataError):
+        return JournalError(f'{name}: it does not take a value ({said})')
+    return JournalDamaged(f'{name} is damaged, or was changed by others ({said}); put a backup in its place')
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether the connection failed, or none could be made, so that another may do."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (cause.sqlstate or '08')[
+        :2
+    ] in ('08', '57')
+
+
+def is_race(error: Exception) -> bool:
+    """Whether another transaction was faster, so that the work will find what that one wrote."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return isinstance(
+        cause,
+        psycopg.errors.UniqueViolation
+        | psycopg.errors.DeadlockDetected
+        | psycopg.errors.SerializationFailure,
+    )

@@ -1,0 +1,182 @@
+"""PostgresDatabase: appends on asynchronous connections; the rest in threads, in short transactions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from engine.errors import EngineError, JournalConflict, JournalUnavailable, StaleOwner, UnknownRun
+from engine.records import RunId, RunInfo, Snapshot, Transition
+from storage.codec import Codec
+from storage.gil_yield import GilYielder
+from storage.postgres.append import APPEND, EPOCH, STORED, Rows, encode
+from storage.postgres.connections import ADAPTERS, conninfo, engine, explain, explained, is_lost, is_race
+from storage.postgres.migrations import migrate
+from storage.protocol import Work
+from storage.settings import Settings
+
+P = ParamSpec('P')
+T = TypeVar('T')
+
+APPENDERS = 8
+"""The most connections that append; more would wait for the disk of the server together."""
+LONG = 100
+"""Steps, or any snapshot, that are encoded in a thread."""
+PAUSE = 0.1
+"""Seconds between attempts to reach the server."""
+TRIES = 5
+"""Attempts at work that others were faster at."""
+
+
+async def open_postgres(settings: Settings) -> PostgresDatabase:
+    """Open a database, migrated to the present version; raises as `open_journal` does."""
+    made = PostgresDatabase(settings)
+    try:
+        await made.write(lambda connection: migrate(connection, settings.name))
+        await made.begin()
+    except BaseException:
+        await made.close()
+        raise
+    return made
+
+
+class PostgresDatabase:
+    """A database on a server. Created by `open_postgres`.
+
+    An append is one statement on a connection of the event loop. Everything else is decoded or worked out in
+    threads, where a connection that failed is replaced for as long as `Settings.busy_timeout`.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._name = settings.name
+        self._patience = settings.busy_timeout
+        self._engine: Engine = engine(settings)
+        self._threads = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal')
+        self._pool = AsyncConnectionPool(
+            conninfo(settings),
+            kwargs={'autocommit': True, 'context': ADAPTERS},
+            min_size=1,
+            max_size=APPENDERS,
+            timeout=settings.busy_timeout,
+            reconnect_timeout=PAUSE,
+            open=False,
+        )
+        self._turns = GilYielder()
+        self._codec = Codec()
+        self._doubtful: dict[tuple[RunId, int], Rows] = {}
+        """Appends of which it is not known whether they were committed, by run and epoch."""
+        self._going: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def begin(self) -> None:
+        """Open the first connection."""
+        await self._pool.open()
+
+    async def read(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Answer a query."""
+        return await self._finish(
+            self._in_thread(lambda: self._transact(lambda connection: query(connection, *args, **kwargs)))
+        )
+
+    async def write(self, work: Work[T]) -> T:
+        """Have work done and committed, even if the caller is cancelled meanwhile."""
+        return await self._finish(self._in_thread(lambda: self._transact(work)))
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
+    ) -> int:
+        """Store a run's next steps, unless epoch or number do not fit."""
+        if snapshot or len(transitions) > LONG:
+            rows = await self._finish(self._in_thread(lambda: encode(Codec(), info, transitions, snapshot)))
+        else:
+            rows = encode(self._codec, info, transitions, snapshot)
+        for number, row in enumerate(rows.steps, start=rows.before + 1):
+            if row[0] != number:
+                raise await self._refusal(info, row[0])
+        return await self._finish(self._append(info, rows))
+
+    async def close(self) -> None:
+        """Finish what was begun, then close all connections."""
+        self._closed = True
+        while self._going:
+            await asyncio.wait(self._going)
+        await self._pool.close()
+        await asyncio.to_thread(self._threads.shutdown)
+        self._engine.dispose()
+
+    async def _append(self, info: RunInfo, rows: Rows) -> int:
+        doubted = self._doubtful.pop((info.id, info.epoch), None)
+        try:
+            with explained(self._name):
+                found = await self._fetch(APPEND, rows.values(info))
+                if not found and doubted and await self._is_stored(info, rows):
+                    return rows.size
+        except JournalUnavailable:
+            self._doubtful[info.id, info.epoch] = rows
+            raise
+        if not found:
+            raise await self._refusal(info, rows.before + 1)
+        return rows.size
+
+    async def _is_stored(self, info: RunInfo, rows: Rows) -> bool:
+        """Whether this very append was committed, though its answer was lost."""
+        [(epoch,)] = await self._fetch(EPOCH, (info.id,)) or [(None,)]
+        stored = await self._fetch(STORED, (info.id, rows.after, rows.before))
+        return epoch == info.epoch and stored == rows.steps
+
+    async def _refusal(self, info: RunInfo, seq: int) -> EngineError:
+        """Why the run does not take step `seq`; nothing was written."""
+        with explained(self._name):
+            found = await self._fetch(EPOCH, (info.id,))
+        if not found:
+            return UnknownRun(info.id)
+        if found != [(info.epoch,)]:
+            return StaleOwner(info.id, info.epoch)
+        return JournalConflict(info.id, seq)
+
+    async def _fetch(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(statement, values, prepare=True)
+            return await cursor.fetchall()
+
+    async def _finish(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have work done, even if the caller is cancelled meanwhile."""
+        if self._closed:
+            work.close()
+            raise JournalUnavailable('the journal is closed')
+        task = asyncio.ensure_future(work)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+        return await asyncio.shield(task)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._threads, work))
+
+    def _transact(self, work: Work[T]) -> T:
+        """Do work in a transaction; again, where others were faster or it was cut off before its commit."""
+        tries, until = 0, time.monotonic() + self._patience
+        while True:
+            committing = False
+            try:
+                with self._engine.connect() as connection:
+                    result = work(connection)
+                    committing = True
+                    connection.commit()
+                    return result
+            except (DBAPIError, psycopg.Error, UnicodeEncodeError) as error:
+                tries += 1
+                lost = is_lost(error) and not committing and time.monotonic() < until
+                if not lost and not (is_race(error) and tries < TRIES):
+                    raise explain(error, self._name) from error
+            if lost:
+                time.sleep(PAUSE)

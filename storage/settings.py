@@ -1,0 +1,75 @@
+"""Where the journal is: a path, or the URL of an SQLite file or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from engine.errors import InvalidInput
+
+POSTGRES = re.compile(r'postgres(?:ql)?://', re.IGNORECASE)
+SECRET = re.compile(r'(://[^:/@\s]*:)\S*(?=@)|(password=)[^&\s]*', re.IGNORECASE)
+"""A password in a URL: before the host, or among the parameters."""
+
+
+def default_database() -> str | Path:
+    """The command line's: `HEMICYCLE_DATABASE`, or a file in `HEMICYCLE_HOME` or the user's data folder."""
+    if named := os.environ.get('HEMICYCLE_DATABASE', '').strip():
+        return named if '://' in named else Path(named).expanduser()
+    home = os.environ.get('HEMICYCLE_HOME', '').strip()
+    folder = Path(home).expanduser() if home else platformdirs.user_data_path('hemicycle', appauthor=False)
+    return folder / 'hemicycle.db'
+
+
+def without_password(text: str) -> str:
+    """A URL, or a text with one in it, fit for a screen."""
+    return SECRET.sub(r'\1\2***', text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the journal is, and how it is used."""
+
+    database: str | Path = field(default_factory=default_database, repr=False)
+    """A path, or a URL: `sqlite:///runs.db`, `postgresql://user@host/name`."""
+    synchronous: Literal['normal', 'full'] = 'normal'
+    """`normal` survives a process crash; `full` also a power failure, with one disk flush per commit. A
+    PostgreSQL server has a setting of its own for this (`synchronous_commit`), which is left as it is."""
+    busy_timeout: float = 5.0
+    """Seconds to wait for another process's lock, or for an answer to a connection, before giving up."""
+    quota: int | None = None
+    """The most bytes an SQLite file may grow to; None means no limit but the disk."""
+    readers: int = 4
+    """The most concurrent reads."""
+
+    @property
+    def on_postgres(self) -> bool:
+        """Whether the database is a PostgreSQL one."""
+        return bool(POSTGRES.match(str(self.database)))
+
+    @property
+    def name(self) -> str:
+        """The database's name, fit for a screen: a URL without its password."""
+        return without_password(str(self.database)) if self.on_postgres else str(self.path)
+
+    @property
+    def path(self) -> Path:
+        """The database file's path. Raises `InvalidInput` for a URL that names none."""
+        if '://' not in str(self.database):
+            return Path(self.database)
+        shown = without_password(str(self.database))
+        try:
+            url = make_url(str(self.database))
+        except ArgumentError as error:
+            raise InvalidInput({'database': f'{shown} is neither a path nor a URL'}) from error
+        if url.get_backend_name() != 'sqlite' or url.database in (None, '', ':memory:'):
+            wanted = 'as sqlite:///runs.db and postgresql://user@host/name do'
+            raise InvalidInput({'database': f'{shown} names neither an SQLite file nor PostgreSQL, {wanted}'})
+        return Path(str(url.database))

@@ -1,0 +1,78 @@
+"""Append on SQLite: stores a run's next transitions, its summary, perhaps a snapshot."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from engine.errors import EngineError, JournalConflict, JournalError, StaleOwner, UnknownRun
+from engine.records import RunInfo, Snapshot, Transition
+from storage.codec import Codec, Text
+from storage.rows import budget_text, used_by
+from storage.sqlite.statements import ADVANCE, EPOCH, INSERT_SNAPSHOT, INSERT_STEP, TURN
+
+SHORT = 32_768
+"""Bytes of JSON that are compressed and written in well under a millisecond."""
+
+
+class Append:
+    """Work for `Writer.do`.
+
+    Long bodies are encoded in the writer's thread: compression releases the interpreter to the loop.
+    """
+
+    def __init__(
+        self, codec: Codec, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
+    ) -> None:
+        self._codec, self._info, self._transitions, self._snapshot = codec, info, transitions, snapshot
+        self._texts: list[Text] | None = None
+
+    def short(self) -> bool:
+        """Whether it takes no longer than handing it to another thread."""
+        if self._snapshot:
+            return False
+        try:
+            self._texts = [self._codec.text(step) for step in self._transitions]
+        except JournalError:
+            return False
+        return sum(len(text) for _, text in self._texts) < SHORT
+
+    def __call__(self, connection: sqlite3.Connection) -> int:
+        """Validate first, raise if invalid, then write; returns the bytes stored."""
+        codec, info, snapshot = self._codec, self._info, self._snapshot
+        texts = self._texts or [codec.text(step) for step in self._transitions]
+        bodies = [codec.pack(text) for text in texts]
+        picture = codec.snapshot(snapshot) if snapshot else b''
+        size = sum(map(len, bodies)) + len(picture)
+        before = self._transitions[0].seq - 1 if self._transitions else info.seq
+        for number, step in enumerate(self._transitions, start=before + 1):
+            if step.seq != number:
+                raise self._refusal(connection, step.seq)
+        seq = before + len(self._transitions)
+        found = connection.execute(
+            ADVANCE, (info.updated, seq, *used_by(info.usage), size, info.id, info.epoch, before)
+        ).fetchall()
+        if not found:
+            raise self._refusal(connection, before + 1)
+        number, *turn = found[0]
+        rows = [
+            (number, step.seq, step.time, step.event.name, step.event.at, body)
+            for step, body in zip(self._transitions, bodies, strict=True)
+        ]
+        connection.executemany(INSERT_STEP, rows)
+        if snapshot:
+            connection.execute(INSERT_SNAPSHOT, (number, snapshot.seq, picture))
+        now = [info.status.value, info.error, info.waiting, budget_text(info.budget)]
+        if turn != now:
+            connection.execute(TURN, (*now, number))
+        return size
+
+    def _refusal(self, connection: sqlite3.Connection, seq: int) -> EngineError:
+        """Why the run does not take step `seq`; nothing was written."""
+        info = self._info
+        found = connection.execute(EPOCH, (info.id,)).fetchone()
+        if found is None:
+            return UnknownRun(info.id)
+        if found != (info.epoch,):
+            return StaleOwner(info.id, info.epoch)
+        return JournalConflict(info.id, seq)

@@ -1,0 +1,215 @@
+"""Backups: the database and the files of all runs in one archive, written while a server works.
+
+The database is copied first, by SQLite's own online backup, and the files after it: an object is written
+before the step that names it, so everything that the copy names is there. Agents' own folders are left out:
+they are made from the objects when a run continues.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+from engine.errors import JournalDamaged, JournalUnavailable
+from storage.settings import Settings
+from storage.sqlite.file import connect, explained
+from storage.sqlite.migrations import MIGRATIONS, check, copy_database
+
+MANIFEST, DATABASE, FILES = 'manifest.json', 'hemicycle.db', 'workspaces'
+FORMAT = 1
+LIVE: Final = 'agents'
+"""The folder of a run that its agents work in."""
+MANIFEST_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupInfo:
+    """What a backup says of itself."""
+
+    created: float
+    """Seconds since 1970."""
+    runs: int
+    steps: int
+    schema: int
+    """The version of the database."""
+    digest: str
+    """SHA-256 of the database."""
+    format: int = FORMAT
+
+
+def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupInfo:
+    """Write a backup: all or nothing. Blocks, but nobody else.
+
+    Args:
+        settings: where the database is.
+        workspaces: the folder of the runs' files; it need not exist.
+        target: the archive, a gzipped tar; only its owner may read it.
+
+    Raises:
+        JournalUnavailable, JournalDamaged: the database cannot be read.
+        OSError: the archive cannot be written.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix='.backup-', dir=target.parent) as folder:
+        copy, part = Path(folder, DATABASE), Path(folder, 'archive')
+        with explained(settings.path), closing(connect(settings, reader=True)) as source:
+            copy_database(source, copy)
+        info = inspect_database(copy)
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with tarfile.open(part, 'w:gz', compresslevel=1) as archive:
+            _add_bytes(archive, MANIFEST, json.dumps(asdict(info)).encode())
+            archive.add(copy, DATABASE)
+            for path in _files(workspaces, _runs(copy)):
+                _add_file(archive, path, f'{FILES}/{path.relative_to(workspaces).as_posix()}')
+        part.replace(target)
+    return info
+
+
+def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupInfo:
+    """Put a backup where nothing is yet: all or nothing. Blocks.
+
+    Args:
+        archive: what `write_backup` wrote.
+        settings: where the database is to be; the file must not exist.
+        workspaces: where the runs' folders are to be; it has none of them yet.
+
+    Raises:
+        JournalUnavailable: something is there already.
+        JournalDamaged: the archive is no backup, is damaged, or is from a newer version.
+        OSError
+    """
+    database = settings.path
+    _refuse_existing(database)
+    database.parent.mkdir(parents=True, exist_ok=True)
+    workspaces.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix='.restore-', dir=workspaces) as folder:
+        staging = Path(folder)
+        try:
+            info = _unpack(archive, staging)
+        except (tarfile.TarError, EOFError, OSError, ValueError, TypeError, IndexError) as error:
+            raise JournalDamaged(f'{archive} is no backup, or is damaged ({error})') from error
+        copied = inspect_database(staging / DATABASE)
+        if copied.digest != info.digest:
+            raise JournalDamaged(f'{archive} is damaged: its database is not the one that was backed up')
+        folders = sorted((staging / FILES).glob('*'))
+        for unpacked in folders:
+            _refuse_existing(workspaces / unpacked.name)
+        for unpacked in folders:
+            unpacked.rename(workspaces / unpacked.name)
+        # Last, and atomically: a database that can be found has its files.
+        shutil.copyfile(staging / DATABASE, part := database.with_name(f'{database.name}.part'))
+        part.chmod(0o600)
+        part.replace(database)
+    return info
+
+
+def inspect_database(path: Path) -> BackupInfo:
+    """Count what a database holds, and have SQLite check every page of it. Blocks.
+
+    Raises:
+        JournalUnavailable, JournalDamaged
+    """
+    with explained(path), closing(connect(Settings(database=path), reader=True)) as connection:
+        version = check(connection, str(path))
+        (problem,) = connection.execute('PRAGMA integrity_check(1)').fetchone()
+        if problem != 'ok':
+            raise JournalDamaged(f'{path} is damaged: {problem}')
+        (runs,) = connection.execute('SELECT count(*) FROM run').fetchone()
+        (steps,) = connection.execute('SELECT count(*) FROM "transition"').fetchone()
+    with path.open('rb') as file:
+        digest = hashlib.file_digest(file, 'sha256').hexdigest()
+    return BackupInfo(created=time.time(), runs=runs, steps=steps, schema=version, digest=digest)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise JournalUnavailable(f'{path} is there already, and nothing is overwritten: name another place')
+
+
+def _runs(database: Path) -> list[str]:
+    """The ids of all runs."""
+    with closing(sqlite3.connect(database)) as connection:
+        return [run for (run,) in connection.execute('SELECT id FROM run ORDER BY number')]
+
+
+def _files(workspaces: Path, runs: list[str]) -> Iterator[Path]:
+    """The files of these runs, without what their agents work in."""
+    for run in runs:
+        for folder, folders, files in os.walk(workspaces / run):
+            here = Path(folder)
+            if here.name == run and LIVE in folders:
+                folders.remove(LIVE)
+            folders.sort()
+            yield from (here / name for name in sorted(files))
+
+
+def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add a file as it is now, though it may grow or disappear; links and devices are left out."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return  # It is gone, or a link.
+    with os.fdopen(descriptor, 'rb') as file:
+        kind = os.fstat(descriptor)
+        if not stat.S_ISREG(kind.st_mode):
+            return
+        member = archive.gettarinfo(arcname=name, fileobj=file)
+        if member.islnk():  # A fork shares the objects of its parent.
+            archive.addfile(member)
+        else:
+            archive.addfile(member, _Exactly(file, member.size))
+
+
+def _add_bytes(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode, member.mtime = len(content), 0o600, int(time.time())
+    archive.addfile(member, io.BytesIO(content))
+
+
+class _Exactly(io.RawIOBase):
+    """As many bytes as were announced, also of a file that has been cut since."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._left = file, size
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        wanted = self._left if size < 0 else min(size, self._left)
+        found = self._file.read(wanted).ljust(wanted, b'\0')
+        self._left -= wanted
+        return found
+
+
+def _unpack(archive: Path, staging: Path) -> BackupInfo:
+    """Unpack the members that a backup has, under their own names. Raises what `read_backup` catches."""
+    with tarfile.open(archive, 'r:gz') as backup:
+        first = backup.next()
+        content = backup.extractfile(first) if first and first.name == MANIFEST else None
+        if content is None:
+            raise ValueError('it has no manifest')
+        info = BackupInfo(**json.loads(content.read(MANIFEST_BYTES)))
+        if info.format > FORMAT or info.schema > len(MIGRATIONS):
+            raise ValueError('it was written by a newer version')
+        while member := backup.next():
+            top = PurePosixPath(member.name).parts[0]
+            if top not in (DATABASE, FILES) or not (member.isreg() or member.islnk()):
+                raise ValueError(f'it holds {member.name}')
+            backup.extract(member, staging, filter='data')
+    return info

@@ -1,0 +1,83 @@
+"""SqliteDatabase: one SQLite file, with one writer and a few readers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+
+from engine.errors import JournalUnavailable
+from engine.records import RunInfo, Snapshot, Transition
+from storage.codec import Codec
+from storage.gil_yield import GilYielder
+from storage.protocol import Work
+from storage.settings import Settings
+from storage.sqlite import file
+from storage.sqlite.append import Append
+from storage.sqlite.file import explained
+from storage.sqlite.writer import Writer
+
+P = ParamSpec('P')
+T = TypeVar('T')
+
+
+async def open_sqlite(settings: Settings) -> SqliteDatabase:
+    """Open the file, created if missing and migrated if older; raises as `open_journal` does."""
+    await asyncio.to_thread(file.prepare, settings)
+    return SqliteDatabase(settings)
+
+
+class SqliteDatabase:
+    """A database on disk. Created by `open_sqlite`.
+
+    Nothing here waits for a disk or a lock on the event loop's thread: writes are queued for the writer,
+    which commits everything queued at once (except a short one that comes alone: see `writer`); reads run in
+    threads of their own, on connections that never wait for the writer.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._codec = Codec()
+        self._turns = GilYielder()
+        self._writer = Writer(settings, self._turns)
+        self._engine = file.reading(settings)
+        self._readers = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal-reader')
+        self._closed = False
+
+    async def read(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Answer a query."""
+        if self._closed:
+            raise JournalUnavailable('the journal is closed')
+
+        def work() -> T:
+            with explained(self._settings.path), self._engine.connect() as connection:
+                return query(connection, *args, **kwargs)
+
+        return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._readers, work))
+
+    async def write(self, work: Work[T]) -> T:
+        """Have work done and committed, even if the caller is cancelled meanwhile."""
+        return await self._writer.do(lambda connection: work(self._writer.alchemy))
+
+    async def append(
+        self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
+    ) -> int:
+        """Store a run's next steps."""
+        work = Append(self._codec, info, transitions, snapshot)
+        return await self._writer.do(work, short=work.short)
+
+    async def set_quota(self, quota: int | None) -> None:
+        """Let the file grow to `quota` bytes from now on; None means no limit but the disk."""
+        await self._writer.do(lambda connection: file.limit(connection, quota))
+
+    async def close(self) -> None:
+        """Finish what is queued, and close the file."""
+        self._closed = True
+        await self._writer.close()
+        await asyncio.to_thread(self._readers.shutdown)
+        self._engine.dispose()

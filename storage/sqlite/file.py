@@ -1,0 +1,160 @@
+"""The SQLite file: how it is opened and set up, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sqlalchemy import Engine, QueuePool, create_engine
+from sqlalchemy.exc import DBAPIError
+
+from engine.errors import JournalDamaged, JournalError, JournalUnavailable
+from storage.settings import Settings
+from storage.sqlite.migrations import MIGRATIONS, check, migrate
+
+MAGIC = b'SQLite format 3\0'
+DAMAGED = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_ERROR,  # a table is missing
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_CONSTRAINT,  # the writer validates before it writes: the rows contradict each other
+}
+ADVICE = {
+    sqlite3.SQLITE_FULL: 'the disk or the quota is full: free some space or raise the quota, then try again',
+    sqlite3.SQLITE_BUSY: 'another process holds the database locked: close it or wait, then try again',
+    sqlite3.SQLITE_LOCKED: 'the database is locked: try again',
+    sqlite3.SQLITE_READONLY: 'the file cannot be written: let this user write it and its folder',
+    sqlite3.SQLITE_PERM: 'access was refused: let this user write the file and its folder',
+    sqlite3.SQLITE_IOERR: 'the disk failed or is full: check it, then try again',
+    sqlite3.SQLITE_CANTOPEN: 'the file cannot be opened: check that its folder exists and may be written',
+    sqlite3.SQLITE_NOMEM: 'memory ran out: try again',
+    sqlite3.SQLITE_TOOBIG: 'a value is larger than the database takes',
+}
+
+
+def prepare(settings: Settings) -> None:
+    """Create the database or migrate it to the present version. Blocks.
+
+    One whose folder cannot be written, as on a read-only file system, is only checked: it can be read.
+
+    Raises:
+        JournalDamaged: the file is not ours, is corrupt, or is from a newer version; it is left untouched.
+        JournalUnavailable: it cannot be opened or written at present.
+    """
+    path = settings.path
+    if is_read_only(path):
+        _check_present(settings)
+        return
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made here and not by SQLite, whose other files take its permissions: runs are their owner's alone.
+        with open(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), 'rb') as file:
+            beginning = file.read(len(MAGIC))
+    except OSError as error:
+        raise JournalUnavailable(f'{path}: {error.strerror}; name another file') from error
+    if beginning not in (b'', MAGIC):
+        raise JournalDamaged(f'{path} is not a database; name another file, or move this one away')
+    with explained(path):
+        connection = connect(settings)
+        try:
+            check(
+                connection, str(path)
+            )  # before anything is written, including the journal mode in the file's header
+            connection.execute('PRAGMA journal_mode = WAL')
+            migrate(connection, str(path))
+        finally:
+            connection.close()
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether the file exists and its folder cannot be written, where SQLite would put its log."""
+    return path.exists() and not os.access(path.parent, os.W_OK)
+
+
+def _check_present(settings: Settings) -> None:
+    with explained(settings.path), closing(connect(settings, reader=True)) as connection:
+        version = check(connection, str(settings.path))
+    if version != len(MIGRATIONS):
+        raise JournalUnavailable(
+            f'{settings.path} is from an older version and cannot be migrated where nothing can be written: '
+            'copy it to another folder'
+        )
+
+
+def connect(settings: Settings, *, reader: bool = False) -> sqlite3.Connection:
+    """A connection that leaves transactions to its user."""
+    connection = sqlite3.connect(
+        _address(settings.path),
+        timeout=settings.busy_timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
+    # A damaged text must not fail a whole list: `rows` says of which run it is.
+    connection.text_factory = lambda text: text.decode(errors='replace')
+    connection.execute('PRAGMA foreign_keys = ON')
+    connection.execute(f'PRAGMA synchronous = {settings.synchronous}')
+    if reader:
+        connection.execute('PRAGMA query_only = ON')
+    elif settings.quota is not None:
+        limit(connection, settings.quota)
+    return connection
+
+
+def _address(path: Path) -> str:
+    """The file as a URI. Where SQLite cannot make its log, it reads the one that is there, if any."""
+    address = path.absolute().as_uri()
+    if not is_read_only(path):
+        return address
+    return f'{address}?{"mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"}'
+
+
+def limit(connection: sqlite3.Connection, quota: int | None) -> None:
+    """Let the file grow to `quota` bytes, or to SQLite's own limit."""
+    (size,) = connection.execute('PRAGMA page_size').fetchone()
+    pages = 2**30 if quota is None else max(1, quota // size)
+    connection.execute(f'PRAGMA max_page_count = {pages}')
+
+
+def reading(settings: Settings) -> Engine:
+    """A SQLAlchemy engine whose connections can only read."""
+    return create_engine(
+        'sqlite://',
+        creator=lambda: connect(settings, reader=True),
+        isolation_level='AUTOCOMMIT',
+        poolclass=QueuePool,
+        pool_size=settings.readers,
+        max_overflow=0,
+    )
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Convert SQLite's errors to the journal's, with a sentence that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, DBAPIError) as error:
+        raise explain(error, path) from error
+
+
+def explain(error: Exception, path: Path) -> BaseException:
+    """The journal error for an SQLite error; other errors are returned as they are."""
+    if isinstance(error, DBAPIError):
+        return explain(error.orig, path) if isinstance(error.orig, sqlite3.Error) else error
+    code = getattr(error, 'sqlite_errorcode', 0) & 0xFF  # the upper bits only give more detail
+    if code in DAMAGED:
+        return JournalDamaged(
+            f'{path} is damaged ({error}); put a backup in its place, or save what is left with'
+            f' `sqlite3 {path} .recover`'
+        )
+    if code in ADVICE:
+        return JournalUnavailable(f'{path}: {ADVICE[code]} ({error})')
+    if isinstance(error, UnicodeEncodeError):
+        return JournalError(
+            f'{path}: a text holds half of a surrogate pair, which no file can hold ({error})'
+        )
+    return error

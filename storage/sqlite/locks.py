@@ -1,0 +1,133 @@
+"""Which processes of this machine are alive: each holds a lock that the kernel frees when it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from engine.errors import JournalUnavailable
+
+TRIES, PAUSE = 20, 0.005
+"""Probing a lock holds it for an instant; an attempt to take it therefore retries for 100 ms."""
+
+YOUNG = 60.0
+"""Seconds: a starting process has created its file but may not hold the lock yet."""
+
+
+class Served(JournalUnavailable):
+    """Another server already serves this database. `holder`: its own description (pid, address)."""
+
+    def __init__(self, holder: str) -> None:
+        self.holder = holder
+        super().__init__(
+            f'this database is already served by {holder or "another process"}: '
+            'use that server, stop it, or name another database'
+        )
+
+
+class Claims:
+    """Locks of the processes that use one database.
+
+    Args:
+        directory: where the lock files are; shared by all processes using the database; not on a network
+            disk.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self._directory = Path(directory)
+        self._held: dict[Path, int] = {}
+
+    def take(self, owner: str) -> None:
+        """Hold the lock of `owner`, a name no other process uses, until `release` or death.
+
+        Raises:
+            JournalUnavailable: another process holds it.
+        """
+        if not self._hold(self._owner(owner), owner):
+            raise JournalUnavailable(f'another process runs as {owner!r}; start this one under another name')
+
+    def is_alive(self, owner: str) -> bool:
+        """Whether some process, perhaps this one, holds the lock of `owner`."""
+        return _is_held(self._owner(owner))
+
+    def dead(self) -> list[str]:
+        """The owners that died holding their lock; an orderly exit removes the file."""
+        names = [path.name for path in self._directory.glob('owner-*.lock') if not _is_held(path)]
+        return [unquote(name.removeprefix('owner-').removesuffix('.lock')) for name in names]
+
+    def bury(self, owner: str) -> None:
+        """Remove the file of a dead owner, unless it is so recent that it may be about to be locked."""
+        path = self._owner(owner)
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > YOUNG and not _is_held(path):
+                path.unlink()
+
+    def serve(self, holder: str) -> None:
+        """Become the database's only server; `holder` tells others who that is (pid and address).
+
+        Raises:
+            Served: there already is one; carries its description of itself.
+        """
+        path = self._directory / 'serve.lock'
+        if not self._hold(path, holder):
+            raise Served(path.read_text(errors='replace'))
+
+    def served(self) -> str | None:
+        """The present server's description of itself, or None if there is none."""
+        path = self._directory / 'serve.lock'
+        return path.read_text(errors='replace') if _is_held(path) else None
+
+    def release(self) -> None:
+        """Release every lock held here, and remove the owners' files."""
+        for path, descriptor in self._held.items():
+            if path.name != 'serve.lock':
+                path.unlink(missing_ok=True)  # no two processes want the same name, so nobody loses a lock
+            os.close(descriptor)
+        self._held.clear()
+
+    def _owner(self, owner: str) -> Path:
+        return self._directory / f'owner-{quote(owner, safe="")}.lock'
+
+    def _hold(self, path: Path, text: str) -> bool:
+        if path in self._held:
+            return True
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        if not _lock(descriptor):
+            os.close(descriptor)
+            return False
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode(), 0)
+        self._held[path] = descriptor
+        return True
+
+
+def _lock(descriptor: int) -> bool:
+    for attempt in range(TRIES):
+        if attempt:
+            time.sleep(PAUSE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return True
+    return False
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,262 @@
+"""Migrations: numbered steps that bring the database to its present schema, applied in order.
+
+A new database runs all of them, so every database is built the way old ones are upgraded. The number of the
+last one applied is SQLite's own `user_version`; `application_id` tells our files from others. Pending steps
+run in one transaction: if one fails, the file stays as it was. A copy is made first, since an older program
+cannot read the migrated file.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from engine.errors import JournalDamaged, JournalUnavailable
+from storage.search import index_all
+from storage.sqlite.alchemy import alchemy
+
+APPLICATION = 0x48454D49
+"""`HEMI`."""
+
+
+def first(connection: Connection) -> None:
+    """Runs, what they were launched with, tags, transitions and snapshots."""
+    for statement in FIRST.split(';'):
+        connection.exec_driver_sql(statement)
+
+
+def second(connection: Connection) -> None:
+    """A note on each run, and full-text search over what people wrote."""
+    connection.exec_driver_sql("ALTER TABLE run ADD COLUMN note VARCHAR NOT NULL DEFAULT ''")
+    connection.exec_driver_sql(
+        'CREATE VIRTUAL TABLE search USING fts5(title, note, parameters, tags, pattern)'
+    )
+    # The sixth migration fills it and depends on it: the index covers notes on steps.
+
+
+def third(connection: Connection) -> None:
+    """The launch options of each run."""
+    connection.exec_driver_sql("ALTER TABLE launch ADD COLUMN options VARCHAR NOT NULL DEFAULT '{}'")
+
+
+def fourth(connection: Connection) -> None:
+    """All figures of a run's usage, its cost, and its budget."""
+    for column in (
+        'cached INTEGER NOT NULL DEFAULT 0',
+        'written INTEGER NOT NULL DEFAULT 0',
+        'reasoning INTEGER NOT NULL DEFAULT 0',
+        "source VARCHAR NOT NULL DEFAULT 'provider'",
+        'dollars FLOAT NOT NULL DEFAULT 0',
+        'unpriced INTEGER NOT NULL DEFAULT 0',
+        "budget VARCHAR NOT NULL DEFAULT ''",
+    ):
+        connection.exec_driver_sql(f'ALTER TABLE run ADD COLUMN {column}')
+    # The cost of live calls was only in their replies: for a run as a whole it is unknown.
+    connection.exec_driver_sql('UPDATE run SET unpriced = calls WHERE NOT simulated')
+
+
+def fifth(connection: Connection) -> None:
+    """Path statistics: filled on demand."""
+    for statement in FIFTH.split(';'):
+        connection.exec_driver_sql(statement)
+
+
+def sixth(connection: Connection) -> None:
+    """Notes on steps; stars, pins, and a trash; the list's indexes cover the trash."""
+    for column in (
+        'starred BOOLEAN NOT NULL DEFAULT 0',
+        'pinned BOOLEAN NOT NULL DEFAULT 0',
+        'deleted FLOAT NOT NULL DEFAULT 0',
+    ):
+        connection.exec_driver_sql(f'ALTER TABLE run ADD COLUMN {column}')
+    for statement in SIXTH.split(';'):
+        connection.exec_driver_sql(statement)
+    index_all(connection)
+
+
+def seventh(connection: Connection) -> None:
+    """Finds a run's forks without reading all runs."""
+    connection.exec_driver_sql('CREATE INDEX run_of_parent ON run (parent)')
+
+
+def eighth(connection: Connection) -> None:
+    """Requests that create something, by their idempotency key."""
+    connection.exec_driver_sql(
+        'CREATE TABLE reservation ('
+        ' key VARCHAR NOT NULL PRIMARY KEY, digest VARCHAR NOT NULL, run VARCHAR NOT NULL,'
+        ' created FLOAT NOT NULL, reply VARCHAR NOT NULL)'
+    )
+    connection.exec_driver_sql('CREATE INDEX reservation_age ON reservation (created)')
+
+
+def ninth(connection: Connection) -> None:
+    """Entries: small documents of the programs around the engine."""
+    connection.exec_driver_sql(
+        'CREATE TABLE entry ('
+        ' kind VARCHAR NOT NULL, key VARCHAR NOT NULL, version INTEGER NOT NULL, state VARCHAR NOT NULL,'
+        ' rank FLOAT NOT NULL, about VARCHAR NOT NULL, body VARCHAR NOT NULL, PRIMARY KEY (kind, key))'
+    )
+    connection.exec_driver_sql('CREATE INDEX entry_in_state ON entry (kind, state, rank, key)')
+    connection.exec_driver_sql('CREATE INDEX entry_about ON entry (kind, about, rank, key)')
+
+
+def tenth(connection: Connection) -> None:
+    """Who started a run, and whether only they see it."""
+    connection.exec_driver_sql("ALTER TABLE run ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
+    connection.exec_driver_sql('ALTER TABLE run ADD COLUMN private BOOLEAN NOT NULL DEFAULT 0')
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    first,
+    second,
+    third,
+    fourth,
+    fifth,
+    sixth,
+    seventh,
+    eighth,
+    ninth,
+    tenth,
+)
+"""Never edit a released migration: add another."""
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Migrate a database to the present version; one that is not empty is copied to `backup_path` first.
+
+    Raises:
+        JournalUnavailable, sqlite3.Error: for example, the copy cannot be written; the database is unchanged.
+        JournalDamaged: it belongs to another program or to a newer version of this one; it is left untouched.
+    """
+    if check(connection, path) == len(MIGRATIONS):
+        return
+    with alchemy(connection) as schema:
+        connection.execute('BEGIN IMMEDIATE')
+        try:
+            # Another process may have migrated it while this one waited for the lock.
+            version = check(connection, path)
+            if 0 < version < len(MIGRATIONS):
+                _back_up(path, backup_path(path, version))
+            for step in MIGRATIONS[version:]:
+                step(schema)
+            connection.execute(f'PRAGMA application_id = {APPLICATION}')
+            connection.execute(f'PRAGMA user_version = {len(MIGRATIONS)}')
+            connection.execute('COMMIT')
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute('ROLLBACK')
+            raise
+
+
+def backup_path(path: str, version: int) -> Path:
+    """Where the database is kept as it was before its migration from `version`."""
+    return Path(f'{path}.version-{version}')
+
+
+def copy_database(source: sqlite3.Connection, target: Path) -> None:
+    """Copy a database as committed, while others write to it; only the owner may read the copy.
+
+    The copy is made without a pause: SQLite would start over whenever another process has written in one.
+
+    Raises:
+        OSError, sqlite3.Error
+    """
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    with closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+
+
+def _back_up(path: str, backup: Path) -> None:
+    """Copy the database, all or nothing."""
+    part = backup.with_name(f'{backup.name}.part')
+    try:
+        with closing(sqlite3.connect(path)) as source:
+            copy_database(source, part)
+        part.replace(backup)
+    except OSError as error:
+        raise JournalUnavailable(f'{backup} cannot be written: {error.strerror}') from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check(connection: sqlite3.Connection, path: str) -> int:
+    """The version of a database, 0 for an empty one. Only reads. Raises `JournalDamaged`."""
+    (version,) = connection.execute('PRAGMA user_version').fetchone()
+    (application,) = connection.execute('PRAGMA application_id').fetchone()
+    (tables,) = connection.execute('SELECT count(*) FROM sqlite_master').fetchone()
+    if tables and application != APPLICATION:
+        raise JournalDamaged(f'{path} is the database of another program; name another file')
+    if version > len(MIGRATIONS):
+        raise JournalDamaged(
+            f'{path} was written by a newer version: its format is {version}, this program '
+            f'knows formats up to {len(MIGRATIONS)}. Install the newer version, or name another file'
+        )
+    return int(version)
+
+
+FIRST = """
+CREATE TABLE run (
+    number INTEGER NOT NULL PRIMARY KEY, id VARCHAR NOT NULL UNIQUE, pattern VARCHAR NOT NULL,
+    title VARCHAR NOT NULL, status VARCHAR NOT NULL, created FLOAT NOT NULL, updated FLOAT NOT NULL,
+    seq INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, calls INTEGER NOT NULL,
+    error VARCHAR NOT NULL, waiting VARCHAR NOT NULL, simulated BOOLEAN NOT NULL, parent VARCHAR,
+    parent_at INTEGER NOT NULL, owner VARCHAR NOT NULL, epoch INTEGER NOT NULL, bytes INTEGER NOT NULL
+);
+CREATE INDEX run_newest ON run (created, id);
+CREATE INDEX run_of_pattern ON run (pattern, created, id);
+CREATE INDEX run_in_status ON run (status, created, id);
+CREATE TABLE launch (
+    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
+    parameters VARCHAR NOT NULL, models VARCHAR NOT NULL, seed VARCHAR NOT NULL, shape VARCHAR NOT NULL
+);
+CREATE TABLE tag (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    position INTEGER NOT NULL, label VARCHAR NOT NULL, PRIMARY KEY (run, position)
+) WITHOUT ROWID;
+CREATE INDEX tag_label ON tag (label, run);
+CREATE TABLE "transition" (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, time FLOAT NOT NULL, name VARCHAR NOT NULL, at VARCHAR NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (run, seq)
+);
+CREATE TABLE snapshot (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (run, seq)
+)
+"""
+
+FIFTH = """
+CREATE TABLE trail (
+    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, rules INTEGER NOT NULL, rest VARCHAR NOT NULL
+);
+CREATE TABLE trail_edge (
+    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
+    source VARCHAR NOT NULL, dest VARCHAR NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (run, source, dest)
+) WITHOUT ROWID;
+CREATE TABLE trail_state (
+    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
+    path VARCHAR NOT NULL, visits INTEGER NOT NULL, seconds FLOAT NOT NULL, failed INTEGER NOT NULL,
+    expired INTEGER NOT NULL, fell INTEGER NOT NULL, PRIMARY KEY (run, path)
+) WITHOUT ROWID
+"""
+
+SIXTH = """
+CREATE TABLE note (
+    id INTEGER NOT NULL PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, text VARCHAR NOT NULL, created FLOAT NOT NULL, edited FLOAT NOT NULL
+);
+CREATE INDEX note_of_step ON note (run, seq);
+DROP INDEX run_newest;
+DROP INDEX run_of_pattern;
+DROP INDEX run_in_status;
+CREATE INDEX run_newest ON run (deleted, created, id);
+CREATE INDEX run_of_pattern ON run (deleted, pattern, created, id);
+CREATE INDEX run_in_status ON run (deleted, status, created, id);
+CREATE INDEX run_kept ON run (deleted, pinned, created, id)
+"""

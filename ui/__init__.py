@@ -1,1 +1,1 @@
-"""The window: pages and commands, drawn from the engine's records and steering through its door."""
+"""The browser dashboard and the command line; both use the engine through its public interface only."""

@@ -1,7 +1,8 @@
-"""Settings of one process, and what the window asks of the place where runs are kept."""
+"""Settings of one process, and the interface to where runs are stored."""
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,14 @@ from typing import Literal, Protocol
 
 import platformdirs
 
-from engine import Journal
+from engine import InvalidInput
+from engine.journal import Journal
+from engine.models import endpoints_file
 
 Synchronous = Literal['normal', 'full']
+
+
+GRACE = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,32 +25,35 @@ class Settings:
     """What the options and the environment say."""
 
     home: Path
-    """The folder for what is not a run: logs, the secret of the browser's sessions."""
+    """The folder for everything but runs: logs and the browser session secret."""
     database: str
     """A path, or a URL such as `sqlite:///runs.db`."""
     synchronous: Synchronous = 'normal'
     """`normal` survives the death of the process, `full` that of the machine."""
+    grace: float = GRACE
+    """Seconds that calls of real models may take to end when the process shuts down."""
     patterns: tuple[Path, ...] = ()
     """Folders with patterns and tools of the user's own."""
 
     @property
     def endpoints(self) -> Path:
-        """The file that configures models: `HEMICYCLE_ENDPOINTS`, or one in the user's folder for that."""
-        named = os.environ.get('HEMICYCLE_ENDPOINTS', '').strip()
-        if named:
-            return Path(named).expanduser()
-        return platformdirs.user_config_path('hemicycle', appauthor=False) / 'endpoints.toml'
+        """The file that configures models: `HEMICYCLE_ENDPOINTS`, or one in the user's config folder."""
+        return endpoints_file()
 
     @property
     def workspaces(self) -> Path:
-        """The folder for the files of agents."""
+        """The folder for the agents' files."""
         return self.home / 'workspaces'
 
     @classmethod
     def of(
         cls, database: str = '', synchronous: Synchronous = 'normal', patterns: tuple[Path, ...] = ()
     ) -> Settings:
-        """With the defaults: `HEMICYCLE_HOME`, or the folder that the system has for a user's data."""
+        """Settings with defaults: `HEMICYCLE_HOME`, or the system's folder for user data; `HEMICYCLE_GRACE`.
+
+        Raises:
+            InvalidInput: the grace is no number of seconds.
+        """
         named = os.environ.get('HEMICYCLE_HOME', '').strip()
         home = (
             Path(named).expanduser() if named else platformdirs.user_data_path('hemicycle', appauthor=False)
@@ -53,46 +62,98 @@ class Settings:
             database = str(home / 'hemicycle.db')
         elif '://' not in database:
             database = str(Path(database).expanduser())
-        return cls(home=home, database=database, synchronous=synchronous, patterns=patterns)
+        grace = os.environ.get('HEMICYCLE_GRACE', '').strip() or GRACE
+        return cls(
+            home=home, database=database, synchronous=synchronous, grace=_seconds(grace), patterns=patterns
+        )
+
+
+def _seconds(value: str | float) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < math.inf:
+        raise InvalidInput({'HEMICYCLE_GRACE': f'must be seconds, 0 or more, not {value!r}'})
+    return seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Where a server keeps what it keeps, and reads what it is told."""
+class ServerPaths:
+    """Where a server keeps its data and reads its configuration."""
 
     home: Path
     database: Path
     endpoints: Path
-    """The file that configures models, which need not be there."""
+    """The file that configures models; it need not exist."""
 
 
 class Locks(Protocol):
-    """Which processes use a database."""
+    """The locks of the processes that use a database."""
 
     def take(self, owner: str) -> None:
         """Be seen as alive under this name until `release` or death."""
 
     def is_alive(self, owner: str) -> bool:
-        """Whether the process of this name is there."""
+        """Whether the process with this name is alive."""
+
+    def dead(self) -> list[str]:
+        """The names of processes that died without releasing their lock."""
+
+    def bury(self, owner: str) -> None:
+        """Forget a dead process."""
 
     def serve(self, holder: str) -> None:
-        """Be the database's one server; `holder` tells others who that is."""
+        """Become the database's one server; `holder` tells others who that is."""
 
     def served(self) -> str | None:
-        """What the present server says of itself."""
+        """What the current server says about itself."""
 
     def release(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
+
+
+class BackupInfo(Protocol):
+    """What a backup, or a database, holds."""
+
+    @property
+    def created(self) -> float:
+        """When it was made, in seconds since 1970."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps."""
 
 
 class Storage(Protocol):
-    """Where runs are kept."""
+    """Where runs are stored."""
 
     def file(self, settings: Settings) -> Path:
-        """The database's file, which need not be there yet."""
+        """The database file; it need not exist yet."""
 
     def locks(self, settings: Settings) -> Locks:
-        """The locks of all who use the database."""
+        """The locks of everyone using the database."""
 
     async def open(self, settings: Settings) -> Journal:
-        """Open the database, or make it. Raises `JournalError`."""
+        """Open the database, creating it if necessary. Raises `JournalError`."""
+
+    def back_up(self, settings: Settings, target: Path) -> BackupInfo:
+        """Write the database and the runs' files to an archive, also while a server works. Blocks.
+
+        Raises:
+            JournalError, OSError
+        """
+
+    def restore(self, archive: Path, settings: Settings) -> BackupInfo:
+        """Put a backup where no database and no files are yet, all or nothing. Blocks.
+
+        Raises:
+            JournalError, OSError
+        """
+
+    def inspect(self, settings: Settings) -> BackupInfo:
+        """Check every page of the database, and count what it holds. Blocks. Raises `JournalError`."""

@@ -1,1 +1,1 @@
-"""Runs as files for others: a page that plays offline, a bundle, a transcript; and bundles taken in."""
+"""Runs as files: an offline page, a bundle, a transcript or a test; and importing bundles."""

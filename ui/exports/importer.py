@@ -1,4 +1,4 @@
-"""Taking bundles in: a button, a dialog with a place to drop files, progress, and what became of them."""
+"""Importing bundles: a button, a dialog with a drop zone, progress, and the outcome."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from nicegui import ui
 from nicegui.events import UploadEventArguments
 
-from engine import EngineError, import_bundle
-from ui.dialogs import framed, settled
-from ui.door import Door
-from ui.exports.outcomes import told
-from ui.parts import Text, attach, link
-from ui.theme import button, notice
+from engine import EngineError
+from ui.components.dialogs import await_answer, dialog_frame
+from ui.components.theme import button, notice
+from ui.components.widgets import Text, link, set_attributes
+from ui.exports.text import import_message
+from ui.web.backend import Backend
 
 LARGEST = 1 << 30
-"""Bytes of a file."""
+"""Maximum size of a file, in bytes."""
 EVERY = 0.2
-"""Seconds between two looks at how far a file has been read."""
+"""Seconds between updates of a file's progress."""
 DROP = """(event) => {{
     event.preventDefault();
     event.currentTarget.classList.remove('over');
@@ -30,33 +30,31 @@ OVER = "(event) => { event.preventDefault(); event.currentTarget.classList.add('
 LEFT = "(event) => event.currentTarget.classList.remove('over')"
 
 
-class Importer:
+class ImportDialog:
     """A button that opens the dialog."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, backend: Backend) -> None:
         """Draw the button."""
-        self._door = door
+        self._backend = backend
         self.on_done: Callable[[], Awaitable[None]] | None = None
-        """Awaited when something was taken in."""
+        """Awaited after an import."""
         self._opener = button('Import', icon='upload_file', kind='small')
-        attach(self._opener, aria_haspopup='dialog')
+        set_attributes(self._opener, aria_haspopup='dialog')
         self._opener.on('click', self.open)
 
     async def open(self) -> None:
-        """Show the dialog, until it is closed."""
-        with framed('Import runs') as dialog:
-            Text(
-                'p', 'Bundles that another Hemicycle exported. No run starts by itself, and none is replaced.'
-            )
+        """Show the dialog until it is closed."""
+        with dialog_frame('Import runs') as dialog:
+            Text('p', 'Bundles exported from Hemicycle. Imported runs do not start, and no run is replaced.')
             upload = ui.upload(
                 multiple=True,
                 auto_upload=True,
                 max_file_size=LARGEST,
-                on_begin_upload=lambda: self._say('Uploading …', None),
+                on_begin_upload=lambda: self._say('Uploading…', None),
                 on_upload=self._take,
                 on_rejected=self._reject,
             )
-            attach(upload.classes('uploader'), aria_hidden='true', inert='')
+            set_attributes(upload.classes('uploader'), aria_hidden='true', inert='')
             with ui.element('div').classes('drop') as zone:
                 ui.icon('upload_file').props('size="28px"')
                 Text('span', 'Drop files here, or')
@@ -68,12 +66,12 @@ class Importer:
             with ui.element('div').classes('import-state').props('role="status"') as self._state:
                 self._told = Text('span', '')
                 self._bar = ui.linear_progress(0.0, show_value=False).props('instant-feedback rounded')
-                attach(self._bar, aria_label='How far the file has been read')
+                set_attributes(self._bar, aria_label='Import progress')
             self._state.set_visibility(False)
             self._found = ui.element('div').classes('notices').props('aria-live="polite"')
             with ui.element('div').classes('dialog-actions'):
                 button('Close').on('click', lambda: dialog.submit(None))
-        await settled(dialog)
+        await await_answer(dialog)
 
     def _say(self, text: str, share: float | None) -> None:
         self._state.set_visibility(bool(text))
@@ -82,20 +80,20 @@ class Importer:
         self._bar.set_value(share or 0.0)
 
     def _reject(self) -> None:
-        self._complain('', f'A file has more than {LARGEST >> 30} GB: take it in with `hemicycle import`.')
+        self._complain('', f'A file has more than {LARGEST >> 30} GB: import it with `hemicycle import`.')
 
     async def _take(self, event: UploadEventArguments) -> None:
         name, read, size = event.file.name, [0], max(1, event.file.size())
-        self._say(f'Reading {name} …', 0.0)
+        self._say(f'Reading {name}…', 0.0)
         with self._state:
-            timer = ui.timer(EVERY, lambda: self._say(f'Reading {name} …', min(1.0, read[0] / size)))
+            timer = ui.timer(EVERY, lambda: self._say(f'Reading {name}…', min(1.0, read[0] / size)))
         try:
             with tempfile.TemporaryDirectory(prefix='hemicycle-') as folder:
                 path = Path(folder) / 'bundle'
                 await event.file.save(path)
                 with await asyncio.to_thread(path.open, 'rb') as file:
-                    found = await import_bundle(
-                        self._door(), file, progress=lambda at: read.__setitem__(0, at)
+                    found = await self._backend().import_bundle(
+                        file, progress=lambda at: read.__setitem__(0, at)
                     )
         except EngineError as error:
             self._complain(name, str(error))
@@ -104,14 +102,14 @@ class Importer:
                 with self._found, notice('info', 'check_circle'):
                     for one in found:
                         with ui.element('p'):
-                            Text('span', f'{told(one)} ')
+                            Text('span', f'{import_message(one)} ')
                             with link(f'/runs/{one.run}'):
-                                Text('span', 'Open it')
+                                Text('span', 'Open')
             if self.on_done:
                 await self.on_done()
         finally:
             if not self._state.is_deleted:
-                event.sender.run_method('removeUploadedFiles')  # else it would not take the same file again
+                event.sender.run_method('removeUploadedFiles')  # else it rejects the same file later
                 timer.delete()
                 self._say('', 0.0)
 
@@ -119,4 +117,4 @@ class Importer:
         if self._found.is_deleted:
             return
         with self._found, notice('fail', 'error_outline'):
-            Text('p', f'{name} was not taken in: {problem}.' if name else problem)
+            Text('p', f'{name} was not imported: {problem}.' if name else problem)

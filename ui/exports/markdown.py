@@ -1,4 +1,4 @@
-"""A run as a transcript in Markdown: its facts, its steps, who said what, and how it ended."""
+"""A run as a Markdown transcript: its facts, its steps, who said what, and how it ended."""
 
 from __future__ import annotations
 
@@ -9,120 +9,120 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from engine import (
-    Conductor,
-    Event,
-    Fold,
-    Note,
-    Redaction,
-    RunId,
-    RunInfo,
-    Shape,
-    Transition,
-    View,
-    message_of,
-    parent_of,
-    program,
-)
-from ui.exports.past import pages
-from ui.exports.words import hidden, moment, written
-from ui.presenters.blocks import readable
-from ui.presenters.reading import place, span, speaker
-from ui.presenters.spending import headline_of
-from ui.presenters.words import WORDS
+from engine import Conductor, Event, Transition
+from engine.history import Redaction, program_version
+from engine.journal import Fold
+from engine.records import Note, RunId, RunInfo, Shape, View, message_of, parent_of
+from ui.exports.run_history import read_pages
+from ui.exports.text import format_moment, note_date, redaction_note
+from ui.formatting.steps import duration, path_text, role_title
+from ui.formatting.usage import usage_headline
+from ui.formatting.values import status_text
+from ui.replay.conversation import json_to_markdown
 from ui.replay.marks import by_person, mark_of
 
 T = TypeVar('T', RunInfo, View, Event, Note)
 SAID = frozenset({'title', 'note', 'text', 'error', 'waiting', 'parameters', 'models', 'memory', 'data'})
-"""Fields of records that somebody wrote."""
+"""Fields of records that contain written text."""
 
 
-async def transcript_of(
+async def write_transcript(
     conductor: Conductor, run: RunId, redaction: Redaction | None = None
 ) -> AsyncIterator[str]:
-    """The transcript of a run, a page of steps at a time. Raises `UnknownRun`."""
+    """Write the transcript of a run, a page of steps at a time. Raises `UnknownRun`."""
     info = await conductor.info(run)
     shape, view = await conductor.shape(run), await conductor.view(run, info.seq)
     hide = redaction or Redaction.of(conductor.catalog)
-    # Before it is written: what is escaped or folded into a line would not be found any more.
+    # Before writing: secrets could not be found once text is escaped or joined into a line.
     info, view = _without(info, hide), _without(view, hide)
     yield '\n'.join(_head(info, shape, view))
-    told = _Told(info, shape, [_without(note, hide) for note in await conductor.notes(run)])
+    writer = _Writer(info, shape, [_without(note, hide) for note in await conductor.notes(run)])
 
     def page(steps: Iterable[Transition]) -> str:
-        return ''.join(told.step(replace(step, event=_without(step.event, hide))) for step in steps)
+        return ''.join(writer.step(replace(step, event=_without(step.event, hide))) for step in steps)
 
-    async for steps in pages(conductor, info):
+    async for steps in read_pages(conductor, info):
         yield await asyncio.to_thread(page, steps)
     yield '\n'.join(_end(shape, view))
-    said = f'Exported {moment(conductor.clock.now())} by Hemicycle {program()}; {hidden(hide.found)}.'
+    when = format_moment(conductor.clock.now())
+    said = f'Exported {when} by Hemicycle {program_version()}; {redaction_note(hide.found)}.'
     yield f'\n---\n\n{said} This is a recording: no model is called.\n'
 
 
 def _without(record: T, hide: Redaction) -> T:
-    """A record whose texts, and those in its mappings, hold no secret."""
+    """A record with all secrets removed from its texts, including those in its mappings."""
     held = {item.name: getattr(record, item.name) for item in fields(record)}
-    told = {name: value for name, value in held.items() if isinstance(value, str | Mapping) and name in SAID}
-    hidden = {name: hide.value(value) for name, value in told.items()}
+    texts = {name: value for name, value in held.items() if isinstance(value, str | Mapping) and name in SAID}
+    hidden = {name: hide.value(value) for name, value in texts.items()}
     if 'tags' in held:
         hidden['tags'] = tuple(map(hide.text, held['tags']))
     return replace(record, **hidden)
 
 
-def fenced(text: str, language: str = '') -> str:
-    """A text as it is, in a fence that it cannot close."""
+def fence(text: str, language: str = '') -> str:
+    """Text unchanged, in a fence that it cannot close."""
     longest = max(map(len, re.findall(r'`{3,}', text)), default=2)
-    fence = '`' * (longest + 1)
-    return f'{fence}{language}\n{text}\n{fence}'
+    marks = '`' * (longest + 1)
+    return f'{marks}{language}\n{text}\n{marks}'
 
 
-def quoted(text: str) -> str:
-    """What somebody wrote as a quotation: its headings and fences stay inside."""
+def quote(text: str) -> str:
+    """Someone's text as a quotation: its headings and fences stay inside."""
     return '\n'.join(f'> {line}'.rstrip() for line in text.splitlines()) or '>'
 
 
-def plain(text: str) -> str:
-    """A text in a line, of which no sign acts as Markdown or HTML."""
+def escape_markdown(text: str) -> str:
+    """Text on one line, with every character that Markdown or HTML would interpret escaped."""
     return re.sub(r'([\\`*_\[\]<>#|~!&])', r'\\\1', ' '.join(text.split()))
 
 
 def _head(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
-    yield f'# {plain(info.title or info.pattern)}\n'
+    yield f'# {escape_markdown(info.title or info.pattern)}\n'
     facts: list[tuple[str, str]] = [
         ('Run', f'`{info.id}`'),
-        ('Pattern', f'{plain(shape.title)} (`{info.pattern}`)'),
-        ('Status', f'{WORDS[view.status]}{f": {plain(view.error)}" if view.error else ""}'),
-        ('Started', moment(view.started or info.created)),
-        ('Took', f'{span(max(0.0, view.time - view.started))}, {info.seq} steps'),
-        ('Used', headline_of(view.usage) + (', simulated' if info.simulated else '')),
-        ('Models', plain(', '.join(f'{role or "all"}: {name}' for role, name in info.models.items()))),
+        ('Pattern', f'{escape_markdown(shape.title)} (`{info.pattern}`)'),
+        ('Status', _status(view)),
+        ('Started', format_moment(view.started or info.created)),
+        ('Took', f'{duration(max(0.0, view.time - view.started))}, {info.seq} steps'),
+        ('Used', usage_headline(view.usage) + (', simulated' if info.simulated else '')),
+        (
+            'Models',
+            escape_markdown(', '.join(f'{role or "all"}: {name}' for role, name in info.models.items())),
+        ),
         ('Forked from', f'`{info.parent}` at step {info.parent_at}' if info.parent else ''),
-        ('Tags', plain(', '.join(info.tags))),
-        ('Waits for', plain(view.waiting)),
+        ('Tags', escape_markdown(', '.join(info.tags))),
+        ('Waits for', escape_markdown(view.waiting)),
     ]
     yield from (f'- **{name}:** {said}' for name, said in facts if said)
     if info.note:
-        yield f'\n{quoted(info.note)}'
+        yield f'\n{quote(info.note)}'
     if info.parameters:
         yield '\n## Parameters\n'
         for name, value in info.parameters.items():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            yield f'**{plain(name)}**\n\n{fenced(text)}\n'
+            yield f'**{escape_markdown(name)}**\n\n{fence(text)}\n'
     yield '\n## Steps\n'
+
+
+def _status(view: View) -> str:
+    said = status_text(view.status, view.error)
+    return f'{said}: {escape_markdown(view.error)}' if view.error else said
 
 
 def _end(shape: Shape, view: View) -> Iterator[str]:
     yield '\n## Outcome\n'
-    yield f'{WORDS[view.status]}{f": {plain(view.error)}" if view.error else "."}\n'
+    yield f'{_status(view)}\n' if view.error else f'{_status(view)}.\n'
     answer = view.memory.get(shape.answer) if shape.answer else None
+    if answer and 'simulated' in view.origins:
+        yield '*Simulated: the scripted model wrote this, and no provider was called.*\n'
     if isinstance(answer, str) and answer:
-        yield f'{quoted(answer)}\n'
+        yield f'{quote(answer)}\n'
     elif answer:
-        yield f'{fenced(json.dumps(answer, indent=2, ensure_ascii=False, default=str), "json")}\n'
+        yield f'{fence(json.dumps(answer, indent=2, ensure_ascii=False, default=str), "json")}\n'
 
 
-class _Told:
-    """Tells step after step; a heading for each state of the workflow that is entered."""
+class _Writer:
+    """Writes step after step, with a heading for each workflow state that is entered."""
 
     def __init__(self, info: RunInfo, shape: Shape, notes: Iterable[Note]) -> None:
         self._notes = list(notes)
@@ -130,9 +130,9 @@ class _Told:
         self._visits: dict[str, list[int]] = {}
 
     def step(self, step: Transition) -> str:
-        started = self._fold.ledger.started or step.time
-        self._fold.ledger.take(step)
-        lines = list(self._lines(step, span(step.time - started)))
+        started = self._fold.projection.started or step.time
+        self._fold.projection.take(step)
+        lines = list(self._lines(step, duration(step.time - started)))
         for path in step.entered:
             self._visits.setdefault(path, []).append(step.seq)
         return ''.join(f'{line}\n' for line in lines)
@@ -147,33 +147,33 @@ class _Told:
         mark = mark_of(step, self._visits)
         if mark:
             who = 'A person' if by_person(step, mark) else mark.kind.capitalize()
-            yield f'**{who}** ({at}): {plain(mark.text)}\n'
+            yield f'**{who}** ({at}): {escape_markdown(mark.text)}\n'
         for path in step.entered:
             if '.' not in path:
-                yield f'\n### {plain(place(path))}\n\n_{at}_\n'
+                yield f'\n### {escape_markdown(path_text(path))}\n\n_{at}_\n'
         for note in self._notes:
             if note.seq == step.seq:
-                yield f'**Note** ({at}; {written(note)})\n\n{quoted(note.text)}\n'
+                yield f'**Note** ({at}; {note_date(note)})\n\n{quote(note.text)}\n'
 
     def _reply(self, step: Transition, at: str) -> Iterator[str]:
         data = step.event.data
         home = parent_of(step.event.at)
         state = self._shape.state(home)
-        who = speaker(str(data.get('role') or (state.role if state else home)))
+        who = role_title(str(data.get('role') or (state.role if state else home)))
         model = f', `{data["model"]}`' if data.get('model') else ''
-        yield f'**{plain(who)}** ({at}{model})\n'
+        yield f'**{escape_markdown(who)}** ({at}{model})\n'
         for part in message_of(data['message']).parts:
             match part.kind:
                 case 'text':
-                    yield f'{quoted(readable(part.text))}\n'
+                    yield f'{quote(json_to_markdown(part.text))}\n'
                 case 'reasoning':
-                    yield f'_Thinking:_\n\n{quoted(part.text)}\n'
+                    yield f'_Thinking:_\n\n{quote(part.text)}\n'
                 case 'call':
-                    yield f'Asks for `{part.name}`:\n\n{fenced(part.arguments, "json")}\n'
+                    yield f'Asks for `{part.name}`:\n\n{fence(part.arguments, "json")}\n'
 
 
 def _results(results: Any, at: str) -> Iterator[str]:
     for result in results:
         if isinstance(result, Mapping) and 'text' in result:
             how = 'answers' if result.get('ok', True) else 'fails'
-            yield f'Tool `{result.get("name", "")}` {how} ({at}):\n\n{fenced(str(result["text"]))}\n'
+            yield f'Tool `{result.get("name", "")}` {how} ({at}):\n\n{fence(str(result["text"]))}\n'

@@ -1,1 +1,1 @@
-"""The pages: one file, one page; each has `register(door)`."""
+"""The pages: one folder each; `ui.server.app` registers them."""

@@ -1,1 +1,1 @@
-"""Past steps of a run: read once, marked, moved through, and followed while there are more."""
+"""Recorded steps: read once, marked, indexed, and followed while a run continues."""

@@ -1,75 +1,83 @@
-"""What the steps of a run say of each agent: replies, retries, tools' times, versions of its files."""
+"""What a run's steps record about each agent, and where list elements were appended."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from engine import Transition, parent_of
-from ui.presenters.calls import Took
+from engine import Transition
+from engine.records import Shape, parent_of
+from ui.formatting.tool_calls import BatchTime
+
+ENDED = ('completed', 'failed')
+"""The states of a plan's step that is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's reply: by which model, and who was asked before."""
+    """A model's reply: which model gave it, and which were tried before."""
 
     seq: int
     model: str
     failed: tuple[str, ...] = ()
-    """What the models said that were tried before it."""
+    """The errors of the models that were tried before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """A call that failed and is tried again."""
+    """A failed call that is retried."""
 
     seq: int
     at: str
     attempt: int
     due: float
-    """When the attempt begins; seconds since 1970."""
+    """When the attempt begins, in seconds since 1970."""
     error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """A folder as it was after a step that changed it."""
+class FolderVersion:
+    """A folder after a step that changed it."""
 
     seq: int
     number: int
     snapshot: str
+    given: bool = False
+    """Whether the agent was given it, rather than making it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stay:
-    """One visit of a state, from the step that entered it to the one that left it."""
+class Visit:
+    """One visit to a state, from the step that entered it to the one that left it."""
 
     seq: int
     since: float
     until: float
 
 
-Noted = TypeVar('Noted', Reply, Retry, Version, Stay)
+Noted = TypeVar('Noted', Reply, Retry, FolderVersion, Visit)
 
 
 @dataclass(slots=True)
 class History:
-    """An index of the steps read so far; by the path of an agent, where nothing else is said."""
+    """An index of the steps read so far; keyed by agent path unless noted."""
 
     replies: dict[str, list[Reply]] = field(default_factory=dict)
     retries: dict[str, list[Retry]] = field(default_factory=dict)
-    versions: dict[str, list[Version]] = field(default_factory=dict)
-    took: dict[str, dict[str, Took]] = field(default_factory=dict)
-    stays: dict[str, list[Stay]] = field(default_factory=dict)
-    """Of each state that was left; `seq` is the step that left it."""
+    versions: dict[str, list[FolderVersion]] = field(default_factory=dict)
+    took: dict[str, dict[str, BatchTime]] = field(default_factory=dict)
+    stays: dict[str, list[Visit]] = field(default_factory=dict)
+    """By state that was left; `seq` is the step that left it."""
     appended: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    """Per list of memory, by its pointer: the step and the time of each entry that was added at its end."""
+    """By pointer of a list in memory: the step and time of each added element."""
+    finished: dict[str, int] = field(default_factory=dict)
+    """By id of a step of a plan: the run's step that ended it."""
     _since: dict[str, float] = field(default_factory=dict)
 
     def take(self, step: Transition) -> None:
-        """Go on by one step."""
+        """Add one step."""
         event, home = step.event, parent_of(step.event.at)
         if not step.raised:
             match event.name:
@@ -81,33 +89,51 @@ class History:
                     self.retries.setdefault(home, []).append(_retry(step))
             self._snapshots(step)
         for change in step.changes:
-            if change.op == 'add' and change.path.endswith('/-'):
-                self.appended.setdefault(change.path[:-2], []).append((step.seq, step.time))
+            owner, _, place = change.path.rpartition('/')
+            if change.op == 'add' and place == '-':
+                self.appended.setdefault(owner, []).append((step.seq, step.time))
+            elif change.op == 'add' and place.isdecimal() and owner in self.appended:
+                self.appended[owner].insert(int(place), (step.seq, step.time))
+        self._note_finished(step)
         for path in step.left:
             since = self._since.pop(path, step.time)
-            stay = Stay(seq=step.seq, since=since, until=step.time)
+            stay = Visit(seq=step.seq, since=since, until=step.time)
             self.stays.setdefault(path, []).append(stay)
         for path in step.entered:
             self._since[path] = step.time
+
+    def _note_finished(self, step: Transition) -> None:
+        for change in step.changes:
+            entry, place = change.value, change.path.rpartition('/')[2]
+            if isinstance(entry, Mapping) and entry.get('state') in ENDED and place.isdecimal():
+                self.finished.setdefault(str(entry.get('id', '')), step.seq)
 
     def _batch(self, step: Transition, agent: str) -> None:
         results = step.event.data['results']
         if not isinstance(results, Sequence) or step.event.at not in self._since:
             return
-        took = Took(seconds=step.time - self._since[step.event.at], calls=len(results))
+        took = BatchTime(seconds=step.time - self._since[step.event.at], calls=len(results))
         known = self.took.setdefault(agent, {})
         known |= {str(result['id']): took for result in results if isinstance(result, Mapping)}
 
     def _snapshots(self, step: Transition) -> None:
-        found = step.event.data.get('snapshots') if step.event.name == 'done' else None
+        found = step.event.data.get('snapshots') if step.event.name in ('done', 'asked') else None
         for agent, snapshot in found.items() if isinstance(found, Mapping) else ():
             known = self.versions.setdefault(str(agent), [])
             if not known or known[-1].snapshot != snapshot:
-                known.append(Version(seq=step.seq, number=len(known) + 1, snapshot=str(snapshot)))
+                given = not known and 'results' not in step.event.data
+                known.append(
+                    FolderVersion(seq=step.seq, number=len(known) + 1, snapshot=str(snapshot), given=given)
+                )
+
+    def baseline(self, folder: str) -> str:
+        """The snapshot that an agent started with; '' if its folder was empty."""
+        known = self.versions.get(folder, [])
+        return known[0].snapshot if known and known[0].given else ''
 
 
 def latest(noted: Mapping[str, Sequence[Noted]], path: str, seq: int) -> Noted | None:
-    """The last thing noted of `path` up to step `seq`, if there is one."""
+    """The last entry for `path` up to step `seq`, if any."""
     entries = noted.get(path, ())
     index = bisect_right(entries, seq, key=lambda entry: entry.seq)
     return entries[index - 1] if index else None
@@ -137,3 +163,47 @@ def _retry(step: Transition) -> Retry:
         due=step.time + (delay if isinstance(delay, int | float) else 0.0),
         error=str(data.get('error', '')),
     )
+
+
+class Position(NamedTuple):
+    """A step and its time (seconds since 1970)."""
+
+    seq: int
+    time: float
+
+
+class AppendIndex:
+    """An index of the steps read so far: for each list, where its elements come from."""
+
+    def __init__(self, fields: Iterable[str]) -> None:
+        self._lists: dict[str, list[Position]] = {field: [] for field in fields if field}
+
+    @classmethod
+    def of(cls, shape: Shape) -> AppendIndex:
+        """An index of the lists that panels show."""
+        return cls(shown.field for shown in shape.panels)
+
+    def steps(self, field: str) -> list[Position]:
+        """Where each element comes from, in list order."""
+        return self._lists.get(field, [])
+
+    def take(self, step: Transition) -> None:
+        """Add one step."""
+        if not self._lists:
+            return
+        here = Position(step.seq, step.time)
+        if step.event.name == 'start' and isinstance(memory := step.event.data.get('memory'), Mapping):
+            for field in self._lists:
+                self._set(field, memory.get(field), here)
+        for change in step.changes:
+            field, _, inside = change.path.removeprefix('/memory/').partition('/')
+            if field not in self._lists or not change.path.startswith('/memory/'):
+                continue
+            if not inside:
+                self._set(field, change.value, here)
+            elif change.op == 'add' and '/' not in inside:
+                self._lists[field].append(here)
+
+    def _set(self, field: str, value: Any, here: Position) -> None:
+        many = len(value) if isinstance(value, list) else 0
+        self._lists[field] = [*self._lists[field][:many], *[here] * (many - len(self._lists[field]))]

@@ -1,4 +1,4 @@
-"""What the steps of a run say in short: times, marks, visits, edges, changes; read once for all pages."""
+"""An index of a run's steps: times, marks, visits, edges, changes; read once for all pages."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
-from engine import Conductor, RunId, Shape, Transition
-from ui.replay.grown import Grown
-from ui.replay.history import History
+from engine import Conductor, Transition
+from engine.records import RunId, Shape
+from ui.replay.history import AppendIndex, History
 from ui.replay.marks import KINDS, Kind, Mark, marks_of
 
 KEPT = 8
-"""Runs whose index is kept for the next page that shows them."""
+"""Runs whose index is cached for the next page that shows them."""
 
 
 class Index:
-    """An index of the steps of one run read so far; a page that is opened later goes on where it ends."""
+    """An index of one run's steps read so far; a page opened later continues where it ends."""
 
     def __init__(self, shape: Shape) -> None:
         self.times: list[float] = []
         """The time of each step; step n is at n - 1."""
         self.marks: list[Mark] = []
-        """In the order of the steps; at most one of a kind for a step."""
+        """In step order; at most one of each kind per step."""
         self.moments: dict[Kind, list[int]] = {kind: [] for kind in KINDS}
-        """Of each kind of marks: the steps."""
+        """By kind of mark: the steps."""
         self.visits: dict[str, list[int]] = {}
-        """Each state that was entered, and the steps that did it."""
+        """By state: the steps that entered it."""
         self.walked: dict[str, list[int]] = {}
-        """Each edge that was taken (`source>dest`), and the steps that did it."""
+        """By edge (`source>dest`): the steps that took it."""
         self.changes: dict[str, list[int]] = {}
-        """Each place in the run's data, by its pointer, and the steps that wrote there; a list that was
-        appended to is one place."""
-        self.grown = Grown.of(shape)
+        """By pointer into the run's data: the steps that wrote there; an append counts for the list."""
+        self.active: list[Sequence[str]] = []
+        """By step: the active states after it; step n is at n - 1."""
+        self.taken: list[Sequence[str]] = []
+        """By step: the edges (`source>dest`) that it took."""
+        self.grown = AppendIndex.of(shape)
         self.history = History()
 
     @property
@@ -42,7 +45,7 @@ class Index:
         return len(self.times)
 
     def take(self, step: Transition) -> None:
-        """Go on by one step; one that was read already changes nothing."""
+        """Add one step; a step that was already read changes nothing."""
         if step.seq != self.seq + 1:
             return
         for mark in marks_of(step, self.visits):
@@ -50,8 +53,11 @@ class Index:
             self.moments[mark.kind].append(step.seq)
         for path in step.entered:
             self.visits.setdefault(path, []).append(step.seq)
-        for edge in step.edges:
-            self.walked.setdefault(f'{edge.source}>{edge.dest or edge.source}', []).append(step.seq)
+        taken = [f'{edge.source}>{edge.dest or edge.source}' for edge in step.edges]
+        for edge in taken:
+            self.walked.setdefault(edge, []).append(step.seq)
+        self.active.append(step.active)
+        self.taken.append(taken)
         if step.event.name == 'start':
             self.changes['/memory'] = [step.seq]
         for change in step.changes:
@@ -63,7 +69,7 @@ class Index:
         self.times.append(step.time)
 
     def changed(self, pointer: str) -> list[int]:
-        """The steps that wrote at a place of the run's data, inside it, or something around it."""
+        """The steps that wrote to a place in the run's data, inside it, or around it."""
         found: set[int] = set()
         for path, steps in self.changes.items():
             if path == pointer or _inside(path, pointer) or _inside(pointer, path):
@@ -75,24 +81,24 @@ def _inside(path: str, outer: str) -> bool:
     return path.startswith(f'{outer}/')
 
 
-def following(steps: Sequence[int], at: int) -> int | None:
-    """The first of these steps after `at`; where there is none, the first of all."""
+def next_step(steps: Sequence[int], at: int) -> int | None:
+    """The first of these steps after `at`, wrapping to the first of all."""
     if not steps:
         return None
     place = bisect_right(steps, at)
     return steps[place if place < len(steps) else 0]
 
 
-def preceding(steps: Sequence[int], at: int) -> int | None:
-    """The last of these steps before `at`; where there is none, the last of all."""
+def previous_step(steps: Sequence[int], at: int) -> int | None:
+    """The last of these steps before `at`, wrapping to the last of all."""
     return steps[bisect_left(steps, at) - 1] if steps else None
 
 
 _known: WeakKeyDictionary[Conductor, OrderedDict[RunId, Index]] = WeakKeyDictionary()
 
 
-def index_of(conductor: Conductor, run: RunId, shape: Shape) -> Index:
-    """The index of a run that all pages share. A history only grows, so what was read of it stays true."""
+def shared_index(conductor: Conductor, run: RunId, shape: Shape) -> Index:
+    """The index of a run, shared by all pages. Histories only grow, so what was read stays valid."""
     runs = _known.setdefault(conductor, OrderedDict())
     index = runs.pop(run, None) or Index(shape)
     runs[run] = index

@@ -1,4 +1,4 @@
-"""Marks of a run: the steps that are worth finding again, by kind, with a shape and a key for each."""
+"""Marks of a run: steps worth finding again, by kind, each kind with a shape and a key."""
 
 from __future__ import annotations
 
@@ -6,66 +6,68 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine import CONTROL, ENDINGS, EXHAUSTED, Transition
-from ui.presenters.reading import place, reason_words
+from engine import Transition
+from engine.history import OWN
+from ui.formatting.steps import path_text, reason_text
 
 Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
-    """A kind of marks, as people see it."""
+class MarkKind:
+    """A kind of mark, as people see it."""
 
     title: str
-    """What one of them is."""
+    """The name of one such mark."""
     glyph: str
-    """Its shape: no two kinds have the same, so that none is told by its colour alone."""
+    """Its shape: unique, so that no kind is identified by colour alone."""
     key: str
-    """Goes to the next one; with Shift to the one before."""
+    """Goes to the next one; with Shift to the previous one."""
 
 
-KINDS: Mapping[Kind, Sort] = {
-    'error': Sort('error', '▲', 'e'),
-    'human': Sort('answer of a person', '●', 'h'),
-    'pause': Sort('pause', '‖', 'p'),
-    'budget': Sort('budget warning', '◔', 'b'),
-    'verdict': Sort('verdict', '◆', 'v'),
-    'revision': Sort('revision', '↺', 'r'),
-    'restart': Sort('restart', '⟳', 'g'),
-    'note': Sort('note', '✎', 'n'),
-    'tool': Sort('tool call', '⚒', 't'),
+KINDS: Mapping[Kind, MarkKind] = {
+    'error': MarkKind('error', '▲', 'e'),
+    'human': MarkKind('answer of a person', '●', 'h'),
+    'pause': MarkKind('pause', '‖', 'p'),
+    'budget': MarkKind('budget warning', '◔', 'b'),
+    'verdict': MarkKind('verdict', '◆', 'v'),
+    'revision': MarkKind('revision', '↺', 'r'),
+    'restart': MarkKind('restart', '⟳', 'g'),
+    'note': MarkKind('note', '✎', 'n'),
+    'tool': MarkKind('tool call', '⚒', 't'),
 }
-"""The gravest first: where marks stand too close, it gives the shape of them all."""
+"""The gravest first: it gives merged marks their shape."""
 UNDRAWN = ('tool',)
-"""Kinds that are gone to, and not drawn over the slider: they are too many."""
+"""Kinds you can jump to but that are not drawn over the slider: there are too many."""
 
 HUMAN = {
     'cancel': 'cancelled the run',
     'edit': 'changed the memory',
     'approve': 'allowed the tools',
     'deny': 'did not allow the tools',
+    'answer': 'answered the question of a tool',
     'extend': 'added to the budget',
 }
-"""What a person did, by the event."""
+"""What a person did, by event."""
 PAUSES = {
     'pause': 'paused the run',
-    'resume': 'let the run go on',
+    'resume': 'resumed the run',
     'step': 'let the run take one step',
     'breakpoints': 'set the breakpoints',
 }
 STEPS = {'over': 'stepped over', 'out': 'stepped out'}
-IN_REGION = {'pause': 'held', 'resume': 'let go on', 'step': 'stepped'}
+IN_REGION = {'pause': 'held', 'resume': 'resumed', 'step': 'stepped'}
 """What was done to one region."""
 MISHAPS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
 DEBATED = '/memory/consensuses/-'
 """Where the verdict of a debate is written."""
-OWN = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
-"""Events of the engine: all others come from outside."""
+COUNTED = '/memory/revision_count'
+"""Where a pattern counts revisions, each as it begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A step that is worth finding again."""
+    """A step worth finding again."""
 
     seq: int
     kind: Kind
@@ -73,24 +75,24 @@ class Mark:
 
 
 def marks_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> list[Mark]:
-    """The marks a step deserves, at most one of a kind.
+    """The marks of a step, at most one of each kind.
 
     Args:
         transition: the step.
-        visits: the states that were entered before it, each with the steps that did.
+        visits: the states entered before it, each with the steps that entered it.
     """
     found = [_deed(transition), *_turns(transition, visits), _tools(transition)]
     return [Mark(seq=transition.seq, kind=mark[0], text=mark[1]) for mark in found if mark]
 
 
 def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
-    """The gravest mark that is drawn of a step, if it has any."""
+    """The gravest of a step's marks that are drawn, if it has any."""
     found = [mark for mark in marks_of(transition, visits) if mark.kind not in UNDRAWN]
     return min(found, key=lambda mark: list(KINDS).index(mark.kind), default=None)
 
 
 def _deed(transition: Transition) -> tuple[Kind, str] | None:
-    """What the event says by itself: a mishap, a restart, what a person did."""
+    """What the event itself says: a failure, a restart, what a person did."""
     name, data = transition.event.name, transition.event.data
     if transition.raised:
         return None
@@ -104,36 +106,36 @@ def _deed(transition: Transition) -> tuple[Kind, str] | None:
 
 
 def by_person(transition: Transition, mark: Mark) -> bool:
-    """Whether a person did what is marked, and not the engine: at a breakpoint, or where a script ends."""
+    """Whether a person did it, rather than the engine at a breakpoint or at the end of a script."""
     said = {'pause': 'reason', 'breakpoints': 'problems'}.get(transition.event.name, '')
     return mark.kind in ('human', 'pause') and said not in transition.event.data
 
 
 def _taken_up(data: Mapping[str, Any]) -> str:
-    """What a run begins with, or goes on with, where it had no process."""
+    """How a run begins, or continues after its process was gone."""
     if left := str(data.get('left', '')):
-        return f'{reason_words(left)}: from here on it works by itself'
+        return f'{reason_text(left)}: from here on it works by itself'
     run, _, at = str(data.get('forked', '')).rpartition('@')
     said = f'{"retried" if data.get("retried") else "forked"} from run {run} at step {at}'
     if not run:
-        said = 'taken up again: the work in flight began anew'
+        said = 'recovered: the work in flight was restarted'
     elif data.get('playing'):
         said += ': what was recorded after it is played'
     return f'{said}; paused' if data.get('paused') else said
 
 
 def _done(transition: Transition) -> str:
-    """What a person did, with the words that were given."""
+    """What a person did, in their words if they gave any."""
     event = transition.event
     if 'problems' in event.data and event.name == 'breakpoints':
         return '; '.join(f'breakpoint {number}: {why}' for number, why in event.data['problems'].items())
     if event.name == 'pause' and 'breakpoints' in event.data:
-        return reason_words(str(event.data['reason']))
+        return reason_text(str(event.data['reason']))
     how = str(event.data.get('how', ''))
     if event.name in IN_REGION and (event.at or how in STEPS):
-        return f'{STEPS.get(how, IN_REGION[event.name])}{f" · {place(event.at)}" if event.at else ""}'
-    own = f'{event.name.replace("_", " ")}{f" · {place(event.at)}" if event.at else ""}'
-    words = reason_words(str(event.data.get('reason', ''))) or event.data.get('text')
+        return f'{STEPS.get(how, IN_REGION[event.name])}{f" · {path_text(event.at)}" if event.at else ""}'
+    own = f'{event.name.replace("_", " ")}{f" · {path_text(event.at)}" if event.at else ""}'
+    words = reason_text(str(event.data.get('reason', ''))) or event.data.get('text')
     return (PAUSES | HUMAN).get(event.name, own) + (f': {words}' if words else '')
 
 
@@ -145,13 +147,8 @@ def _mishap(transition: Transition) -> str:
 
 
 def _turns(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Iterator[tuple[Kind, str] | None]:
-    """A way back to a state that was first entered before the one that is left; a verdict."""
-    seq = transition.seq
-    outer = [path for path in transition.left if '.' not in path]
-    left = min((_first(visits, path, seq) for path in outer), default=0)
-    back = [path for path in transition.entered if '.' not in path and _first(visits, path, seq) < left]
-    if back:
-        yield 'revision', f'back to {place(back[0])}'
+    """The beginning of a revision, and verdicts."""
+    yield _revision(transition, visits)
     output = transition.event.data.get('output')
     if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
         yield 'verdict', 'approved' if output['approved'] else 'sent back'
@@ -163,20 +160,38 @@ def _turns(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Itera
             yield 'verdict', ': '.join(filter(None, (said, str(change.value.get('best') or ''))))
 
 
+def _revision(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:
+    """A counted revision, or a return to a state that was entered before the one being left."""
+    for change in transition.changes:
+        if change.path == COUNTED and change.value:
+            return 'revision', f'revision {change.value} begins'
+    seq = transition.seq
+    outer = [path for path in transition.left if '.' not in path]
+    left = min((_first(visits, path, seq) for path in outer), default=0)
+    # A state entered without an event and holding nothing only decides; what follows begins something.
+    passed = transition.active if transition.event.name == 'always' else ()
+    back = [
+        path
+        for path in transition.entered
+        if '.' not in path and path not in passed and _first(visits, path, seq) < left
+    ]
+    return ('revision', f'back to {path_text(back[0])}') if back else None
+
+
 def _first(visits: Mapping[str, Sequence[int]], path: str, default: int) -> int:
     steps = visits.get(path)
     return steps[0] if steps else default
 
 
 def _tools(transition: Transition) -> tuple[Kind, str] | None:
-    """Tools that begin to run: with the reply that calls them, or once a person has allowed them."""
+    """Tools that start running: with the reply that calls them, or once a person has approved them."""
     if not any(path.endswith('.using_tools') for path in transition.entered):
         return None
-    names = ', '.join(called(transition.event.data))
-    return 'tool', names or f'tools of {place(transition.event.at.rpartition(".")[0])}'
+    names = ', '.join(called_tools(transition.event.data))
+    return 'tool', names or f'tools of {path_text(transition.event.at.rpartition(".")[0])}'
 
 
-def called(data: Mapping[str, Any]) -> list[str]:
+def called_tools(data: Mapping[str, Any]) -> list[str]:
     """The names of the tools that a reply calls."""
     message = data.get('message')
     parts = message.get('parts') if isinstance(message, Mapping) else None

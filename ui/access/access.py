@@ -1,0 +1,202 @@
+"""Access: finds out who asks, by a session or a token, logs people in, and gives each their conductor."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections import OrderedDict
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from engine import Conductor, EngineError
+from engine.clock import Clock
+from engine.errors import SignedOut
+from engine.journal import Entry, EntryQuery, Journal
+from ui.access.accounts import ACCOUNT, SESSION, TOKENS, Account, Accounts
+from ui.access.audit_log import AuditLog
+from ui.access.caller import ADDRESS, Caller, Identity, Role
+from ui.access.guard import guarded
+from ui.access.passwords import LONGEST, digest
+
+FRESH: Final = 2.0
+"""Seconds for which a caller is remembered: another process may have changed the account since."""
+NOTED: Final = 60.0
+"""Seconds between notes of when a session or a token was last used."""
+REMEMBERED: Final = 4_096
+GUESS: Final = 'guess'
+WINDOW: Final = 15 * 60.0
+"""Seconds in which attempts to log in are counted."""
+TRIES: Final = {'both': 5, 'address': 30, 'account': 50}
+"""The most attempts in that time: for one account from one address, from one address, for one account."""
+
+
+class LoginRefused(EngineError):
+    """A login is refused; `later` says that there were too many attempts."""
+
+    def __init__(self, problem: str, *, later: bool = False) -> None:
+        self.later = later
+        super().__init__(problem)
+
+
+WRONG: Final = 'The name or the password is wrong.'
+TOO_MANY: Final = 'Too many attempts. Try again in 15 minutes.'
+
+
+class Access:
+    """Who may use this server. One per server.
+
+    Args:
+        journal: keeps accounts, sessions, tokens and the audit log, with the runs.
+        clock: says when something expires.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal, self._clock = journal, clock
+        self.accounts, self.audit = Accounts(journal, clock), AuditLog(journal, clock)
+        self._known: OrderedDict[tuple[str, str], Signed] = OrderedDict()
+        self._guards: WeakKeyDictionary[Identity, Conductor] = WeakKeyDictionary()
+
+    def guard(self, conductor: Conductor, identity: Identity) -> Conductor:
+        """The conductor as whoever has this identity may use it."""
+        made = self._guards.get(identity)
+        if made is None:
+            made = self._guards[identity] = guarded(conductor, identity, self.audit.write)
+        return made
+
+    def now(self) -> float:
+        """The time by the server's clock, in seconds since 1970."""
+        return self._clock.now()
+
+    async def by_session(self, secret: str) -> Signed:
+        """The identity of a browser. Raises `SignedOut`."""
+        return await self._identity(SESSION, secret)
+
+    async def by_token(self, secret: str) -> Signed:
+        """The identity of a program. Raises `SignedOut`."""
+        return await self._identity(TOKENS, secret)
+
+    async def log_in(self, name: str, password: str, *, address: str, agent: str) -> str:
+        """Log somebody in by password; returns the secret of the session. Raises `LoginRefused`."""
+        tried = Caller(name[:100], Role.VIEWER, 'password')
+        if self.accounts.passwords.busy:
+            raise LoginRefused('The server is busy. Try again in a moment.', later=True)
+        attempt = await self._attempt(name, address)
+        if attempt is None:
+            await self.audit.write(tried, 'login', refused='too many attempts', address=address)
+            raise LoginRefused(TOO_MANY, later=True)
+        kept = await self.accounts.kept_password(name)
+        if len(password) > LONGEST or not await self.accounts.passwords.verify(kept, password):
+            await self.audit.write(tried, 'login', refused='wrong name or password', address=address)
+            raise LoginRefused(WRONG)
+        account = await self.accounts.find(name)
+        if account is None:
+            raise LoginRefused(WRONG)
+        await self._journal.write_entries([], [attempt])
+        if self.accounts.passwords.outdated(kept):
+            await self.accounts.rehash(account.name, password)
+        return await self.begin(account, 'password', address=address, agent=agent)
+
+    async def is_password(self, caller: Caller, password: str) -> bool:
+        """Whether it is the caller's own password; attempts count as logins. Raises `LoginRefused`."""
+        attempt = await self._attempt(caller.name, ADDRESS.get())
+        if attempt is None:
+            raise LoginRefused(TOO_MANY, later=True)
+        kept = await self.accounts.kept_password(caller.name)
+        if not await self.accounts.passwords.verify(kept, password):
+            return False
+        await self._journal.write_entries([], [attempt])
+        return True
+
+    async def begin(self, account: Account, via: str, *, address: str, agent: str) -> str:
+        """Begin a session of somebody who has proved who they are."""
+        secret = await self.accounts.begin_session(account.name, via, address, agent)
+        await self.audit.write(Caller(account.name, account.role, via), 'login', address=address)
+        return secret
+
+    async def log_out(self, identity: Signed, *, everywhere: bool = False) -> None:
+        """End a session, or all of the account."""
+        caller = identity.known
+        if everywhere:
+            await self.accounts.end_sessions(caller.name)
+        else:
+            await self.accounts.end_session(identity.key)
+        await self.audit.write(caller, 'logout', said={'everywhere': everywhere})
+
+    async def resolve(self, kind: str, key: str) -> Caller:
+        """The caller with this session or token as of now. Raises `SignedOut`."""
+        entry = await self.accounts.entry(kind, key)
+        account = entry and await self._journal.entry(ACCOUNT, entry.about)
+        if entry is None or account is None:
+            raise SignedOut('you are logged out: log in again')
+        last = entry.body['seen' if kind == SESSION else 'used']
+        if self._clock.now() - last > NOTED:
+            await self.accounts.seen(entry)
+        role = Role(account.state)
+        if kind == SESSION:
+            return Caller(account.body['name'], role, entry.body['via'])
+        least = min(role, Role(entry.state), key=list(Role).index)
+        return Caller(account.body['name'], least, f'token {entry.body["label"]}')
+
+    async def _identity(self, kind: str, secret: str) -> Signed:
+        key = (kind, digest(secret))
+        found = self._known.get(key)
+        if found is None:
+            found = Signed(self, *key, await self.resolve(*key), self._clock)
+            self._known[key] = found
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        await found.check()
+        return found
+
+    async def _attempt(self, name: str, address: str) -> Entry | None:
+        """Count an attempt before it is made, so that many at once count too; None if it is one too many."""
+        now, place = self._clock.now(), network(address)
+        await self._journal.forget_entries(EntryQuery(kind=GUESS, until=now - WINDOW))
+        attempt = Entry(
+            kind=GUESS, key=secrets.token_hex(16), about=name.lower()[:100], state=place, rank=now
+        )
+        await self._journal.write_entries([attempt])
+        limits = {
+            'both': EntryQuery(kind=GUESS, about=attempt.about, state=place),
+            'address': EntryQuery(kind=GUESS, state=place),
+            'account': EntryQuery(kind=GUESS, about=attempt.about),
+        }
+        stored = Entry(**{**{name: getattr(attempt, name) for name in attempt.__slots__}, 'version': 1})
+        for what, query in limits.items():
+            if len(await self._journal.entries(query)) > TRIES[what]:
+                await self._journal.write_entries([], [stored])
+                return None
+        return stored
+
+
+class Signed:
+    """An identity by a session or a token, looked at again every moment."""
+
+    def __init__(self, access: Access, kind: str, key: str, caller: Caller, clock: Clock) -> None:
+        self._access, self._kind, self.key, self._clock = access, kind, key, clock
+        self.known = caller
+        self._looked, self._changes = clock.now(), access.accounts.changes
+
+    @property
+    def is_session(self) -> bool:
+        """Whether a browser holds it, which sends it by itself."""
+        return self._kind == SESSION
+
+    async def check(self) -> Caller:
+        """The caller as of now. Raises `SignedOut`."""
+        now, changes = self._clock.now(), self._access.accounts.changes
+        if changes != self._changes or not 0 <= now - self._looked < FRESH:
+            self.known = await self._access.resolve(self._kind, self.key)
+            self._looked, self._changes = now, changes
+        return self.known
+
+
+def network(address: str) -> str:
+    """What is counted as one address: of IPv6, the network, since a household has 2**64 of them."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:100]
+    if known.version == 6:
+        return str(ipaddress.ip_network(f'{known}/64', strict=False))
+    return str(known)

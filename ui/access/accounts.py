@@ -1,0 +1,324 @@
+"""Accounts, with their tokens and sessions: kept with the runs, secrets as hashes only."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from engine import InvalidInput
+from engine.clock import Clock
+from engine.errors import EntryChanged
+from engine.journal import Entry, EntryQuery, Journal
+from ui.access.caller import Role
+from ui.access.passwords import TOKEN, Passwords, check_password, digest, new_secret
+
+ACCOUNT, TOKENS, SESSION, LINK = 'account', 'token', 'session', 'identity'
+"""Kinds of entries."""
+NAME: Final = re.compile(r'[A-Za-z0-9][A-Za-z0-9._@-]{0,99}')
+IDLE, LONGEST = 24 * 3_600.0, 14 * 86_400.0
+"""Seconds after which a session ends: without a request, and at the latest."""
+DAY: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A person or a program that may log in."""
+
+    name: str
+    role: Role
+    created: float
+    has_password: bool
+    issuer: str = ''
+    """The identity provider that vouches for it, or ''."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token of a program, without its secret."""
+
+    id: str
+    account: str
+    label: str
+    role: Role
+    """The most that it may do; the account's own role counts too."""
+    created: float
+    expires: float
+    """0 means never."""
+    used: float
+    """When it was last used; 0 means never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A browser in which somebody is logged in."""
+
+    id: str
+    account: str
+    created: float
+    seen: float
+    expires: float
+    address: str
+    agent: str
+    """What the browser calls itself."""
+    via: str
+
+
+class Accounts:
+    """Reads and changes accounts, tokens and sessions.
+
+    Args:
+        journal: keeps them.
+        clock: says when something expires.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal, self._clock = journal, clock
+        self.passwords = Passwords()
+        self.changes = 0
+        """Counts what ended here: whoever remembers a caller looks again when it has changed."""
+
+    async def any(self) -> bool:
+        """Whether there is an account."""
+        return bool(await self._journal.entries(EntryQuery(kind=ACCOUNT, limit=1)))
+
+    async def all(self) -> list[Account]:
+        """All accounts, by name."""
+        found = await self._journal.entries(EntryQuery(kind=ACCOUNT))
+        return sorted(map(_account, found), key=lambda account: account.name.lower())
+
+    async def find(self, name: str) -> Account | None:
+        """An account by its name, in any case."""
+        entry = await self._journal.entry(ACCOUNT, name.lower())
+        return _account(entry) if entry else None
+
+    async def add(self, name: str, role: Role, password: str = '') -> Account:
+        """Add an account; without a password it is for tokens or an identity provider.
+
+        Raises:
+            InvalidInput: the name is taken or is none, or the password is too easy.
+        """
+        if not NAME.fullmatch(name):
+            raise InvalidInput(
+                {'name': 'it may have letters, digits and . _ @ -, and begins with one of the first two'}
+            )
+        if await self.find(name):
+            raise InvalidInput({'name': f'there is an account {name!r} already'})
+        body: dict[str, Any] = {'name': name, 'created': self._clock.now(), 'password': ''}
+        if password:
+            check_password(name, password)
+            body['password'] = await self.passwords.hash(password)
+        entry = Entry(kind=ACCOUNT, key=name.lower(), state=role, rank=body['created'], body=body)
+        try:
+            await self._journal.write_entries([entry])
+        except EntryChanged:
+            raise InvalidInput({'name': f'there is an account {name!r} already'}) from None
+        return _account(entry)
+
+    async def set_password(self, name: str, password: str, *, but: str = '') -> None:
+        """Give an account a new password; its sessions end, but for the one given. Raises `InvalidInput`."""
+        entry = await self._account(name)
+        check_password(entry.body['name'], password)
+        kept = await self.passwords.hash(password)
+        await self._journal.write_entries([replace(entry, body={**entry.body, 'password': kept})])
+        await self.end_sessions(name, but)
+
+    async def set_role(self, name: str, role: Role) -> None:
+        """Give an account another role, at once. Raises `InvalidInput`, also for the last administrator."""
+        entry = await self._account(name)
+        if role is not Role.ADMIN:
+            await self._check_not_last(entry)
+        await self._journal.write_entries([replace(entry, state=role)])
+        self.changes += 1
+
+    async def remove(self, name: str) -> None:
+        """Remove an account, its tokens and sessions. Raises `InvalidInput`, also for the last admin."""
+        entry = await self._account(name)
+        await self._check_not_last(entry)
+        links = [one for one in await self._journal.entries(EntryQuery(kind=LINK, about=entry.key))]
+        await self._journal.write_entries([], [entry, *links])
+        await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
+        await self.end_sessions(name)
+
+    async def linked(self, issuer: str, subject: str) -> Account | None:
+        """The account of somebody whom an identity provider knows."""
+        link = await self._journal.entry(LINK, f'{issuer} {subject}')
+        return await self.find(link.about) if link else None
+
+    async def link(self, issuer: str, subject: str, name: str, role: Role) -> Account:
+        """A new account for somebody whom an identity provider knows; the name may get a number.
+
+        Nobody gets an existing account by its name: two providers may use the same one.
+        """
+        plain = re.sub(r'[^A-Za-z0-9._@-]+', '-', name).strip('-._@')[:90] or 'user'
+        for number in range(1, 1_000):
+            free = plain if number == 1 else f'{plain}-{number}'
+            if await self.find(free):
+                continue
+            now = self._clock.now()
+            body = {'name': free, 'created': now, 'password': '', 'issuer': issuer}
+            made = Entry(kind=ACCOUNT, key=free.lower(), state=role, rank=now, body=body)
+            link = Entry(kind=LINK, key=f'{issuer} {subject}', about=free.lower(), rank=now)
+            try:
+                await self._journal.write_entries([made, link])
+            except EntryChanged:
+                if found := await self.linked(issuer, subject):
+                    return found
+                continue
+            return _account(made)
+        raise InvalidInput({'name': f'there is no free name like {plain!r}'})
+
+    async def kept_password(self, name: str) -> str:
+        """The hash of an account's password; '' if there is none, or no such account."""
+        entry = await self._journal.entry(ACCOUNT, name.lower())
+        return str(entry.body.get('password', '')) if entry else ''
+
+    async def rehash(self, name: str, password: str) -> None:
+        """Keep the same password under today's parameters."""
+        entry = await self._account(name)
+        kept = await self.passwords.hash(password)
+        await self._journal.write_entries([replace(entry, body={**entry.body, 'password': kept})])
+
+    async def tokens(self, name: str = '') -> list[Token]:
+        """The tokens of an account, or all, the newest first."""
+        query = EntryQuery(kind=TOKENS, about=name.lower(), newest=True)
+        return [_token(entry) for entry in await self._journal.entries(query)]
+
+    async def add_token(self, name: str, label: str, role: Role, days: float | None) -> tuple[Token, str]:
+        """Add a token; the secret is returned once and kept as a hash only. Raises `InvalidInput`.
+
+        Args:
+            name: the account.
+            label: what it is for.
+            role: the most that it may do.
+            days: until it expires; None means never.
+        """
+        account = _account(await self._account(name))
+        label = label.strip()
+        if not 0 < len(label) <= 100:
+            raise InvalidInput({'label': 'say in 1 to 100 characters what it is for'})
+        if not account.role.includes(role):
+            raise InvalidInput({'role': f'{name} is a {account.role}: its tokens can be no more'})
+        if days is not None and not 0 < days <= 3_650:
+            raise InvalidInput({'days': 'must be more than 0 and at most 3,650'})
+        secret, now = f'{TOKEN}{new_secret()}', self._clock.now()
+        body = {
+            'id': secrets.token_hex(4),
+            'label': label,
+            'created': now,
+            'expires': now + days * DAY if days else 0.0,
+            'used': 0.0,
+        }
+        entry = Entry(kind=TOKENS, key=digest(secret), about=name.lower(), state=role, rank=now, body=body)
+        await self._journal.write_entries([entry])
+        return _token(entry), secret
+
+    async def revoke_token(self, id: str, name: str = '') -> Token:
+        """End a token, of this account or of any, at once. Raises `InvalidInput`."""
+        for entry in await self._journal.entries(EntryQuery(kind=TOKENS, about=name.lower())):
+            if entry.body['id'] == id:
+                await self._journal.write_entries([], [entry])
+                self.changes += 1
+                return _token(entry)
+        raise InvalidInput({'token': f'there is no token {id!r}'})
+
+    async def sessions(self, name: str) -> list[Session]:
+        """Where somebody is logged in, the latest first."""
+        found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
+        now = self._clock.now()
+        open = [_session(entry) for entry in found if entry.rank > now]
+        return sorted(open, key=lambda session: -session.seen)
+
+    async def begin_session(self, name: str, via: str, address: str, agent: str) -> str:
+        """Begin a session; returns the secret for the cookie, and forgets sessions that have expired."""
+        now, secret = self._clock.now(), new_secret()
+        body = {'created': now, 'seen': now, 'address': address, 'agent': agent[:200], 'via': via}
+        entry = Entry(kind=SESSION, key=digest(secret), about=name.lower(), rank=now + IDLE, body=body)
+        await self._journal.forget_entries(EntryQuery(kind=SESSION, until=now))
+        await self._journal.write_entries([entry])
+        return secret
+
+    async def end_session(self, key: str) -> None:
+        """End one session, by its id or the beginning of one, or by the hash of its secret."""
+        for entry in await self._journal.entries(EntryQuery(kind=SESSION)):
+            if entry.key == key or entry.key[:16] == key:
+                await self._journal.write_entries([], [entry])
+        self.changes += 1
+
+    async def end_sessions(self, name: str, but: str = '') -> None:
+        """End all sessions of an account; `but` is the id of one that stays."""
+        found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
+        ending = [entry for entry in found if not but or entry.key[:16] != but]
+        await self._journal.write_entries([], ending)
+        self.changes += 1
+
+    async def seen(self, entry: Entry) -> None:
+        """Note that a session or a token is in use; two at once do not matter."""
+        now = self._clock.now()
+        if entry.kind == SESSION:
+            until = min(now + IDLE, entry.body['created'] + LONGEST)
+            fresh = replace(entry, rank=until, body={**entry.body, 'seen': now})
+        else:
+            fresh = replace(entry, body={**entry.body, 'used': now})
+        with suppress(EntryChanged):
+            await self._journal.write_entries([fresh])
+
+    async def entry(self, kind: str, key: str) -> Entry | None:
+        """The entry of a session or a token, by the hash of its secret, unless it has expired."""
+        found = await self._journal.entry(kind, key)
+        if found is None:
+            return None
+        until = found.rank if kind == SESSION else found.body['expires']
+        return found if not until or until > self._clock.now() else None
+
+    async def _account(self, name: str) -> Entry:
+        entry = await self._journal.entry(ACCOUNT, name.lower())
+        if entry is None:
+            raise InvalidInput({'name': f'there is no account {name!r}'})
+        return entry
+
+    async def _check_not_last(self, entry: Entry) -> None:
+        admins = [account for account in await self.all() if account.role is Role.ADMIN]
+        if [account.name for account in admins] == [entry.body['name']]:
+            raise InvalidInput({'name': f'{entry.body["name"]} is the only administrator'})
+
+
+def _account(entry: Entry) -> Account:
+    body = entry.body
+    return Account(
+        name=str(body['name']),
+        role=Role(entry.state),
+        created=entry.rank,
+        has_password=bool(body.get('password')),
+        issuer=str(body.get('issuer', '')),
+    )
+
+
+def _token(entry: Entry) -> Token:
+    body: Mapping[str, Any] = entry.body
+    return Token(
+        id=body['id'],
+        account=entry.about,
+        label=body['label'],
+        role=Role(entry.state),
+        created=body['created'],
+        expires=body['expires'],
+        used=body['used'],
+    )
+
+
+def _session(entry: Entry) -> Session:
+    body: Mapping[str, Any] = entry.body
+    return Session(
+        id=entry.key[:16],
+        account=entry.about,
+        created=body['created'],
+        seen=body['seen'],
+        expires=min(entry.rank, body['created'] + LONGEST),
+        address=body['address'],
+        agent=body['agent'],
+        via=body['via'],
+    )

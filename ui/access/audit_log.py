@@ -1,0 +1,211 @@
+"""The audit log: who did what and when, beyond what the journals of runs hold."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import logging
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from engine.clock import Clock
+from engine.errors import JournalError
+from engine.journal import Entry, EntryQuery, Journal
+from engine.records import RunId
+from ui.access.caller import ADDRESS, Caller
+
+log = logging.getLogger('hemicycle')
+KIND: Final = 'audit'
+PAGE: Final = 500
+COLUMNS: Final = ('time', 'who', 'deed', 'runs', 'via', 'address', 'refused', 'details')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """Something that somebody did or tried."""
+
+    time: float
+    """In seconds since 1970."""
+    who: str
+    """The account; for a failed login, the name that was given."""
+    deed: str
+    """As in `DEEDS`, or `login`, `logout`, `download`, `account.add` and so on."""
+    runs: tuple[str, ...] = ()
+    """The runs it is about."""
+    via: str = ''
+    address: str = ''
+    """The network address it came from."""
+    refused: str = ''
+    """Why it was not done, or ''."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditQuery:
+    """Which lines to list, the newest first; '' and None select all."""
+
+    who: str = ''
+    deed: str = ''
+    """Or the beginning of one."""
+    run: str = ''
+    since: float | None = None
+    until: float | None = None
+    refused: bool = False
+    """Only what was refused."""
+    limit: int = 100
+
+
+class AuditLog:
+    """Writes and reads the log. A line is never changed.
+
+    Args:
+        journal: keeps the lines, with the runs.
+        clock: says when.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal, self._clock = journal, clock
+        self._pending: set[asyncio.Task[None]] = set()
+
+    async def write(  # noqa: PLR0913  (the columns)
+        self,
+        caller: Caller,
+        deed: str,
+        *,
+        runs: Sequence[RunId] = (),
+        said: Mapping[str, Any] | None = None,
+        refused: str = '',
+        address: str = '',
+    ) -> None:
+        """Write a line. A journal that cannot be written is said in the server's log; nothing is raised."""
+        now = self._clock.now()
+        body = {
+            'deed': deed,
+            'runs': list(runs),
+            'via': caller.via,
+            'address': address or ADDRESS.get(),
+            'refused': refused[:500],
+            'details': dict(said or {}),
+        }
+        line = Entry(
+            kind=KIND,
+            key=f'{now:017.6f}-{secrets.token_hex(8)}',
+            state=caller.name,
+            rank=now,
+            about=runs[0] if runs else '',
+            body=body,
+        )
+        try:
+            await self._journal.write_entries([line])
+        except JournalError:
+            log.exception('the audit log could not be written: %s %s', caller.name, body)
+
+    def note(self, caller: Caller, deed: str, **more: Any) -> None:
+        """Write a line soon: for what cannot wait for it."""
+        task = asyncio.ensure_future(self.write(caller, deed, **more))
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def close(self) -> None:
+        """Wait until everything is written."""
+        await asyncio.gather(*self._pending)
+
+    async def lines(self, query: AuditQuery) -> list[AuditLine]:
+        """The lines that match, the newest first."""
+        return [line async for line in self._matching(query)]
+
+    async def _matching(self, query: AuditQuery) -> AsyncIterator[AuditLine]:
+        found, until, seen = 0, query.until, set[str]()
+        while True:
+            page = await self._journal.entries(
+                EntryQuery(
+                    kind=KIND,
+                    state=query.who,
+                    until=until,
+                    newest=True,
+                    limit=PAGE,
+                )
+            )
+            fresh = [entry for entry in page if entry.key not in seen]
+            for entry in fresh:
+                if query.since is not None and entry.rank < query.since:
+                    return
+                line = _read(entry)
+                if _matches(line, query):
+                    found += 1
+                    yield line
+                    if found >= query.limit:
+                        return
+            if len(page) < PAGE or not fresh:
+                return
+            until, seen = page[-1].rank, {entry.key for entry in page}
+
+    async def forget(self, before: float) -> int:
+        """Remove lines older than a moment; returns how many."""
+        return await self._journal.forget_entries(EntryQuery(kind=KIND, until=before))
+
+
+def _matches(line: AuditLine, query: AuditQuery) -> bool:
+    return (
+        line.deed.startswith(query.deed)
+        and (not query.run or query.run in line.runs)
+        and (not query.refused or bool(line.refused))
+    )
+
+
+def _read(entry: Entry) -> AuditLine:
+    body = entry.body
+    return AuditLine(
+        time=entry.rank,
+        who=entry.state,
+        deed=str(body.get('deed', '')),
+        runs=tuple(map(str, body.get('runs', ()))),
+        via=str(body.get('via', '')),
+        address=str(body.get('address', '')),
+        refused=str(body.get('refused', '')),
+        details=dict(body.get('details', {})),
+    )
+
+
+def row(line: AuditLine) -> dict[str, Any]:
+    """A line as columns."""
+    moment = datetime.fromtimestamp(line.time, UTC).isoformat(timespec='milliseconds')
+    return {
+        'time': moment.replace('+00:00', 'Z'),
+        'who': line.who,
+        'deed': line.deed,
+        'runs': list(line.runs),
+        'via': line.via,
+        'address': line.address,
+        'refused': line.refused,
+        'details': dict(line.details),
+    }
+
+
+def as_json_lines(lines: Iterable[AuditLine]) -> str:
+    """The lines as JSON, one on each line."""
+    return ''.join(f'{json.dumps(row(line), ensure_ascii=False)}\n' for line in lines)
+
+
+def as_csv(lines: Iterable[AuditLine]) -> str:
+    """The lines as CSV (RFC 4180). No cell begins as a formula would, for programs that compute cells."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(COLUMNS)
+    for line in lines:
+        cells = row(line)
+        cells |= {
+            'runs': ' '.join(cells['runs']),
+            'details': json.dumps(cells['details'], ensure_ascii=False),
+        }
+        writer.writerow([_harmless(str(cells[name])) for name in COLUMNS])
+    return file.getvalue()
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if cell[:1] in '=+-@\t\r' and cell[:1] else cell

@@ -1,0 +1,73 @@
+"""Deeds: what can be done through a conductor, and the role that each takes. All else is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ui.access.caller import Role
+
+_SEEN_BY_ALL = """
+    accepts at_rest audit clock compare disk_usage draw every family fold forecast grounds handle info lineage
+    notes owner result retention retry_at runs runs_here sandbox save_test shape snapshot stranded traffic
+    transitions turn_end view watch export_bundle
+    feed.closed feed.listen services.private_addresses
+    catalog.configuration catalog.faults catalog.file catalog.models catalog.pattern catalog.patterns
+    catalog.redact catalog.tools
+    catalog.registry.cache_saving catalog.registry.endpoint_infos catalog.registry.endpoints
+    catalog.registry.get catalog.registry.items catalog.registry.keys catalog.registry.unconfigured
+    catalog.registry.values
+    catalog.mcp.find catalog.mcp.health catalog.mcp.has catalog.mcp.known catalog.mcp.names
+    catalog.agents.get catalog.agents.infos catalog.agents.items catalog.agents.keys catalog.agents.values
+    merging.changes merging.mergeable merging.preview
+    workspaces.content workspaces.diff workspaces.export workspaces.files workspaces.root
+"""
+_OF_OPERATORS = """
+    annotate cancel check delete delete_note extend fork fork_all import_bundle mark_winner pause probe rerun
+    restore resume retry send set_breakpoints start step write_note
+    merging.compose merging.merge merging.send_back merging.test
+    catalog.agents.test catalog.mcp.refresh catalog.mcp.test
+    catalog.registry.discover catalog.registry.health catalog.registry.refresh catalog.registry.test
+"""
+_OF_ADMINS = """
+    clean_up preview_cleanup purge recover
+    catalog.connect catalog.disconnect catalog.section catalog.mcp.sign_in
+"""
+DEEDS: Final[Mapping[str, Role]] = {
+    **dict.fromkeys(_SEEN_BY_ALL.split(), Role.VIEWER),
+    **dict.fromkeys(_OF_OPERATORS.split(), Role.OPERATOR),
+    **dict.fromkeys(_OF_ADMINS.split(), Role.ADMIN),
+}
+"""The lowest role that may do it, by the name in the conductor or in a part of it."""
+
+PARTS: Final = frozenset(
+    [
+        'catalog',
+        'catalog.agents',
+        'catalog.mcp',
+        'catalog.registry',
+        'feed',
+        'merging',
+        'services',
+        'workspaces',
+    ]
+)
+"""Parts of a conductor that are guarded like it."""
+
+_OF_THE_SERVER = """
+    close journal recordings
+    catalog.add catalog.close catalog.load
+    catalog.agents.secret_filters catalog.mcp.secret_filters
+    catalog.mcp.close catalog.mcp.configure catalog.mcp.forget
+    catalog.registry.agents catalog.registry.close catalog.registry.configure
+    feed.close feed.leave feed.partial feed.publish feed.subscribe feed.wake
+    services.clock services.mcp services.model services.models services.recordings services.redact
+    services.sandbox services.sessions services.share services.tools services.toolset services.workspaces
+    workspaces.close workspaces.delete workspaces.fork workspaces.forget workspaces.home workspaces.objects
+    workspaces.of workspaces.restore
+"""
+WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
+"""What only the server itself may use."""
+
+LOGGED: Final = frozenset(name for name, role in DEEDS.items() if role is not Role.VIEWER) | {'export_bundle'}
+"""Deeds that the audit log lists."""

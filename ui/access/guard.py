@@ -1,0 +1,272 @@
+"""Guard: a conductor as one caller may use it. Roles and private runs are enforced here alone."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from engine import Conductor, RunHandle
+from engine.errors import NotAllowed, UnknownRun
+from engine.history import lineage_tree
+from engine.records import RunId, RunInfo, RunPage, RunQuery
+from engine.runtime import acting_as
+from ui.access.caller import Caller, Identity, Role
+from ui.access.deeds import DEEDS, LOGGED, PARTS
+
+Record = Callable[..., Awaitable[None]]
+"""Writes a line of the audit log."""
+NEW_IDS: Final = frozenset(
+    {('start', 'run'), ('fork', 'new'), ('fork_all', 'new'), ('rerun', 'new'), ('retry', 'new')}
+)
+"""Parameters that name a run which does not exist yet."""
+HIDDEN = 'A private run'
+
+
+def guarded(conductor: Conductor, identity: Identity, record: Record) -> Conductor:
+    """The conductor as whoever has this identity may use it.
+
+    What a role does not permit raises `NotAllowed`; a private run of somebody else raises `UnknownRun`.
+
+    Args:
+        conductor: the real one.
+        identity: looked at for each deed, so that a session that ends, ends everywhere.
+        record: writes a line of the audit log.
+    """
+    return cast(Conductor, Guarded(conductor, conductor, identity, record, ''))
+
+
+class Guarded:
+    """A conductor, or a part of one, behind the guard."""
+
+    def __init__(self, target: Any, root: Conductor, identity: Identity, record: Record, path: str) -> None:
+        self._target, self._root, self._identity = target, root, identity
+        self._record, self._path = record, path
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith('_'):
+            raise AttributeError(name)
+        path = f'{self._path}{name}'
+        if path in PARTS:
+            part: Any = Guarded(
+                getattr(self._target, name), self._root, self._identity, self._record, f'{path}.'
+            )
+        elif path not in DEEDS:
+            raise NotAllowed(f'{path} is for the server itself')
+        elif special := getattr(type(self), f'_{name}', None) if not self._path else None:
+            part = functools.partial(special, self)
+        else:
+            part = getattr(self._target, name)
+            if inspect.isroutine(part):
+                part = self._behind(path, part)
+            else:
+                self._identity.known.require(DEEDS[path], path)
+                return part  # It may change.
+        self.__dict__[name] = part
+        return part
+
+    # A registry is a mapping of models, and lists of agents are mappings too.
+
+    def __getitem__(self, key: str) -> Any:
+        return self._target[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._target)
+
+    def __len__(self) -> int:
+        return len(self._target)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._target
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _behind(self, path: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """The method, behind the guard."""
+        named = runs_of(path, method)
+        if inspect.iscoroutinefunction(method):
+
+            @functools.wraps(method)
+            async def do(*args: Any, **options: Any) -> Any:
+                caller = await self._allowed(path, named(*args, **options))
+                if path in LOGGED:
+                    return await self._logged(path, caller, method, args, options, named)
+                with acting_as(caller.name):
+                    return await method(*args, **options)
+
+            return do
+        if path in ('watch', 'export_bundle'):
+
+            @functools.wraps(method)
+            async def follow(*args: Any, **options: Any) -> AsyncIterator[Any]:
+                runs = named(*args, **options)
+                caller = await self._allowed(path, runs)
+                if path in LOGGED:
+                    await self._record(caller, path, runs=_ids(runs))
+                async with aclosing(method(*args, **options)) as items:
+                    async for item in items:
+                        await self._identity.check()
+                        yield item
+
+            return follow
+
+        @functools.wraps(method)
+        def ask(*args: Any, **options: Any) -> Any:
+            caller = self._identity.known
+            caller.require(DEEDS[path], path)
+            with acting_as(caller.name):
+                return method(*args, **options)
+
+        return ask
+
+    async def _allowed(self, path: str, runs: Iterable[RunId | RunInfo]) -> Caller:
+        caller = await self._identity.check()
+        try:
+            caller.require(DEEDS[path], path)
+        except NotAllowed:
+            if path in LOGGED:
+                await self._record(caller, path, runs=_ids(runs), refused='role')
+            raise
+        if caller.role is not Role.ADMIN:
+            for run in runs:
+                info = run if isinstance(run, RunInfo) else await self._root.info(run)
+                if not caller.sees(info):
+                    raise UnknownRun(info.id)
+        return caller
+
+    async def _logged(  # noqa: PLR0913  (the parts of a call)
+        self,
+        path: str,
+        caller: Caller,
+        method: Callable[..., Any],
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        named: Callable[..., list[RunId | RunInfo]],
+    ) -> Any:
+        runs = _ids(named(*args, **options))
+        try:
+            with acting_as(caller.name):
+                made = await method(*args, **options)
+        except Exception as error:
+            await self._record(caller, path, runs=runs, said=_said(method, args, options), refused=str(error))
+            raise
+        new = getattr(made, 'id', made)
+        runs = runs or ([RunId(new)] if isinstance(new, str) else [])
+        await self._record(caller, path, runs=runs, said=_said(method, args, options))
+        return made
+
+    # Deeds whose values are narrowed to what the caller sees.
+
+    async def _runs(self, query: RunQuery | None = None) -> RunPage:
+        return await self._root.runs(self._narrowed(await self._allowed('runs', ()), query))
+
+    async def _traffic(self, query: RunQuery | None = None, told: Any = None) -> Any:
+        return await self._root.traffic(self._narrowed(await self._allowed('traffic', ()), query), told)
+
+    def _narrowed(self, caller: Caller, query: RunQuery | None) -> RunQuery:
+        return replace(query or RunQuery(), seen_by=None if caller.role is Role.ADMIN else caller.name)
+
+    async def _every(self, place: Any = 'list') -> AsyncIterator[RunInfo]:
+        caller = await self._allowed('every', ())
+        async for info in self._root.every(place):
+            if caller.sees(info):
+                yield info
+
+    async def _family(self, run: RunId) -> list[RunId]:
+        caller = await self._allowed('family', [run])
+        found = [await self._root.info(one) for one in await self._root.family(run)]
+        return [info.id for info in found if caller.sees(info)]
+
+    async def _lineage(self, run: RunId) -> Any:
+        caller = await self._allowed('lineage', [run])
+        family = await self._root.journal.family(run)
+        return lineage_tree([info if caller.sees(info) else masked(info) for info in family])
+
+    async def _annotate(self, run: RunId, **said: Any) -> RunInfo:
+        if 'private' in said:
+            caller, info = await self._allowed('annotate', [run]), await self._root.info(run)
+            if caller.role is not Role.ADMIN and info.author != caller.name:
+                raise NotAllowed(f'only {info.author or "an administrator"} may hide this run or show it')
+        made: RunInfo = await self._behind('annotate', self._root.annotate)(run, **said)
+        return made
+
+    def _handle(self, run: RunId) -> RunHandle:
+        return RunHandle(run, cast(Conductor, self))
+
+
+def masked(info: RunInfo) -> RunInfo:
+    """What somebody who may not see a run sees of it in a family."""
+    return RunInfo(
+        id=info.id,
+        pattern=info.pattern,
+        title=HIDDEN,
+        options={name: info.options[name] for name in ('kind',) if name in info.options},
+        status=info.status,
+        created=info.created,
+        updated=info.created,
+        parent=info.parent,
+        parent_at=info.parent_at,
+        private=True,
+    )
+
+
+def runs_of(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId | RunInfo]]:
+    """Finds the runs that a call names: what it gives for parameters of a run's id or summary."""
+    signature = _signature(method)
+    name = path.rpartition('.')[2]
+    naming = [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if ('RunId' in str(parameter.annotation) or 'RunInfo' in str(parameter.annotation))
+        and 'Callable' not in str(parameter.annotation)
+        and (name, parameter.name) not in NEW_IDS
+    ]
+
+    def found(*args: Any, **options: Any) -> list[RunId | RunInfo]:
+        if not naming:
+            return []
+        given = signature.bind(*args, **options).arguments
+        runs: list[RunId | RunInfo] = []
+        for one in naming:
+            value = given.get(one)
+            if isinstance(value, (str, RunInfo)):
+                runs.append(value if isinstance(value, RunInfo) else RunId(value))
+            elif value is not None:
+                runs.extend(value)
+        return runs
+
+    return found
+
+
+def _signature(method: Callable[..., Any]) -> inspect.Signature:
+    return _known(getattr(method, '__func__', method), bound=inspect.ismethod(method))
+
+
+@functools.cache
+def _known(function: Callable[..., Any], *, bound: bool) -> inspect.Signature:
+    found = inspect.signature(function)
+    return found.replace(parameters=list(found.parameters.values())[1:]) if bound else found
+
+
+def _ids(runs: Iterable[RunId | RunInfo]) -> list[RunId]:
+    return [run.id if isinstance(run, RunInfo) else run for run in runs]
+
+
+TOLD: Final = frozenset(
+    {'name', 'at', 'pattern', 'title', 'reason', 'kind', 'private', 'how', 'seconds', 'tokens', 'cost'}
+)
+"""Parameters that the audit log quotes: short ones that hold no contents and no secrets."""
+
+
+def _said(method: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Any]:
+    given = _signature(method).bind(*args, **options).arguments
+    given |= given.pop('said', {})
+    return {
+        name: value if isinstance(value, (bool, int, float)) else str(getattr(value, 'name', value))[:200]
+        for name, value in given.items()
+        if name in TOLD and value not in (None, '')
+    }

@@ -1,0 +1,168 @@
+"""Finds out who sends each request and opens each socket; whoever is nobody gets nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from engine.errors import JournalError, SignedOut
+from engine.records import RunId
+from ui.access.access import Access, Signed
+from ui.access.caller import ADDRESS, IDENTITY
+
+COOKIE: Final = 'hemicycle-session'
+LOGIN: Final = '/login'
+OPEN: Final = frozenset({LOGIN, '/login.css', '/healthz', '/readyz', '/favicon.ico'})
+"""What anybody gets; and all that is below `/login/`."""
+SAFE: Final = frozenset({'GET', 'HEAD', 'OPTIONS'})
+PROGRAMS: Final = ('/api/', '/mcp', '/metrics')
+"""Where programs ask: they get an error, and no way to the login page."""
+HANDED_OUT: Final = re.compile(
+    r'(?:/api/v1)?/runs/(?P<run>[^/]+)/(?P<what>export|archive|patch|kept|files/archive)(?:/(?P<form>[^/]*))?'
+)
+"""Addresses that hand out a run, or files of one."""
+
+
+class SignedIn:
+    """Middleware: nothing but the login page is served to nobody.
+
+    Args:
+        served: the application.
+        access: who may use it; None while nobody has to log in.
+    """
+
+    def __init__(self, served: ASGIApp, access: Callable[[], Access | None]) -> None:
+        self._served, self._access = served, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request or a socket."""
+        access = self._access() if scope['type'] in ('http', 'websocket') else None
+        if access is None:
+            await self._served(scope, receive, send)
+            return
+        headers, path = Headers(scope=scope), scope['path']
+        ADDRESS.set(scope['client'][0] if scope.get('client') else '')
+        IDENTITY.set(None)
+        try:
+            identity = await identify(access, headers)
+        except JournalError as error:
+            await _refuse(scope, receive, send, 503, 'journal-unavailable', str(error))
+            return
+        if identity is None:
+            if path in OPEN or path.startswith(f'{LOGIN}/'):
+                await self._served(scope, receive, send)
+            else:
+                await _turn_away(scope, receive, send, headers)
+            return
+        if identity.is_session and not is_own(scope, headers):
+            await _refuse(scope, receive, send, 403, 'other-site', 'pages of other sites may not do this')
+            return
+        IDENTITY.set(identity)
+        scope.setdefault('state', {})['identity'] = identity
+        if scope['type'] == 'http' and scope['method'] == 'GET' and (found := HANDED_OUT.fullmatch(path)):
+            details = {'what': found['what'], 'form': found['form'] or ''}
+            await access.audit.write(identity.known, 'download', runs=[RunId(found['run'])], said=details)
+        await self._served(scope, receive, send)
+
+
+async def identify(access: Access, headers: Headers) -> Signed | None:
+    """The identity that a request shows, if it holds: a token, or else the cookie of a session."""
+    kind, _, token = headers.get('authorization', '').partition(' ')
+    try:
+        if kind.lower() == 'bearer':
+            return await access.by_token(token.strip())
+        if secret := session_secret(headers):
+            return await access.by_session(secret)
+    except SignedOut:
+        pass
+    return None
+
+
+def session_secret(headers: Headers) -> str:
+    """The secret in the cookie of a session, or ''."""
+    found: SimpleCookie = SimpleCookie()
+    try:
+        found.load(headers.get('cookie', ''))
+    except CookieError:
+        return ''
+    for name in (f'__Host-{COOKIE}', COOKIE):
+        if name in found:
+            return found[name].value
+    return ''
+
+
+def is_own(scope: Scope, headers: Headers) -> bool:
+    """Whether a page of ours sends this, as far as it changes anything or opens a socket.
+
+    A browser sends the cookie by itself: so it has to say which page it acts for, by `Origin`, or by
+    `Sec-Fetch-Site` (Fetch Metadata). All current browsers do.
+    """
+    if scope['type'] == 'http' and scope['method'] in SAFE:
+        return True
+    if origin := headers.get('origin'):
+        return urlsplit(origin).netloc == headers.get('host')
+    return headers.get('sec-fetch-site') == 'same-origin'
+
+
+def set_cookie(response: Response, secret: str, *, secure: bool, seconds: int) -> None:
+    """Give a browser the secret of its session, for this host alone; '' takes it away."""
+    for name in (f'__Host-{COOKIE}', COOKIE) if not secret else (f'__Host-{COOKIE}' if secure else COOKIE,):
+        response.set_cookie(
+            name,
+            secret,
+            max_age=seconds if secret else 0,
+            path='/',
+            secure=secure or name.startswith('__Host-'),
+            httponly=True,
+            samesite='lax',
+        )
+
+
+async def _turn_away(scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+    asks_for_page = (
+        scope['type'] == 'http'
+        and scope['method'] in SAFE
+        and not scope['path'].startswith(PROGRAMS)
+        and headers.get('sec-fetch-dest', 'document') in ('document', 'empty')
+        and 'text/html' in headers.get('accept', '')
+    )
+    if asks_for_page:
+        query = scope.get('query_string', b'').decode('latin-1')
+        wanted = scope['path'] + (f'?{query}' if query else '')
+        suffix = '' if wanted == '/' else f'?next={quote(wanted, safe="")}'
+        response: Response = RedirectResponse(f'{LOGIN}{suffix}', 303, headers={'Cache-Control': 'no-store'})
+        await response(scope, receive, send)
+        return
+    await _refuse(
+        scope, receive, send, 401, 'signed-out', 'log in, or send a token: Authorization: Bearer ...'
+    )
+
+
+async def _refuse(  # noqa: PLR0913  (the application's three, and three that say why)
+    scope: Scope, receive: Receive, send: Send, status: int, kind: str, detail: str
+) -> None:
+    if scope['type'] == 'websocket':
+        await send({'type': 'websocket.close', 'code': 1008, 'reason': detail[:120]})
+        return
+    headers = {'Cache-Control': 'no-store'} | ({'WWW-Authenticate': 'Bearer'} if status == 401 else {})
+    if not scope['path'].startswith(PROGRAMS):
+        await PlainTextResponse(detail, status, headers=headers)(scope, receive, send)
+        return
+    body = {
+        'type': f'urn:hemicycle:{kind}',
+        'title': '',
+        'status': status,
+        'detail': detail,
+        'errors': [],
+        'about': {},
+    }
+    await JSONResponse(body, status, headers=headers, media_type='application/problem+json')(
+        scope, receive, send
+    )

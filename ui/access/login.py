@@ -1,0 +1,196 @@
+"""The login page and logging out: plain HTML without script, for whoever is nobody yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from engine import EngineError
+from ui.access.access import Access, LoginRefused, Signed
+from ui.access.accounts import LONGEST
+from ui.access.caller import IDENTITY
+from ui.access.http import is_own, set_cookie
+from ui.access.oidc import STATE_COOKIE, STATE_SECONDS, Provider
+
+CSP: Final = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none';"
+    " base-uri 'none'"
+)
+HEADERS: Final = {'Content-Security-Policy': CSP, 'Cache-Control': 'no-store'}
+MOST_FORM: Final = 16_384
+"""Bytes of a login form."""
+PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Log in · Hemicycle</title>
+<link rel="icon" href="/login/mark.svg"><link rel="stylesheet" href="/login.css">
+</head>
+<body><main>
+<div class="brand"><img src="/login/mark.svg" alt="">Hemicycle</div>
+<h1>Log in</h1>
+{problem}{password}{provider}
+</main></body>
+</html>
+"""
+PASSWORD: Final = """<form method="post" action="/login">
+<input type="hidden" name="next" value="{next}">
+<label>Name<input name="name" value="{name}" autocomplete="username" autocapitalize="none" spellcheck="false"
+ required maxlength="100"{focus_name}></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required
+ maxlength="1000"{focus_password}></label>
+<button class="btn primary">Log in</button>
+</form>"""
+
+
+class Login:
+    """The pages of logging in and out.
+
+    Args:
+        access: who may use the server; None while nobody has to log in.
+        provider: the identity provider, if one is configured.
+        assets: the folder with the style sheet and the mark.
+    """
+
+    def __init__(self, access: Callable[[], Access | None], provider: Provider | None, assets: Path) -> None:
+        self._access, self._provider, self._assets = access, provider, assets
+
+    def routes(self) -> list[Route]:
+        """The routes."""
+        return [
+            Route('/login', self.show, methods=['GET']),
+            Route('/login', self.enter, methods=['POST']),
+            Route('/logout', self.leave, methods=['POST']),
+            Route('/login/provider', self.ask_provider, methods=['GET']),
+            Route('/login/callback', self.come_back, methods=['GET']),
+            Route('/login.css', self._file('login.css'), methods=['GET']),
+            Route('/login/mark.svg', self._file('favicon.svg'), methods=['GET']),
+        ]
+
+    def _page(
+        self, request: Request, problem: str = '', name: str = '', status: int = 200, later: int = 0
+    ) -> Response:
+        wanted = own_path(request.query_params.get('next', ''))
+        said = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ''
+        form = PASSWORD.format(
+            next=escape(wanted),
+            name=escape(name),
+            focus_name='' if name else ' autofocus',
+            focus_password=' autofocus' if name else '',
+        )
+        link = ''
+        if self._provider:
+            link = (
+                '<p class="or">or</p>'
+                f'<a class="btn" href="/login/provider?next={quote(wanted, safe="")}">'
+                f'Log in with {escape(self._provider.name)}</a>'
+            )
+        headers = HEADERS | ({'Retry-After': str(later)} if later else {})
+        return HTMLResponse(PAGE.format(problem=said, password=form, provider=link), status, headers=headers)
+
+    async def show(self, request: Request) -> Response:
+        """Show the page, or go on."""
+        if self._access() is None or IDENTITY.get() is not None:
+            return RedirectResponse(own_path(request.query_params.get('next', '')), 303)
+        return self._page(request)
+
+    async def enter(self, request: Request) -> Response:
+        """Log somebody in by password."""
+        here = self._access()
+        if here is None:
+            return RedirectResponse('/', 303)
+        if not is_own(request.scope, request.headers):
+            return self._page(request, 'This form came from another site. Log in here.', status=403)
+        if int(request.headers.get('content-length') or MOST_FORM + 1) > MOST_FORM:
+            return self._page(request, 'This is no login form.', status=413)
+        form = await request.form(max_files=0, max_fields=10)
+        name, password = str(form.get('name', '')), str(form.get('password', ''))
+        try:
+            secret = await here.log_in(name, password, **_place(request))
+        except LoginRefused as error:
+            status, later = (429, 900) if error.later else (401, 0)
+            return self._page(request, str(error), name[:100], status, later)
+        return self._entered(request, secret, own_path(str(form.get('next', ''))))
+
+    async def leave(self, request: Request) -> Response:
+        """End the session, or all of them."""
+        here, identity = self._access(), IDENTITY.get()
+        if here is not None and isinstance(identity, Signed) and identity.is_session:
+            await here.log_out(identity, everywhere=request.query_params.get('everywhere') == '1')
+        answer = RedirectResponse('/login', 303, headers={'Clear-Site-Data': '"cache", "storage"'})
+        set_cookie(answer, '', secure=False, seconds=0)
+        return answer
+
+    async def ask_provider(self, request: Request) -> Response:
+        """Send the browser to the identity provider."""
+        here = self._access()
+        if here is None or self._provider is None:
+            return PlainTextResponse('there is no identity provider', 404)
+        wanted = own_path(request.query_params.get('next', ''))
+        try:
+            url, state = await self._provider.begin(_callback(request), wanted)
+        except EngineError as error:
+            return self._page(request, str(error), status=502)
+        answer = RedirectResponse(url, 303, headers={'Cache-Control': 'no-store'})
+        answer.set_cookie(
+            STATE_COOKIE,
+            state,
+            max_age=STATE_SECONDS,
+            path='/login/',
+            secure=request.url.scheme == 'https',
+            httponly=True,
+            samesite='lax',
+        )
+        return answer
+
+    async def come_back(self, request: Request) -> Response:
+        """Take back whom the identity provider sends."""
+        here = self._access()
+        if here is None or self._provider is None:
+            return PlainTextResponse('there is no identity provider', 404)
+        try:
+            account, wanted = await self._provider.finish(
+                here, _callback(request), request.cookies.get(STATE_COOKIE, ''), dict(request.query_params)
+            )
+        except EngineError as error:
+            return self._page(request, str(error), status=401)
+        secret = await here.begin(account, self._provider.name, **_place(request))
+        answer = self._entered(request, secret, own_path(wanted))
+        answer.delete_cookie(STATE_COOKIE, path='/login/')
+        return answer
+
+    def _entered(self, request: Request, secret: str, wanted: str) -> Response:
+        answer = RedirectResponse(wanted, 303, headers={'Cache-Control': 'no-store'})
+        set_cookie(answer, secret, secure=request.url.scheme == 'https', seconds=int(LONGEST))
+        return answer
+
+    def _file(self, path: str) -> Callable[[Request], Response]:
+        kept = {'Cache-Control': 'public, max-age=3600'}
+        return lambda request: FileResponse(self._assets / path, headers=kept)
+
+
+def own_path(wanted: str) -> str:
+    """An address of this server to go on to; '/' for any other."""
+    parts = urlsplit(wanted.replace('\\', '/'))
+    harmless = wanted.startswith('/') and not wanted.startswith(('//', '/\\')) and wanted.isprintable()
+    if not harmless or parts.scheme or parts.netloc or parts.path in ('/login', '/logout'):
+        return '/'
+    return wanted
+
+
+def _place(request: Request) -> dict[str, str]:
+    return {
+        'address': request.client.host if request.client else '',
+        'agent': request.headers.get('user-agent', ''),
+    }
+
+
+def _callback(request: Request) -> str:
+    return f'{request.base_url}login/callback'

@@ -1,0 +1,234 @@
+"""Logging in with an identity provider: OpenID Connect, the authorization code flow with PKCE."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
+
+import httpx
+
+from engine import InvalidInput
+from ui.access.access import Access, LoginRefused
+from ui.access.accounts import Account
+from ui.access.caller import Caller, Role
+
+if TYPE_CHECKING:
+    from authlib.integrations.httpx_client import AsyncOAuth2Client  # type: ignore[import-untyped]
+
+STATE_COOKIE: Final = 'hemicycle-login'
+STATE_SECONDS: Final = 600
+MOST_PENDING: Final = 1_000
+ALGORITHMS: Final = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA']
+"""Signatures that are taken: none that uses a shared secret, and not `none`."""
+SCOPE: Final = 'openid profile email'
+PATIENCE: Final = 15.0
+LEEWAY: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSettings:
+    """What the environment says: `HEMICYCLE_OIDC_...`."""
+
+    issuer: str
+    client_id: str
+    client_secret: str = ''
+    name: str = 'OpenID Connect'
+    """For the button."""
+    role: Role | None = Role.VIEWER
+    """The role of somebody who comes for the first time; None turns them away."""
+    claim: str = 'groups'
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    """Roles by values of that claim, given anew at each login."""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> ProviderSettings | None:
+        """The settings, or None if there is no issuer. Raises `InvalidInput`, naming the variable."""
+
+        def given(name: str) -> str:
+            return environment.get(f'HEMICYCLE_OIDC_{name}', '').strip()
+
+        issuer = given('ISSUER')
+        if not issuer:
+            return None
+        parts = urlsplit(issuer)
+        if parts.scheme != 'https' and parts.hostname not in ('localhost', '127.0.0.1', '::1'):
+            raise InvalidInput({'HEMICYCLE_OIDC_ISSUER': f'must be an https address, not {issuer!r}'})
+        if not given('CLIENT_ID'):
+            raise InvalidInput({'HEMICYCLE_OIDC_CLIENT_ID': 'is missing'})
+        mapped = {}
+        for pair in filter(None, (one.strip() for one in given('ROLES').split(','))):
+            value, _, role = pair.rpartition('=')
+            mapped[value.strip()] = _role('ROLES', role)
+        first = given('ROLE') or 'viewer'
+        return cls(
+            issuer=issuer,
+            client_id=given('CLIENT_ID'),
+            client_secret=given('CLIENT_SECRET'),
+            name=given('NAME') or 'OpenID Connect',
+            role=None if first == 'none' else _role('ROLE', first),
+            claim=given('CLAIM') or 'groups',
+            roles=mapped,
+        )
+
+
+def _role(variable: str, text: str) -> Role:
+    try:
+        return Role(text.strip().lower())
+    except ValueError:
+        raise InvalidInput(
+            {f'HEMICYCLE_OIDC_{variable}': f'{text!r} is no role: viewer, operator or admin'}
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    nonce: str
+    verifier: str
+    wanted: str
+    until: float
+
+
+class Provider:
+    """An identity provider, found by its issuer's address."""
+
+    def __init__(self, settings: ProviderSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self.settings, self.name = settings, settings.name
+        self._transport = transport
+        self._facts: dict[str, Any] | None = None
+        self._pending: dict[str, _Pending] = {}
+        """Logins under way, by their state, which only the browser that began one knows."""
+
+    async def begin(self, callback: str, wanted: str) -> tuple[str, str]:
+        """Where to send the browser, and the state for its cookie. Raises `LoginRefused`."""
+        facts, now = await self._discover(), time.monotonic()
+        self._pending = {state: one for state, one in self._pending.items() if one.until > now}
+        if len(self._pending) >= MOST_PENDING:
+            raise LoginRefused('Too many logins are under way. Try again in a few minutes.', later=True)
+        nonce, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
+        async with self._client(callback) as client:
+            url, state = client.create_authorization_url(
+                facts['authorization_endpoint'], nonce=nonce, code_verifier=verifier
+            )
+        self._pending[state] = _Pending(nonce, verifier, wanted, now + STATE_SECONDS)
+        return url, state
+
+    async def finish(
+        self, access: Access, callback: str, cookie: str, query: Mapping[str, str]
+    ) -> tuple[Account, str]:
+        """The account of whoever comes back, and where they wanted to go. Raises `LoginRefused`."""
+        state = query.get('state', '')
+        pending = self._pending.pop(state, None)
+        if not pending or not secrets.compare_digest(state, cookie) or pending.until < time.monotonic():
+            raise LoginRefused('This login has expired, or was begun in another browser. Try again.')
+        if 'error' in query:
+            raise LoginRefused(
+                f'{self.name} refused: {query.get("error_description") or query["error"]}'[:300]
+            )
+        try:
+            claims = await self._claims(callback, query.get('code', ''), pending)
+        except LoginRefused as error:
+            await access.audit.write(Caller('', Role.VIEWER, self.name), 'login', refused=str(error))
+            raise
+        return await self._account(access, claims), pending.wanted
+
+    async def _claims(self, callback: str, code: str, pending: _Pending) -> Mapping[str, Any]:
+        from authlib.integrations.base_client import OAuthError  # type: ignore[import-untyped]
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+        from joserfc.jwk import KeySet
+
+        facts = await self._discover()
+        try:
+            async with self._client(callback) as client:
+                token = await client.fetch_token(
+                    facts['token_endpoint'], code=code, code_verifier=pending.verifier
+                )
+                keys = KeySet.import_key_set(cast(Any, await self._get(facts['jwks_uri'])))
+            read = jwt.decode(str(token.get('id_token', '')), keys, algorithms=ALGORITHMS)
+            jwt.JWTClaimsRegistry(
+                leeway=LEEWAY,
+                iss={'essential': True, 'value': facts['issuer']},
+                aud={'essential': True, 'value': self.settings.client_id},
+                sub={'essential': True},
+                exp={'essential': True},
+                nonce={'essential': True, 'value': pending.nonce},
+            ).validate(read.claims)
+            if 'userinfo_endpoint' in facts and self.settings.claim not in read.claims:
+                more = await self._get(facts['userinfo_endpoint'], str(token['access_token']))
+                if more.get('sub') == read.claims['sub']:
+                    return {**more, **read.claims}
+        except (OAuthError, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            raise LoginRefused(f'{self.name} could not say who you are ({type(error).__name__}).') from error
+        return read.claims
+
+    async def _account(self, access: Access, claims: Mapping[str, Any]) -> Account:
+        issuer, subject = str(claims['iss']), str(claims['sub'])
+        role = self._mapped(claims)
+        account = await access.accounts.linked(issuer, subject)
+        if account is None:
+            first = role or self.settings.role
+            if first is None:
+                raise LoginRefused('There is no account for you here. Ask an administrator.')
+            name = str(
+                claims.get('preferred_username') or claims.get('email') or claims.get('name') or subject
+            )
+            account = await access.accounts.link(issuer, subject, name, first)
+            made = Caller(account.name, account.role, self.name)
+            await access.audit.write(made, 'account.add', said={'name': account.name, 'role': str(first)})
+        elif role and role is not account.role:
+            await access.accounts.set_role(account.name, role)
+            made = Caller(account.name, role, self.name)
+            await access.audit.write(made, 'account.role', said={'name': account.name, 'role': str(role)})
+        return await access.accounts.linked(issuer, subject) or account
+
+    def _mapped(self, claims: Mapping[str, Any]) -> Role | None:
+        """The highest role that the claims give, if roles are mapped; none of them is the first role."""
+        if not self.settings.roles:
+            return None
+        given = claims.get(self.settings.claim, ())
+        values = (
+            [given] if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else []
+        )
+        found = [self.settings.roles[str(value)] for value in values if str(value) in self.settings.roles]
+        return max(found, key=list(Role).index) if found else self.settings.role
+
+    async def _discover(self) -> dict[str, Any]:
+        if self._facts is None:
+            url = f'{self.settings.issuer.rstrip("/")}/.well-known/openid-configuration'
+            try:
+                facts = await self._get(url)
+            except (httpx.HTTPError, ValueError) as error:
+                raise LoginRefused(f'{self.name} cannot be reached ({type(error).__name__}).') from error
+            if facts.get('issuer', '').rstrip('/') != self.settings.issuer.rstrip('/'):
+                raise LoginRefused(f'{self.name} calls itself {facts.get("issuer")!r}: check the issuer.')
+            self._facts = facts
+        return self._facts
+
+    async def _get(self, url: str, token: str = '') -> dict[str, Any]:
+        headers = {'Authorization': f'Bearer {token}'} if token else {}
+        async with httpx.AsyncClient(timeout=PATIENCE, transport=self._transport) as client:
+            answer = await client.get(url, headers=headers)
+            answer.raise_for_status()
+            found = json.loads(answer.content)
+        if not isinstance(found, dict):
+            raise ValueError('not an object')
+        return found
+
+    def _client(self, callback: str) -> AsyncOAuth2Client:
+        from authlib.integrations.httpx_client import AsyncOAuth2Client
+
+        return AsyncOAuth2Client(
+            client_id=self.settings.client_id,
+            client_secret=self.settings.client_secret or None,
+            scope=SCOPE,
+            redirect_uri=callback,
+            code_challenge_method='S256',
+            token_endpoint_auth_method='client_secret_basic' if self.settings.client_secret else 'none',
+            timeout=PATIENCE,
+            transport=self._transport,
+        )

@@ -1,0 +1,94 @@
+"""Passwords and secrets: hashed, checked, and made up; nothing here remembers one."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+from engine import InvalidInput
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+P = ParamSpec('P')
+R = TypeVar('R')
+SHORTEST, LONGEST = 12, 1_000
+AT_ONCE: Final = 2
+"""Passwords hashed at the same time: each takes 64 MB and a tenth of a second."""
+WAITING: Final = 30
+TOKEN: Final = 'hct_'
+"""How tokens begin, so that scanners for leaked secrets can know them."""
+
+
+class Passwords:
+    """Hashes and checks passwords with Argon2id, in threads, a few at a time."""
+
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
+        self._nobody = ''
+
+    @functools.cached_property
+    def _hasher(self) -> PasswordHasher:
+        from argon2 import PasswordHasher  # Slow to import, and needed only where people log in.
+
+        return PasswordHasher()
+
+    @property
+    def busy(self) -> bool:
+        """Whether so many wait that one more should come back later."""
+        return self._waiting >= WAITING
+
+    async def hash(self, password: str) -> str:
+        """The hash to keep, with its salt and its parameters."""
+        return await self._work(self._hasher.hash, password)
+
+    async def verify(self, kept: str, password: str) -> bool:
+        """Whether it is the password; takes as long where none is kept (`kept` is '')."""
+        self._nobody = self._nobody or await self.hash(secrets.token_urlsafe())
+        right = await self._work(self._verify, kept or self._nobody, password)
+        return right and bool(kept)
+
+    def outdated(self, kept: str) -> bool:
+        """Whether it was hashed with weaker parameters than those of today."""
+        return self._hasher.check_needs_rehash(kept)
+
+    def _verify(self, kept: str, password: str) -> bool:
+        from argon2.exceptions import Argon2Error, InvalidHashError
+
+        try:
+            return self._hasher.verify(kept, password)
+        except (Argon2Error, InvalidHashError):
+            return False
+
+    async def _work(self, work: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
+        self._waiting += 1
+        try:
+            async with self._room:
+                return await asyncio.to_thread(work, *args, **options)
+        finally:
+            self._waiting -= 1
+
+
+def check_password(name: str, password: str) -> None:
+    """Refuse a password that is too easy to guess. Raises `InvalidInput`."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise InvalidInput({'password': f'it needs at least {SHORTEST} characters, and at most {LONGEST:,}'})
+    if name.lower() in password.lower() or len(set(password)) < SHORTEST // 2:
+        raise InvalidInput(
+            {'password': 'it is too easy to guess: it holds the name, or few different characters'}
+        )
+
+
+def new_secret() -> str:
+    """A random secret of 256 bits."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(secret: str) -> str:
+    """What is kept of a random secret: it cannot be guessed, so that no slow hash is needed."""
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,368 @@
+"""Hemicycle as a coding agent for editors: each prompt of the Agent Client Protocol is a run."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from acp import (
+    PROTOCOL_VERSION,
+    RequestError,
+    plan_entry,
+    schema,
+    start_tool_call,
+    text_block,
+    tool_content,
+    tool_diff_content,
+    update_agent_message_text,
+    update_agent_thought_text,
+    update_plan,
+    update_tool_call,
+)
+
+from engine import Conductor, EngineError, Transition
+from engine.history import program_version
+from engine.records import Delta, RunId, View, within
+from ui.formatting.parameters import main_parameter
+
+KINDS: Mapping[str, str] = {
+    'write_file': 'edit', 'edit_file': 'edit', 'edit': 'edit', 'read_file': 'read', 'list_files': 'read',
+    'search': 'search', 'navigate': 'search', 'run_command': 'execute', 'run_tests': 'execute',
+    'git': 'execute', 'execute': 'execute', 'fetch_page': 'fetch',
+}  # fmt: skip
+"""Kinds of the protocol by the names of tools."""
+STATES: Mapping[str, str] = {'completed': 'completed', 'in progress': 'in_progress'}
+MOST_SHOWN = 4_000
+MOST_BYTES = 1_000_000
+"""Of a file that is written to the editor's folder."""
+OPTIONS = [
+    schema.PermissionOption(option_id='once', name='Allow once', kind='allow_once'),
+    schema.PermissionOption(option_id='always', name='Allow for this run', kind='allow_always'),
+    schema.PermissionOption(option_id='no', name='Deny', kind='reject_once'),
+]
+WRITE = [
+    schema.PermissionOption(option_id='once', name='Write them', kind='allow_once'),
+    schema.PermissionOption(option_id='no', name='Leave my files alone', kind='reject_once'),
+]
+
+
+@dataclass(slots=True, kw_only=True)
+class EditorSession:
+    """One conversation of the editor."""
+
+    id: str
+    folder: str
+    pattern: str
+    run: RunId | None = None
+    """The run under way."""
+    cancelled: bool = False
+    asked: set[tuple[str, ...]] = field(default_factory=set)
+    """The calls that a person has been asked about."""
+    answering: set[asyncio.Task[None]] = field(default_factory=set)
+    speaker: str = ''
+    """Whose words came last."""
+    plan: list[tuple[str, str]] = field(default_factory=list)
+    calls: set[str] = field(default_factory=set)
+    """Tool calls that the editor knows."""
+
+
+class EditorAgent:
+    """The agent's side of the protocol.
+
+    Args:
+        conductor: runs the patterns.
+        pattern: what a session begins with.
+        models: models by role.
+    """
+
+    def __init__(self, conductor: Conductor, pattern: str, models: Mapping[str, str]) -> None:
+        self._conductor, self._pattern, self._models = conductor, pattern, models
+        self._sessions: dict[str, EditorSession] = {}
+        self._editor: Any = None
+        self._writes = False
+
+    def on_connect(self, conn: Any) -> None:
+        """Keep the connection."""
+        self._editor = conn
+
+    async def initialize(
+        self, protocol_version: int, client_capabilities: Any = None, **more: Any
+    ) -> schema.InitializeResponse:
+        """Say which version is spoken, and who this is."""
+        files = client_capabilities.fs if client_capabilities else None
+        self._writes = bool(files and files.write_text_file)
+        return schema.InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_capabilities=schema.AgentCapabilities(load_session=False),
+            agent_info=schema.Implementation(name='hemicycle', title='Hemicycle', version=program_version()),
+        )
+
+    async def new_session(self, cwd: str, **more: Any) -> schema.NewSessionResponse:
+        """Begin a session; its modes are the patterns."""
+        session = EditorSession(id=uuid.uuid4().hex, folder=cwd, pattern=self._pattern)
+        self._sessions[session.id] = session
+        modes = [
+            schema.SessionMode(id=name, name=made.title, description=(made.__doc__ or '').partition('\n')[0])
+            for name, made in sorted(self._conductor.catalog.patterns.items())
+            if main_parameter(made.Parameters.model_json_schema())
+        ]
+        state = schema.SessionModeState(available_modes=modes, current_mode_id=self._pattern)
+        return schema.NewSessionResponse(session_id=session.id, modes=state)
+
+    async def set_session_mode(self, mode_id: str, session_id: str, **more: Any) -> Any:
+        """Pick another pattern for the next prompts."""
+        with _Refusals():
+            self._conductor.catalog.pattern(mode_id)
+        self._session(session_id).pattern = mode_id
+        return schema.SetSessionModeResponse()
+
+    async def cancel(self, session_id: str, **more: Any) -> None:
+        """Cancel the run under way."""
+        session = self._sessions.get(session_id)
+        if session and session.run:
+            session.cancelled = True
+            with _Silence():
+                await self._conductor.cancel(session.run, 'cancelled in the editor')
+
+    async def prompt(self, session_id: str, prompt: Sequence[Any], **more: Any) -> schema.PromptResponse:
+        """Run the session's pattern, show it, and offer what it has changed."""
+        session = self._session(session_id)
+        if session.run is not None:
+            raise RequestError.invalid_request({'details': 'the last prompt is still being worked on'})
+        text = '\n\n'.join(filter(None, map(_text, prompt)))
+        with _Refusals():
+            session.run = await self._start(session, text)
+        session.cancelled, session.speaker, session.plan = False, '', []
+        try:
+            return await self._shown(session, session.run)
+        finally:
+            for task in session.answering:
+                task.cancel()
+            session.run = None
+
+    async def _start(self, session: EditorSession, text: str) -> RunId:
+        made = self._conductor.catalog.pattern(session.pattern)
+        fields = made.Parameters.model_fields
+        values: dict[str, Any] = {main_parameter(made.Parameters.model_json_schema()): text}
+        if 'project' in fields:
+            values['project'] = session.folder
+        handle = await self._conductor.start(
+            session.pattern, values, models=dict(self._models), tags=('editor',)
+        )
+        return handle.id
+
+    async def _shown(self, session: EditorSession, run: RunId) -> schema.PromptResponse:
+        shape = await self._conductor.shape(run)
+        roles = {state.path: state.role or state.path for state in shape.states if state.role}
+        async with aclosing(self._conductor.watch(run)) as items:
+            async for item in items:
+                if isinstance(item, Delta):
+                    await self._say(session, roles.get(item.path, item.path), item)
+                elif isinstance(item, Transition):
+                    view = await self._conductor.view(run, item.seq)
+                    await self._show_step(session, item, view, shape.field('plan'))
+                    self._ask(session, run, view)
+        outcome, view = await self._conductor.result(run), await self._conductor.view(run)
+        answer = str(outcome.answer or '') or outcome.error or f'The run is {outcome.status}.'
+        if outcome.answer and outcome.error:
+            answer += f'\n\n{outcome.error}'
+        await self._update(session, update_agent_message_text(answer))
+        if not session.cancelled:
+            await self._offer(session, run, view)
+        used = view.usage
+        return schema.PromptResponse(
+            stop_reason='cancelled' if session.cancelled else 'end_turn',
+            usage=schema.Usage(total_tokens=used.total, input_tokens=used.input, output_tokens=used.output),
+        )
+
+    async def _say(self, session: EditorSession, who: str, piece: Delta) -> None:
+        """Show what an agent writes as a thought, under its name: the answer comes at the end."""
+        if piece.kind not in ('text', 'reasoning') or not piece.text:
+            return
+        lead = '' if session.speaker == who else f'\n\n**{who}**: '
+        session.speaker = who
+        await self._update(session, update_agent_thought_text(f'{lead}{piece.text}'))
+
+    async def _show_step(self, session: EditorSession, step: Transition, view: View, plan: str) -> None:
+        """Show the tool calls of a step and their results, and the plan."""
+        message = step.event.data.get('message')
+        for part in message['parts'] if isinstance(message, Mapping) else ():
+            if part['kind'] == 'call':
+                session.calls.add(part['id'])
+                kind: Any = KINDS.get(part['name'], 'other')
+                started = start_tool_call(
+                    part['id'], _title(part), kind=kind, status='pending', raw_input=part['arguments']
+                )
+                await self._update(session, started)
+        results = step.event.data.get('results')
+        for result in results if isinstance(results, list) else ():
+            if isinstance(result, Mapping) and result.get('id') in session.calls:
+                shown = [tool_content(text_block(str(result['text'])[:MOST_SHOWN]))]
+                status: Any = 'completed' if result['ok'] else 'failed'
+                await self._update(session, update_tool_call(result['id'], status=status, content=shown))
+        entries = _plan(view, plan)
+        if entries and entries != session.plan:
+            session.plan = entries
+            items: Any = [plan_entry(title, status=status) for title, status in entries]  # type: ignore[arg-type]
+            await self._update(session, update_plan(items))
+
+    def _ask(self, session: EditorSession, run: RunId, view: View) -> None:
+        """Ask about calls that wait for a person, once each; meanwhile the rest of the run continues."""
+        for leaf in view.active:
+            if not leaf.endswith('.approving'):
+                continue
+            home = next((path for path in view.agents if within(leaf, path)), '')
+            calls = [part for part in view.agents[home]['messages'][-1]['parts'] if part['kind'] == 'call']
+            key = tuple(str(part['id']) for part in calls)
+            if key and key not in session.asked:
+                session.asked.add(key)
+                task = asyncio.ensure_future(self._permit(session, run, leaf, calls))
+                session.answering.add(task)
+                task.add_done_callback(session.answering.discard)
+
+    async def _permit(
+        self, session: EditorSession, run: RunId, leaf: str, calls: Sequence[Mapping[str, Any]]
+    ) -> None:
+        name: str = 'approve'
+        data: dict[str, Any] = {}
+        for part in calls:
+            chosen = await self._permission(session, str(part['id']), _title(part), OPTIONS)
+            if chosen not in ('once', 'always'):
+                name, data = 'deny', {'reason': 'denied in the editor'}
+                break
+            data = {'always': True} if chosen == 'always' else data
+        with _Silence():  # It may have been answered on another screen, or the run may be over.
+            await self._conductor.send(run, name, at=leaf, data=data)
+
+    async def _permission(
+        self, session: EditorSession, call: str, title: str, options: Sequence[Any], content: Any = None
+    ) -> str:
+        answer = await self._editor.request_permission(
+            session_id=session.id,
+            tool_call=schema.ToolCallUpdate(tool_call_id=call, title=title, content=content),
+            options=list(options),
+        )
+        return str(getattr(answer.outcome, 'option_id', ''))
+
+    async def _offer(self, session: EditorSession, run: RunId, view: View) -> None:
+        """Write what the run has changed to the editor's folder, if the editor can and a person allows it."""
+        folder = result_folder(view)
+        if not self._writes or not folder or 'project' not in (await self._conductor.info(run)).parameters:
+            return
+        changed = [change async for change in self._changed(run, view.files[folder])]
+        if not changed:
+            return
+        root = session.folder.rstrip('/')
+        diffs = [tool_diff_content(f'{root}/{path}', new, old) for path, old, new in changed]
+        title = f'Write {len(changed)} changed file{"s" * (len(changed) > 1)} to {root}'
+        call = f'write-{run}'
+        await self._update(session, start_tool_call(call, title, kind='edit', content=diffs))
+        allowed = await self._permission(session, call, title, WRITE, diffs) == 'once'
+        if allowed:
+            for path, _, new in changed:
+                await self._editor.write_text_file(content=new, path=f'{root}/{path}', session_id=session.id)
+        await self._update(session, update_tool_call(call, status='completed' if allowed else 'failed'))
+
+    async def _changed(self, run: RunId, snapshot: str) -> AsyncIterator[tuple[str, str | None, str]]:
+        """The text files that the run has added or changed since it was given the project: path, old, new."""
+        first = await self._given(run)
+        files = self._conductor.workspaces
+        before = {file.path: file.digest for file in await files.files(run, first)} if first else {}
+        for file in await files.files(run, snapshot):
+            if (
+                file.path.startswith('.git/')
+                or before.get(file.path) == file.digest
+                or file.size > MOST_BYTES
+            ):
+                continue
+            old = before.get(file.path)
+            try:
+                new = (await files.content(run, file.digest)).decode()
+                yield file.path, (await files.content(run, old)).decode() if old else None, new
+            except UnicodeDecodeError:
+                continue
+
+    async def _given(self, run: RunId) -> str:
+        """The snapshot of the project as the run was given it: the first that it has."""
+        for step in await self._conductor.transitions(run):
+            found = step.event.data.get('snapshots')
+            if isinstance(found, Mapping) and found:
+                return str(next(iter(found.values())))
+        return ''
+
+    async def _update(self, session: EditorSession, update: Any) -> None:
+        await self._editor.session_update(session_id=session.id, update=update)
+
+    def _session(self, name: str) -> EditorSession:
+        if name not in self._sessions:
+            raise RequestError.invalid_params({'details': f'there is no session {name!r}'})
+        return self._sessions[name]
+
+
+class _Refusals:
+    """Turns what the engine refuses into an answer to the editor."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, EngineError):
+            raise RequestError.invalid_params({'details': str(error)}) from None
+
+
+class _Silence:
+    """Lets pass what the engine refuses because it is over."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        return isinstance(error, EngineError)
+
+
+def result_folder(view: View) -> str:
+    """The agent's folder that holds the result: the only one, or that of the candidate that was picked."""
+    if len(view.files) == 1:
+        return next(iter(view.files))
+    picked = view.memory.get('winner') or view.memory.get('best') or ''
+    return str(picked) if picked in view.files else ''
+
+
+def _plan(view: View, name: str) -> list[tuple[str, str]]:
+    """The run's plan as titles and states; without one, its agents."""
+    steps = view.memory.get(name) if name else None
+    if isinstance(steps, list):
+        return [
+            (str(step.get('title', '')), STATES.get(str(step.get('state')), 'pending'))
+            for step in steps
+            if isinstance(step, Mapping)
+        ]
+    return [
+        (str(agent['role']), 'in_progress' if _works(view, path) else 'completed')
+        for path, agent in view.agents.items()
+    ]
+
+
+def _works(view: View, path: str) -> bool:
+    leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
+    return bool(leaf) and not leaf.endswith(('.done', '.failed'))
+
+
+def _title(part: Mapping[str, Any]) -> str:
+    arguments = ' '.join(str(part['arguments']).split())
+    return f'{part["name"]} {arguments if len(arguments) <= 120 else f"{arguments[:119]}…"}'
+
+
+def _text(block: Any) -> str:
+    match block:
+        case schema.TextContentBlock():
+            return str(block.text)
+        case schema.ResourceContentBlock():
+            return f'See {block.uri}'
+        case schema.EmbeddedResourceContentBlock():
+            return str(getattr(block.resource, 'text', ''))
+    return ''

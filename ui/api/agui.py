@@ -1,0 +1,264 @@
+"""Patterns as AG-UI endpoints: a front end that speaks the protocol runs, watches and answers them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, suppress
+from typing import Any, Final
+
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    BaseEvent,
+    Interrupt,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
+    ResumeEntry,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+from ag_ui.encoder import EventEncoder
+from fastapi import APIRouter, Response
+from starlette.responses import StreamingResponse
+
+from engine import Conductor, InvalidInput, Pattern, Status, Transition
+from engine.errors import JournalConflict
+from engine.records import Delta, RunId, RunInfo, message_of
+from ui.api.dependencies import EVENT_STREAM, Engine
+from ui.api.idempotency import Once, OneTime, created
+from ui.api.problems import problems
+from ui.api.routes.launch import PLACE
+from ui.api.routes.patterns import Name
+from ui.api.wire import encode
+from ui.formatting.parameters import main_parameter
+
+router = APIRouter(tags=['Streams'])
+STREAM: Final[dict[int | str, dict[str, Any]]] = {200: {'content': EVENT_STREAM}}
+
+
+@router.post(
+    '/agui/{pattern}',
+    response_class=StreamingResponse,
+    responses=problems(404, 409, 412, 413, 415) | STREAM,
+)
+async def run_with_agui(
+    conductor: Engine, once: OneTime, pattern: Name, asked: RunAgentInput
+) -> StreamingResponse:
+    """Run a pattern for a front end that speaks AG-UI, and stream what happens as its events.
+
+    The last message of the user is the pattern's text; `forwardedProps.parameters` are further parameters.
+    With an `Idempotency-Key`, a repetition streams the run that was started the first time.
+    A run that waits for a person ends the stream with an interrupt; `resume` answers it with a payload of
+    `event`, `at` and `data`, as the interrupt's metadata lists them.
+    """
+    made = conductor.catalog.pattern(pattern)
+    if asked.resume:
+        run, after = await _resume(conductor, asked.resume[0])
+    else:
+        run, after = await _started(conductor, once, made, asked), 0
+    encoder = EventEncoder()
+
+    async def body() -> AsyncIterator[str]:
+        async for event in _Narrator(conductor, run, asked).events(after):
+            yield encoder.encode(event)
+
+    return StreamingResponse(body(), media_type=encoder.get_content_type())
+
+
+async def _started(conductor: Conductor, once: Once, pattern: type[Pattern], asked: RunAgentInput) -> RunId:
+    async def make(run: RunId) -> Response:
+        with suppress(JournalConflict):  # This server died after it had started the run.
+            await conductor.start(pattern.name, _parameters(pattern, asked), run=run)
+        return created(json.dumps(run), PLACE.format(run=run))
+
+    return RunId(json.loads(bytes((await once(make)).body)))
+
+
+def _parameters(pattern: type[Pattern], asked: RunAgentInput) -> dict[str, Any]:
+    props = asked.forwarded_props if isinstance(asked.forwarded_props, dict) else {}
+    given = props.get('parameters') or {}
+    if not isinstance(given, dict):
+        raise InvalidInput({'forwardedProps.parameters': 'must be an object'})
+    field = main_parameter(pattern.Parameters.model_json_schema())
+    texts = [_text(message.content) for message in asked.messages if message.role == 'user']
+    return ({field: texts[-1]} if field and texts and field not in given else {}) | given
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return ''.join(part.text for part in content or () if getattr(part, 'type', '') == 'text')
+
+
+async def _resume(conductor: Conductor, entry: ResumeEntry) -> tuple[RunId, int]:
+    """Answer the interrupt of a run. Raises `StepPassed` if it was answered already."""
+    name, _, step = entry.interrupt_id.partition('@')
+    if not step.isdecimal() or len(step) > 15:
+        raise InvalidInput({'resume.interruptId': 'this is no interrupt of a run'})
+    run, seen = RunId(name), int(step)
+    answer = entry.payload if isinstance(entry.payload, dict) else {}
+    if entry.status == 'cancelled':
+        await conductor.cancel(run, 'cancelled by a person', seen=seen)
+    else:
+        event, at, data = str(answer.get('event', 'approve')), str(answer.get('at', '')), answer.get('data')
+        await conductor.send(run, event, at=at, data=data if isinstance(data, dict) else {}, seen=seen)
+    return run, seen
+
+
+class _Narrator:
+    """Tells one run in the protocol's events."""
+
+    def __init__(self, conductor: Conductor, run: RunId, asked: RunAgentInput) -> None:
+        self._conductor, self._run, self._asked = conductor, run, asked
+        self._spoken: dict[str, str] = {}
+        """The open message of each agent."""
+        self._thought: dict[str, str] = {}
+        """The open reasoning of each agent."""
+        self._streamed: set[tuple[str, str]] = set()
+        """Agents of whose reply in flight something was streamed, each with its kind."""
+        self._steps: list[str] = []
+        self._messages = 0
+
+    async def events(self, after: int) -> AsyncIterator[BaseEvent]:
+        ids: Any = {'thread_id': self._asked.thread_id, 'run_id': self._asked.run_id}
+        yield RunStartedEvent(**ids, protocol_version=PROTOCOL_VERSION)
+        if after:
+            view = await self._conductor.view(self._run, after)
+            yield StateSnapshotEvent(snapshot={'run': self._run, 'memory': dict(view.memory)})
+        info = await self._conductor.info(self._run)
+        async with aclosing(self._conductor.watch(self._run, after=after)) as items:
+            async for item in items:
+                if isinstance(item, Delta):
+                    for event in self._heard(item):
+                        yield event
+                elif isinstance(item, Transition):
+                    for event in self._stepped(item):
+                        yield event
+                    info = await self._conductor.info(self._run)
+                    if info.status is not Status.RUNNING and item.seq >= info.seq:
+                        break
+        for event in self._closed():
+            yield event
+        yield await self._ended(info, ids)
+
+    def _heard(self, delta: Delta) -> Iterator[BaseEvent]:
+        if delta.kind == 'reset':
+            for path in [delta.path] if delta.path else {*self._spoken, *self._thought}:
+                yield from self._silenced(path)
+        elif delta.kind in ('text', 'reasoning') and delta.text:
+            self._streamed.add((delta.path, delta.kind))
+            yield from (self._said if delta.kind == 'text' else self._reasoned)(delta.path, delta.text)
+
+    def _said(self, path: str, text: str) -> Iterator[BaseEvent]:
+        yield from self._concluded(path)
+        if path not in self._spoken:
+            self._spoken[path] = self._id()
+            yield TextMessageStartEvent(message_id=self._spoken[path], role='assistant', name=path)
+        yield TextMessageContentEvent(message_id=self._spoken[path], delta=text)
+
+    def _reasoned(self, path: str, text: str) -> Iterator[BaseEvent]:
+        if path not in self._thought:
+            self._thought[path] = self._id()
+            yield ReasoningStartEvent(message_id=self._thought[path])
+            yield ReasoningMessageStartEvent(message_id=self._thought[path], role='reasoning')
+        yield ReasoningMessageContentEvent(message_id=self._thought[path], delta=text)
+
+    def _stepped(self, step: Transition) -> Iterator[BaseEvent]:
+        yield from self._replied(step)
+        for path in step.left:
+            if path in self._steps:
+                self._steps.remove(path)
+                yield StepFinishedEvent(step_name=path)
+        for path in step.entered:
+            if path not in self._steps:
+                self._steps.append(path)
+                yield StepStartedEvent(step_name=path)
+        if step.seq == 1:
+            memory = step.event.data.get('memory', {})
+            yield StateSnapshotEvent(snapshot={'run': self._run, 'memory': memory})
+        elif delta := [encode(one) for one in step.changes if one.path.startswith('/memory')]:
+            yield StateDeltaEvent(delta=delta)
+
+    def _replied(self, step: Transition) -> Iterator[BaseEvent]:
+        """A model's reply, streamed before or not, and the results of tools."""
+        agent = step.event.at.rpartition('.')[0]
+        recorded = step.event.data.get('message')
+        if recorded:
+            message = message_of(recorded)
+            thoughts = ''.join(part.text for part in message.parts if part.kind == 'reasoning')
+            if thoughts and (agent, 'reasoning') not in self._streamed:
+                yield from self._reasoned(agent, thoughts)
+            if message.text and (agent, 'text') not in self._streamed:
+                yield from self._said(agent, message.text)
+            yield from self._silenced(agent)
+            for call in message.calls:
+                yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name)
+                if call.arguments:
+                    yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.arguments)
+                yield ToolCallEndEvent(tool_call_id=call.id)
+        for result in step.event.data.get('results') or ():
+            if isinstance(result, dict) and {'id', 'text'} <= set(result):
+                yield ToolCallResultEvent(
+                    message_id=self._id(), tool_call_id=result['id'], content=result['text'], role='tool'
+                )
+        yield from self._silenced(agent)
+
+    def _silenced(self, path: str) -> Iterator[BaseEvent]:
+        self._streamed -= {(path, 'text'), (path, 'reasoning')}
+        yield from self._concluded(path)
+        if path in self._spoken:
+            yield TextMessageEndEvent(message_id=self._spoken.pop(path))
+
+    def _concluded(self, path: str) -> Iterator[BaseEvent]:
+        if path in self._thought:
+            thought = self._thought.pop(path)
+            yield ReasoningMessageEndEvent(message_id=thought)
+            yield ReasoningEndEvent(message_id=thought)
+
+    def _closed(self) -> Iterator[BaseEvent]:
+        for path in {*self._spoken, *self._thought}:
+            yield from self._silenced(path)
+        for path in reversed(self._steps):
+            yield StepFinishedEvent(step_name=path)
+
+    async def _ended(self, info: RunInfo, ids: Any) -> BaseEvent:
+        if info.status is Status.FAILED:
+            return RunErrorEvent(message=info.error or 'the run failed', code='failed')
+        if info.status is Status.CANCELLED:
+            return RunFinishedEvent(**ids, outcome=RunFinishedCancelledOutcome(type='cancelled'))
+        if info.status is Status.DONE:
+            outcome = await self._conductor.result(self._run)
+            success = RunFinishedSuccessOutcome(type='success')
+            return RunFinishedEvent(**ids, result=outcome.answer, outcome=success)
+        accepts = [encode(one) for one in await self._conductor.accepts(self._run)]
+        interrupt = Interrupt(
+            id=f'{self._run}@{info.seq}',
+            reason='input_required',
+            message=info.waiting or f'the run is {info.status}',
+            metadata={'run': self._run, 'accepts': accepts},
+        )
+        halted = RunFinishedInterruptOutcome(type='interrupt', interrupts=[interrupt])
+        return RunFinishedEvent(**ids, outcome=halted)
+
+    def _id(self) -> str:
+        self._messages += 1
+        return f'{self._run}-{self._asked.run_id}-{self._messages}'

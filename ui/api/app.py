@@ -1,0 +1,109 @@
+"""Builds the API: one FastAPI application, mounted next to the pages or served alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from fastapi_offline import FastAPIOffline
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.cors import CORSMiddleware
+
+from engine.history import program_version
+from ui.api import agui
+from ui.api.access import SHARED, OwnOrigin, identify
+from ui.api.examples import BODIES, TAGS
+from ui.api.problems import MEDIA, PlainErrors, answer_errors, problems
+from ui.api.routes import (
+    files,
+    forks,
+    history,
+    inbox,
+    keeping,
+    launch,
+    patterns,
+    runs,
+    schedules,
+    server,
+    sharing,
+    steering,
+)
+from ui.api.streams import socket, sse
+from ui.web.backend import Backend
+
+PREFIX = '/api/v1'
+MOST_BYTES = 4 << 20
+"""The largest body of a request that is no file."""
+DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.
+
+Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Moments are in RFC 3339.
+Send an `Idempotency-Key` with whatever creates something, and the request can be repeated: it creates it
+once. The `ETag` of a run is its last step: with `If-Match`, steering is refused once it has moved on."""
+ROUTES = (
+    patterns,
+    launch,
+    runs,
+    steering,
+    forks,
+    history,
+    keeping,
+    sharing,
+    files,
+    inbox,
+    schedules,
+    server,
+    sse,
+    socket,
+    agui,
+)
+
+
+def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
+    """The application.
+
+    Args:
+        backend: how it reaches the conductor.
+        origins: other sites whose pages may use it; none by default.
+    """
+    app = FastAPIOffline(  # the interactive page fetches nothing from elsewhere
+        docs_url='/docs',
+        redoc_url=None,
+        title='Hemicycle',
+        version=program_version(),
+        summary='Launch, watch, steer, replay and fork workflows of agents.',
+        description=DESCRIPTION,
+        dependencies=[Depends(identify)],
+        generate_unique_id_function=lambda route: route.name,
+        responses=problems(400, 403, 422, 503),
+        openapi_tags=[{'name': name, 'description': said} for name, said in TAGS],
+        strict_content_type=False,  # `OwnOrigin` says so with 415.
+    )
+    app.state.backend = backend
+    answer_errors(app)
+    app.add_middleware(OwnOrigin, origins=origins)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=MOST_BYTES)
+    app.add_middleware(PlainErrors)
+    if origins:
+        app.add_middleware(CORSMiddleware, **SHARED, allow_origins=list(origins))
+    for part in ROUTES:
+        app.include_router(part.router)
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    return app
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with examples, and with errors under their own media type."""
+    if app.openapi_schema is None:
+        found = FastAPI.openapi(app)
+        for path in found['paths'].values():
+            for operation in path.values():
+                if example := BODIES.get(operation['operationId']):
+                    operation['requestBody']['content']['application/json']['example'] = example
+                for status, answer in operation['responses'].items():
+                    if status >= '400' and 'application/json' in answer.get('content', {}):
+                        answer['content'] = {MEDIA: answer['content'].pop('application/json')}
+        for unused in ('HTTPValidationError', 'ValidationError'):
+            found['components']['schemas'].pop(unused, None)
+        app.openapi_schema = found
+    return app.openapi_schema

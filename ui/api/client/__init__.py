@@ -1,0 +1,7 @@
+"""The Python client: a conductor whose runs are in a server."""
+
+from ui.api.client.conductor import HttpConductor
+from ui.api.client.connection import Connection, ServerUnreachable
+from ui.api.client.watching import RunIsOver, stream_items
+
+__all__ = ['Connection', 'HttpConductor', 'RunIsOver', 'ServerUnreachable', 'stream_items']

@@ -1,0 +1,450 @@
+"""HttpConductor: the methods of `Conductor`, for runs that are in a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, BinaryIO, Literal, Self, Unpack, cast
+from urllib.parse import quote
+
+import httpx
+
+from engine import Breakpoint, Budget, Catalog, Conductor, Pattern, RunHandle
+from engine.history import (
+    AcceptedEvent,
+    CleanupResult,
+    Comparison,
+    CostEstimate,
+    DiskUsage,
+    ForkOverrides,
+    Imported,
+    LineageNode,
+    RegressionResult,
+    RegressionTest,
+    RunReader,
+)
+from engine.journal import ExpiredRun, Journal, Retention, StepMode
+from engine.records import (
+    Annotation,
+    Approvals,
+    Note,
+    Outcome,
+    RunId,
+    RunInfo,
+    RunPage,
+    RunQuery,
+    Shape,
+    Traffic,
+)
+from engine.runtime import ConditionResult, Item
+from ui.api.client.connection import Connection
+from ui.api.client.files import RemoteFiles
+from ui.api.client.journal import RemoteJournal, query_of
+from ui.api.client.watching import Watching
+from ui.api.routes.forks import FamilyMember
+from ui.api.routes.keeping import StorageUse
+from ui.api.routes.server import ServerInfo
+from ui.api.wire import decode, dump
+from ui.formatting.parameters import PatternInfo, PatternList
+
+WAIT_SECONDS = 30.0
+"""Seconds that one request waits for a result; then comes another."""
+AT_ONCE = 100
+"""Runs whose sizes are asked for at once."""
+READ_BYTES = 1 << 18
+
+
+class HttpConductor:
+    """Runs workflows in a server: a program changes one line to go from its own process to another's.
+
+    Use it as an async context manager: entering connects it, and leaving leaves all runs as they are.
+
+    Args:
+        url: the server's address, as a browser opens it.
+        catalog: for what needs code here: the types of results, and explanations of guards.
+        patience: seconds for which a server that does not answer is asked again.
+        transport: carries the requests in place of the network.
+        headers: sent with each request, such as a token.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        catalog: Catalog | None = None,
+        patience: float = 30.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._ask = Connection(url, patience=patience, transport=transport, headers=headers)
+        self.url, self.catalog = self._ask.url, catalog or Catalog()
+        self.workspaces = RemoteFiles(self._ask)
+        self.owner = ''
+        self.stranded: dict[RunId, str] = {}
+        self.retention = Retention()
+        self._rests: dict[RunId, int] = {}
+        self._here: set[RunId] = set()
+        self._journal = RemoteJournal(self._ask)
+        reader = RunReader(cast(Journal, self._journal), self.catalog)
+        self.info, self.shape, self.notes, self.grounds = (
+            reader.info,
+            reader.shape,
+            reader.notes,
+            reader.grounds,
+        )
+        self.view, self.fold, self.snapshot = reader.view, reader.fold, reader.snapshot
+        self.transitions, self.turn_end = reader.transitions, reader.turn_end
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.refresh()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connection; all runs continue."""
+        await self._ask.close()
+
+    async def refresh(self) -> None:
+        """Read again what the server says of itself: `owner`, `stranded`, `retention`."""
+        server = await self._ask.one(ServerInfo, 'server')
+        self.owner, self.stranded, self.retention = server.owner, dict(server.stranded), server.retention
+
+    async def runs(self, query: RunQuery | None = None) -> RunPage:
+        """A page of the list of runs."""
+        return await self._journal.runs(query or RunQuery())
+
+    async def start(  # noqa: PLR0913  (all but the pattern have defaults)
+        self,
+        pattern: type[Pattern] | str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        title: str = '',
+        tags: Sequence[str] = (),
+        models: Mapping[str, str] | None = None,
+        seed: int = 0,
+        budget: Budget | None = None,
+        approvals: Approvals | None = None,
+        record: bool = False,
+        replay: RunId | None = None,
+        paused: bool = False,
+        breakpoints: Sequence[Breakpoint | Mapping[str, Any]] = (),
+        instructions: Mapping[str, str] | None = None,
+        tools: Mapping[str, Sequence[str]] | None = None,
+        effort: Mapping[str, str] | None = None,
+        **values: Any,
+    ) -> RunHandle:
+        """Start a run in the server; see `Conductor.start`. Raises `EngineError`."""
+        body = {
+            'pattern': pattern if isinstance(pattern, str) else pattern.name,
+            'parameters': {**(parameters or {}), **values},
+            'title': title,
+            'tags': list(tags),
+            'models': dict(models or {}),
+            'seed': seed,
+            'budget': budget and asdict(budget),
+            'approvals': approvals,
+            'record': record,
+            'replay': replay or '',
+            'paused': paused,
+            'breakpoints': [asdict(one) if isinstance(one, Breakpoint) else dict(one) for one in breakpoints],
+            'instructions': dict(instructions or {}),
+            'tools': {role: list(names) for role, names in (tools or {}).items()},
+            'effort': dict(effort or {}),
+        }
+        return self.handle(decode(RunInfo, await self._ask.create('runs', body)).id)
+
+    def handle(self, run: RunId) -> RunHandle:
+        """A handle of an existing run."""
+        return RunHandle(run, cast(Conductor, self))
+
+    async def recover(self) -> list[RunId]:
+        """Have the server continue every unfinished run whose process is gone."""
+        return [RunId(run) for run in (await self._ask.ask('POST', 'recover', safe=True)).json()]
+
+    async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Steps after `after`, future ones, and text; continues where the connection broke."""
+        self._here.add(run)
+
+        def rests(at: int) -> None:
+            self._rests[run] = at
+
+        async for item in Watching(self._ask, run, after, rests).items():
+            yield item
+
+    async def result(self, run: RunId) -> Outcome:
+        """Wait for the run to end. Raises `UnknownRun`."""
+        while True:
+            answer = await self._ask.ask(
+                'GET', f'runs/{run}/result', safe=True, params={'wait': WAIT_SECONDS}, pending=True
+            )
+            if answer.is_success:
+                return decode(Outcome, answer.json())
+
+    def runs_here(self, run: RunId) -> bool:
+        """Whether the server runs it, as far as is known here: after it was started or watched."""
+        return run in self._here
+
+    def at_rest(self, run: RunId) -> int:
+        """The last step of a run that is paused with nothing in progress, once it is watched; otherwise 0."""
+        return self._rests.get(run, 0)
+
+    async def accepts(self, run: RunId) -> list[AcceptedEvent]:
+        """What people can send to a run now."""
+        return await self._ask.many(AcceptedEvent, f'runs/{run}/accepts')
+
+    async def send(
+        self,
+        run: RunId,
+        name: str,
+        *,
+        at: str = '',
+        data: Mapping[str, Any] | None = None,
+        seen: int | None = None,
+    ) -> None:
+        """Send an event; it is journaled when this returns. Raises `EventRefused`, `InvalidInput`."""
+        body = {'name': name, 'at': at, 'data': dict(data or {})}
+        await self._ask.steer(f'runs/{run}/events', body, seen=seen)
+
+    async def pause(self, run: RunId, at: str = '', *, seen: int | None = None) -> None:
+        """Start nothing new in a run or a region."""
+        await self._ask.steer(f'runs/{run}/pause', {'at': at}, seen=seen)
+
+    async def resume(self, run: RunId, at: str = '', *, seen: int | None = None) -> None:
+        """Resume the run or a region."""
+        await self._ask.steer(f'runs/{run}/resume', {'at': at}, seen=seen)
+
+    async def step(self, run: RunId, how: StepMode = 'in', at: str = '', *, seen: int | None = None) -> None:
+        """Continue for one step, then pause."""
+        await self._ask.steer(f'runs/{run}/step', {'how': how, 'at': at}, seen=seen)
+
+    async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None) -> None:
+        """Cancel for good."""
+        await self._ask.steer(f'runs/{run}/cancel', {'reason': reason}, seen=seen)
+
+    async def extend(
+        self,
+        run: RunId,
+        *,
+        tokens: int | None = None,
+        cost: float | None = None,
+        seconds: float | None = None,
+        seen: int | None = None,
+    ) -> None:
+        """Raise the run's budget by these amounts."""
+        body = {'tokens': tokens, 'cost': cost, 'seconds': seconds}
+        await self._ask.steer(f'runs/{run}/extend', body, seen=seen)
+
+    async def set_breakpoints(
+        self, run: RunId, breakpoints: Sequence[Breakpoint], *, seen: int | None = None
+    ) -> tuple[Breakpoint, ...]:
+        """Replace a run's breakpoints."""
+        body = {'breakpoints': [asdict(one) for one in breakpoints]}
+        found = await self._ask.steer(f'runs/{run}/breakpoints', body, method='PUT', seen=seen)
+        return tuple(decode(Breakpoint, one) for one in found)
+
+    async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
+        """Evaluate a breakpoint's condition at the run's present step."""
+        found = await self._ask.steer(f'runs/{run}/probe', {'condition': condition})
+        return None if found is None else decode(ConditionResult, found)
+
+    async def fork(  # noqa: PLR0913  (all but the first two have defaults)
+        self,
+        run: RunId,
+        at: int,
+        *,
+        title: str = '',
+        paused: bool = False,
+        budget: Budget | None = None,
+        variation: ForkOverrides | None = None,
+    ) -> RunId:
+        """Start a new run from step `at` of another."""
+        body = {**_again(title, paused, budget), 'at': at, 'overrides': variation and dump(variation)}
+        return RunId((await self._ask.create(f'runs/{run}/forks', body))['id'])
+
+    async def fork_all(
+        self,
+        run: RunId,
+        at: int,
+        variations: Mapping[str, ForkOverrides],
+        *,
+        paused: bool = False,
+        budget: Budget | None = None,
+    ) -> list[RunId]:
+        """Fork several variants at once."""
+        chosen = [{'name': name, 'overrides': dump(one)} for name, one in variations.items()]
+        body = {'at': at, 'variants': chosen, 'paused': paused, 'budget': budget and asdict(budget)}
+        return [RunId(info['id']) for info in await self._ask.create(f'runs/{run}/variants', body)]
+
+    async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
+        """Estimate what a fork may use."""
+        body = {'at': at, 'overrides': variation and dump(variation)}
+        return decode(CostEstimate, await self._ask.steer(f'runs/{run}/forecast', body))
+
+    async def rerun(
+        self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
+    ) -> RunId:
+        """Start a run over from the first step."""
+        return RunId((await self._ask.create(f'runs/{run}/rerun', _again(title, paused, budget)))['id'])
+
+    async def retry(
+        self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
+    ) -> RunId:
+        """Fork a failed or cancelled run from just before that."""
+        return RunId((await self._ask.create(f'runs/{run}/retry', _again(title, paused, budget)))['id'])
+
+    async def retry_at(self, run: RunId) -> int:
+        """The step from which `retry` continues."""
+        return int((await self._ask.get(f'runs/{run}/retry'))['at'])
+
+    async def lineage(self, run: RunId) -> LineageNode:
+        """The family of a run, as a tree from its oldest ancestor."""
+        return _tree(await self._ask.many(FamilyMember, f'runs/{run}/lineage'))
+
+    async def family(self, run: RunId) -> list[RunId]:
+        """A run with its ancestors and all their forks, parents first."""
+        return [RunId(one) for one in await self._ask.get(f'runs/{run}/family')]
+
+    async def mark_winner(self, run: RunId) -> None:
+        """Mark a run as the best of its variants."""
+        await self._ask.steer(f'runs/{run}/winner', None)
+
+    async def compare(self, a: RunId, b: RunId) -> Comparison:
+        """Compare two runs as far as they have got."""
+        return await self._ask.one(Comparison, 'compare', a=a, b=b)
+
+    async def traffic(
+        self, query: RunQuery | None = None, progress: Callable[[int, int], object] | None = None
+    ) -> Traffic:
+        """The combined path statistics of all runs that match; `told` is not called: the server reads."""
+        return await self._ask.one(Traffic, 'traffic', **query_of(query or RunQuery()))
+
+    async def audit(self, run: RunId) -> int:
+        """Replay the run's events through a fresh chart, in the server."""
+        return int((await self._ask.ask('POST', f'runs/{run}/audit', safe=True)).json()['steps'])
+
+    async def save_test(self, run: RunId) -> RegressionTest:
+        """Make a test from a run."""
+        return RegressionTest.model_validate(await self._ask.get(f'runs/{run}/test'))
+
+    async def check(self, test: RegressionTest) -> RegressionResult:
+        """Replay a test through its pattern's version in the server."""
+        answer = await self._ask.ask('POST', 'checks', safe=True, json=test.model_dump(mode='json'))
+        return decode(RegressionResult, answer.json())
+
+    async def patterns(self) -> PatternList:
+        """What the server can run."""
+        return await self._ask.one(PatternList, 'patterns')
+
+    async def pattern(self, name: str) -> PatternInfo:
+        """A pattern that the server can run. Raises `UnknownPattern`."""
+        return await self._ask.one(PatternInfo, f'patterns/{quote(name, safe="")}')
+
+    async def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+        """The chart a run of the pattern would have."""
+        given = json.dumps(parameters) if parameters else ''
+        return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=given)
+
+    async def annotate(self, run: RunId, **said: Unpack[Annotation]) -> RunInfo:
+        """Change title, tags, note, star or pin."""
+        answer = await self._ask.ask('PATCH', f'runs/{run}', safe=True, json=dict(said))
+        return decode(RunInfo, answer.json())
+
+    async def write_note(self, run: RunId, text: str, *, at: int = 0, note: int = 0) -> Note:
+        """Add a note to step `at`, or replace the text of note number `note`."""
+        if note:
+            answer = await self._ask.ask('PUT', f'runs/{run}/notes/{note}', safe=True, json={'text': text})
+            return decode(Note, answer.json())
+        return decode(Note, await self._ask.create(f'runs/{run}/notes', {'text': text, 'at': at}))
+
+    async def delete_note(self, run: RunId, note: int) -> None:
+        """Delete a note."""
+        await self._ask.ask('DELETE', f'runs/{run}/notes/{note}', safe=False)
+
+    async def delete(self, run: RunId, *, cancel: bool = False) -> None:
+        """Move a run to the trash."""
+        await self._ask.ask('DELETE', f'runs/{run}', safe=True, params={'cancel': str(cancel).lower()})
+
+    async def restore(self, run: RunId) -> RunInfo:
+        """Take a run out of the trash."""
+        return decode(RunInfo, await self._ask.steer(f'runs/{run}/restore', None))
+
+    async def purge(self, run: RunId) -> None:
+        """Delete a run in the trash for good."""
+        await self._ask.ask('DELETE', f'trash/{run}', safe=False)
+
+    async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
+        """The disk usage of runs."""
+        wanted, found = [info.id for info in infos], dict[RunId, DiskUsage]()
+        for first in range(0, len(wanted), AT_ONCE):
+            use = await self._ask.one(StorageUse, 'storage', run=wanted[first : first + AT_ONCE])
+            found |= use.runs
+        return found
+
+    async def preview_cleanup(self, policy: Retention | None = None) -> list[ExpiredRun]:
+        """The runs the policy would remove now."""
+        answer = await self._ask.ask('POST', 'retention/preview', safe=True, json=policy and asdict(policy))
+        return [decode(ExpiredRun, one) for one in answer.json()]
+
+    async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
+        """Apply the policy."""
+        answer = await self._ask.steer('retention/clean-up', policy and asdict(policy))
+        return decode(CleanupResult, answer)
+
+    async def every(self, place: Literal['list', 'trash'] = 'list') -> AsyncIterator[RunInfo]:
+        """All runs that are listed or in the trash, newest first."""
+        async for page in self._journal.pages(RunQuery(place=place, limit=500)):
+            for item in page['items']:
+                yield decode(RunInfo, item)
+
+    async def export_bundle(self, runs: Sequence[RunId], *, compressed: bool = True) -> AsyncIterator[bytes]:
+        """Export runs as a bundle, without the secrets that the server knows."""
+        body = {'runs': list(runs), 'compressed': compressed}
+        async with self._ask.stream('POST', 'exports', json=body) as answer:
+            async for piece in answer.aiter_bytes():
+                yield piece
+
+    async def export(self, run: RunId, form: str) -> AsyncIterator[bytes]:
+        """Export a run in one of the forms that the server knows."""
+        async with self._ask.stream('GET', f'runs/{run}/export/{form}') as answer:
+            async for piece in answer.aiter_bytes():
+                yield piece
+
+    async def import_bundle(
+        self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
+    ) -> list[Imported]:
+        """Store the runs of a bundle in the server."""
+
+        async def body() -> AsyncIterator[bytes]:
+            read = 0
+            while piece := await asyncio.to_thread(file.read, READ_BYTES):
+                read += len(piece)
+                progress(read)
+                yield piece
+
+        headers = {'Content-Type': 'application/octet-stream'}
+        async with self._ask.stream('POST', 'imports', content=body(), headers=headers) as answer:
+            return [decode(Imported, one) for one in json.loads(await answer.aread())]
+
+
+def _again(title: str, paused: bool, budget: Budget | None) -> dict[str, Any]:
+    return {'title': title, 'paused': paused, 'budget': budget and asdict(budget)}
+
+
+def _tree(members: Sequence[FamilyMember]) -> LineageNode:
+    """The tree of members in the order of `LineageNode.members`; built from its end, without recursion."""
+    open_: dict[int, list[LineageNode]] = {}
+    node: LineageNode | None = None
+    for one in reversed(members):
+        children = tuple(reversed(open_.pop(one.depth + 1, [])))
+        node = LineageNode(info=one.info, kind=one.kind, group=one.group, children=children)
+        open_.setdefault(one.depth, []).append(node)
+    assert node is not None  # A family has at least its run.
+    return node

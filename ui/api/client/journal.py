@@ -1,0 +1,94 @@
+"""The readable part of a journal that is in a server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
+from ui.api.client.connection import Connection
+from ui.api.cursors import MOST
+from ui.api.routes.forks import FamilyMember
+from ui.api.wire import decode, to_rfc3339
+
+
+class RemoteJournal:
+    """Reads runs from a server as a journal does from a disk. What writes is not here: servers write."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._ask = connection
+
+    async def info(self, run: RunId) -> RunInfo:
+        """The run's summary."""
+        return await self._ask.one(RunInfo, f'runs/{run}')
+
+    async def shape(self, run: RunId) -> Shape:
+        """The run's chart."""
+        return await self._ask.one(Shape, f'runs/{run}/shape')
+
+    async def notes(self, run: RunId) -> list[Note]:
+        """The notes on the run's steps."""
+        return await self._ask.many(Note, f'runs/{run}/notes')
+
+    async def family(self, run: RunId) -> list[RunInfo]:
+        """The run, its ancestors, and all forks of these, oldest first."""
+        members = await self._ask.many(FamilyMember, f'runs/{run}/lineage')
+        return sorted((one.info for one in members), key=lambda info: (info.created, info.id))
+
+    async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
+        """The latest snapshot at or before a step."""
+        found = await self._ask.get(f'runs/{run}/snapshot', at=at)
+        return None if found is None else decode(Snapshot, found)
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """The steps in the given range."""
+        found: list[Transition] = []
+        cursor: str | None = ''
+        while cursor is not None and (limit is None or len(found) < limit):
+            size = MOST if limit is None else min(MOST, limit - len(found))
+            page = await self._ask.get(
+                f'runs/{run}/steps', after=after, until=until, limit=size, cursor=cursor
+            )
+            found += [decode(Transition, step) for step in page['items']]
+            cursor = page['next']
+        return found
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Summaries of the runs that match, newest first."""
+        found: list[RunInfo] = []
+        total = 0
+        async for page in self.pages(query):
+            total = page['total']
+            found += [decode(RunInfo, item) for item in page['items']]
+            if len(found) >= query.offset + query.limit:
+                break
+        return RunPage(runs=tuple(found[query.offset : query.offset + query.limit]), total=total)
+
+    async def pages(self, query: RunQuery) -> AsyncIterator[dict[str, Any]]:
+        """All pages of a list, beginning with its first."""
+        cursor: str | None = ''
+        size = max(1, min(MOST, query.offset + query.limit))
+        asked = {**query_of(query), 'place': query.place, 'limit': size}
+        while cursor is not None:
+            page = await self._ask.get('runs', cursor=cursor, **asked)
+            yield page
+            cursor = page['next']
+
+
+def query_of(query: RunQuery) -> dict[str, Any]:
+    """The filters of a list, as they stand in an address."""
+    return {
+        'text': query.text,
+        'pattern': query.pattern,
+        'status': [status.value for status in query.status] or None,
+        'tag': query.tag,
+        'since': None if query.since is None else to_rfc3339(query.since),
+        'until': None if query.until is None else to_rfc3339(query.until),
+        'starred': query.starred or None,
+        'pinned': query.pinned or None,
+        'edge': list(query.edges) or None,
+        'state': query.state,
+        'trouble': query.trouble or None,
+    }

@@ -1,0 +1,126 @@
+"""Following runs in a server: streams that resume where they broke off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Final
+
+import httpx
+from httpx_sse import EventSource, ServerSentEvent
+
+from engine import Transition
+from engine.errors import JournalUnavailable
+from engine.records import RUN, Delta, JournalOutage, RunId
+from engine.runtime import Item
+from ui.api.client.connection import FIRST_PAUSE, LONGEST_PAUSE, Connection
+from ui.api.wire import decode
+
+SILENCE: Final = 45.0
+"""Seconds without a heartbeat after which a connection is given up, and another one made."""
+TIMEOUT: Final = httpx.Timeout(SILENCE, connect=5.0)
+
+
+class Watching:
+    """A stream of one run's steps and text that resumes where it broke off; ends with the run.
+
+    Args:
+        connection: to the server.
+        run: which run.
+        after: the step after which to begin.
+        rests: called with the step at which the run rests, before that step; with 0 after any other.
+    """
+
+    def __init__(self, connection: Connection, run: RunId, after: int, rests: Callable[[int], None]) -> None:
+        self._connection, self._run, self._seen, self._rests = connection, run, after, rests
+        self._alive = False
+
+    async def items(self) -> AsyncGenerator[Item]:
+        """Its items. Raises `EngineError`: there is no such run, or for too long no server."""
+        loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
+        until = loop.time() + self._connection.patience
+        while True:
+            self._alive = False
+            try:
+                async with aclosing(self._connected()) as items:
+                    async for item in items:
+                        yield item
+            except RunIsOver:
+                return
+            except JournalUnavailable:
+                if not self._alive and loop.time() + pause > until:
+                    raise
+            if self._alive:
+                pause, until = FIRST_PAUSE, loop.time() + self._connection.patience
+                # What was streamed of replies in flight comes again from its beginning.
+                yield Delta(run=self._run, path=RUN, text='', kind='reset')
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _connected(self) -> AsyncGenerator[Item]:
+        async with aclosing(stream_items(self._connection, self._run, self._seen, self._told)) as items:
+            async for item in items:
+                yield item
+                if isinstance(item, Transition):
+                    self._seen = item.seq
+
+    def _told(self, rests: int | None) -> None:
+        self._alive = True
+        if rests is not None:
+            self._rests(rests)
+
+
+async def stream_items(
+    connection: Connection, run: RunId, after: int, told: Callable[[int | None], None]
+) -> AsyncGenerator[Item]:
+    """The items of one connection, until it breaks or the server ends it.
+
+    Args:
+        connection: to the server.
+        run: which run.
+        after: the step after which to begin.
+        told: called with each event: with the step at which the run rests, with 0 after any step, or None.
+
+    Raises:
+        RunIsOver: the run has ended, and all its steps are known.
+        EngineError: there is no such run, or the server does not answer.
+    """
+    async with aclosing(_events(connection, run, after)) as events:
+        async for event in events:
+            told(None)
+            if event.event == 'end':
+                raise RunIsOver
+            if event.event == 'rest':
+                told(int(json.loads(event.data)['at']))
+            elif (item := _item(run, event)) is not None:
+                yield item
+                if isinstance(item, Transition):
+                    told(0)
+
+
+class RunIsOver(Exception):
+    """The run has ended, and all its steps are known."""
+
+
+async def _events(connection: Connection, run: RunId, after: int) -> AsyncGenerator[ServerSentEvent]:
+    headers = {'Accept': 'text/event-stream', 'Last-Event-ID': str(after)}
+    async with connection.stream('GET', f'runs/{run}/events', headers=headers, timeout=TIMEOUT) as answer:
+        if answer.status_code == 204:
+            raise RunIsOver
+        async for event in EventSource(answer).aiter_sse():
+            yield event
+
+
+def _item(run: RunId, event: ServerSentEvent) -> Item | None:
+    match event.event:
+        case 'step':
+            return decode(Transition, json.loads(event.data))
+        case 'text' | 'reset':
+            return decode(Delta, json.loads(event.data))
+        case 'behind':
+            return Delta(run=run, path=RUN, text='', kind='reset')
+        case 'outage':
+            return decode(JournalOutage, json.loads(event.data))
+    return None

@@ -1,0 +1,46 @@
+"""Cursors: opaque texts that say where the next page of a list begins."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from engine import InvalidInput
+
+T = TypeVar('T')
+MOST = 500
+"""The most items of a page."""
+Limit = Annotated[int, Query(ge=1, le=MOST, description='The most items of the page.')]
+Cursor = Annotated[
+    str, Query(max_length=500, description='Where the page begins: `next` of the page before.')
+]
+Step = Annotated[int, Query(ge=0, le=2**53, description='The number of a step; steps count from 1.')]
+
+
+class Page(BaseModel, Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    next: str | None = Field(description='The cursor of the next page; null if there is none.')
+    total: int | None = Field(None, description='How many there are in all, where that is known.')
+
+
+def write_cursor(place: Any) -> str:
+    """The cursor of a place, a JSON value."""
+    return base64.urlsafe_b64encode(json.dumps(place, separators=(',', ':')).encode()).decode().rstrip('=')
+
+
+def read_cursor(kind: Any, cursor: str) -> Any:
+    """The place of a cursor; None for the first page. Raises `InvalidInput`."""
+    if not cursor:
+        return None
+    try:
+        text = base64.urlsafe_b64decode(cursor + '=' * (-len(cursor) % 4))
+        return TypeAdapter(kind).validate_json(text, strict=False)
+    except (ValueError, binascii.Error, ValidationError):
+        raise InvalidInput({'cursor': 'this is no cursor of this list'}) from None

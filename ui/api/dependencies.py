@@ -1,0 +1,163 @@
+"""What routes share: the conductor, the caller, preconditions, and the types of their parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Header, Path, Query, Response
+from starlette.requests import HTTPConnection
+
+from engine import Conductor, InvalidInput, Status
+from engine.records import RunId, RunInfo, RunQuery
+from ui.access.caller import Caller
+from ui.api.access import identify
+from ui.api.cursors import Page
+from ui.api.problems import Refusal
+from ui.api.wire import wire
+from ui.web.backend import Backend
+
+EVENT_STREAM: dict[str, Any] = {
+    'text/event-stream': {
+        'schema': {
+            'type': 'object',
+            'description': 'One event.',
+            'properties': {
+                'event': {'type': 'string'},
+                'data': {'type': 'string', 'contentMediaType': 'application/json'},
+                'id': {'type': 'string'},
+                'retry': {'type': 'integer', 'description': 'Milliseconds.'},
+            },
+        }
+    }
+}
+"""The content of an answer that is a stream; its schema is that of each event."""
+MOST_MATCHES = 20
+"""The most values of a filter that can be given again."""
+
+
+def backend_of(connection: HTTPConnection) -> Backend:
+    """How this server reaches its conductor."""
+    return cast(Backend, connection.app.state.backend)
+
+
+def conductor_of(connection: HTTPConnection) -> Conductor:
+    """The conductor. Raises `Refusal` before it has opened."""
+    try:
+        return backend_of(connection)()
+    except RuntimeError as error:
+        raise Refusal(503, 'starting', str(error)) from None
+
+
+Engine = Annotated[Conductor, Depends(conductor_of)]
+Web = Annotated[Backend, Depends(backend_of)]
+Who = Annotated[Caller, Depends(identify)]
+Run = Annotated[str, Path(max_length=100, description="The run's id.", examples=['3f2a9c1d77be'])]
+At = Annotated[
+    int | None,
+    Query(ge=0, le=2**53, description='The step; the last one by default.', examples=[17]),
+]
+Folded = Annotated[bool, Query(description='Whether to draw each agent as one state.')]
+
+
+def many(record: type[Any]) -> Any:
+    """The type of an answer with a list of records."""
+    return list[wire(record)]  # type: ignore[misc]
+
+
+def page_of(record: type[Any]) -> Any:
+    """The type of an answer with a page of records."""
+    return Page[wire(record)]  # type: ignore[misc]
+
+
+def etag(info: RunInfo) -> str:
+    """The entity tag of a run: its last step."""
+    return f'"{info.seq}"'
+
+
+def tag(response: Response, info: RunInfo) -> RunInfo:
+    """Say in the headers at which step a run is."""
+    response.headers['ETag'] = etag(info)
+    return info
+
+
+def seen_step(
+    if_match: Annotated[
+        str | None,
+        Header(
+            alias='If-Match',
+            description='The `ETag` of the run as the sender saw it: if the run has moved on since, the'
+            ' request is refused with 412 and changes nothing.',
+            examples=['"17"'],
+            max_length=50,
+        ),
+    ] = None,
+) -> int | None:
+    """The step that `If-Match` names; None if any will do."""
+    if if_match is None or if_match.strip() == '*':
+        return None
+    found = re.fullmatch(r'"(\d{1,15})"', if_match.strip())
+    if not found:
+        raise Refusal(412, 'step-passed', f'{if_match} is not the ETag of a run', field='If-Match')
+    return int(found[1])
+
+
+Seen = Annotated[int | None, Depends(seen_step)]
+
+
+def run_query(  # noqa: PLR0913  (its parameters are the query's)
+    text: Annotated[
+        str, Query(max_length=500, description='Words of title, note, tags, or parameters.')
+    ] = '',
+    pattern: Annotated[str, Query(max_length=200)] = '',
+    status: Annotated[
+        list[Status] | None, Query(max_length=MOST_MATCHES, description='Any of these.')
+    ] = None,
+    tag: Annotated[str, Query(max_length=200)] = '',
+    since: Annotated[str, Query(max_length=50, description='Started at or after this moment.')] = '',
+    until: Annotated[str, Query(max_length=50, description='Started before this moment.')] = '',
+    starred: bool = False,
+    pinned: bool = False,
+    edge: Annotated[
+        list[str] | None,
+        Query(max_length=MOST_MATCHES, description='Took any of these edges: `source>dest`.'),
+    ] = None,
+    state: Annotated[str, Query(max_length=500, description='Was in this state.')] = '',
+    trouble: Annotated[bool, Query(description='With `state`: something failed there.')] = False,
+) -> RunQuery:
+    """The filters of a list of runs. Raises `InvalidInput`."""
+    if wrong := [one for one in edge or () if not all(one.partition('>')[::2])]:
+        raise InvalidInput({'edge': f'must be two states, as reviewing>analyzing, not {wrong[0]!r}'})
+    if trouble and not state:
+        raise InvalidInput({'trouble': 'needs state: it is about what happened there'})
+    return RunQuery(
+        text=text,
+        pattern=pattern,
+        status=tuple(status or ()),
+        tag=tag,
+        since=_moment('since', since),
+        until=_moment('until', until),
+        starred=starred,
+        pinned=pinned,
+        edges=tuple(edge or ()),
+        state=state,
+        trouble=trouble,
+    )
+
+
+Filters = Annotated[RunQuery, Depends(run_query)]
+
+
+def ids(runs: Iterable[str]) -> list[RunId]:
+    """Run ids from outside."""
+    return [RunId(run) for run in runs]
+
+
+def _moment(field: str, text: str) -> float | None:
+    from ui.api.wire import from_rfc3339
+
+    try:
+        return float(from_rfc3339(text)) if text else None
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput({field: f'must be a moment as in RFC 3339: {error}'}) from None

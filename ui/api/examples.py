@@ -1,0 +1,93 @@
+"""What the documentation shows: a body for each operation that takes one, and what groups them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+CALMER = {'instructions': {'reviewer': 'Ask for a source of each number.'}, 'models': {'writer': 'scripted'}}
+BODIES: Mapping[str, Any] = {
+    'annotate': {'title': 'Tea or coffee?', 'tags': ['trial', 'drinks'], 'starred': True},
+    'pause': {'at': 'reviewing.reviewer2'},
+    'resume': {'at': ''},
+    'step': {'how': 'over', 'at': ''},
+    'cancel': {'reason': 'the question has been answered elsewhere'},
+    'extend': {'tokens': 50_000, 'seconds': 600},
+    'approve': {'at': 'researching.approving', 'always': True},
+    'deny': {'at': 'researching.approving', 'reason': 'Do not fetch pages: use what is in the folder.'},
+    'edit': {'changes': [{'op': 'replace', 'path': '/memory/task', 'value': 'Compare tea and mate'}]},
+    'set_breakpoints': {'breakpoints': [{'enter': 'reviewing', 'when': 'loops > 1', 'once': True}]},
+    'probe': {'condition': 'loops > 1'},
+    'fork': {'at': 17, 'title': 'A stricter reviewer', 'overrides': CALMER, 'budget': {'cost': 0.5}},
+    'fork_all': {
+        'at': 17,
+        'variants': [
+            {'name': 'as it was', 'overrides': {}},
+            {'name': 'stricter', 'overrides': CALMER},
+        ],
+    },
+    'forecast': {'at': 17, 'overrides': CALMER},
+    'rerun': {'title': 'Once more', 'paused': True},
+    'retry': {'budget': {'tokens': 100_000}},
+    'write_note': {'at': 17, 'text': 'Here the reviewer overlooked the second source.'},
+    'change_note': {'text': 'Here the reviewer overlooked both sources.'},
+    'preview_cleanup': {'days': 30, 'runs': 1_000},
+    'clean_up': {'days': 30, 'trash_days': 7},
+    'export_bundle': {'runs': ['3f2a9c1d77be', '8896da7f1353'], 'compressed': True},
+    'try_tool': {'arguments': {'expression': '6 * 7'}},
+    'answer_question': {'event': 'approve', 'digest': '9f86d081884c7d65', 'data': {'always': True}},
+    'assign_question': {'assignee': 'Ada'},
+    'snooze_question': {'until': '2026-01-31T12:00:00Z'},
+    'add_destination': {
+        'name': 'On call',
+        'channel': 'webhook',
+        'address': 'https://team.example/hooks/hemicycle',
+        'events': ['run.waiting', 'run.failed'],
+    },
+    'change_destination': {'paused': True},
+    'add_schedule': {
+        'name': 'Nightly',
+        'action': {'pattern': 'pipeline', 'parameters': {'task': 'What is new in the repository?'}},
+        'spec': {'cron': ['30 2 * * *'], 'time_zone': 'Europe/Berlin'},
+        'policy': {'overlap': 'skip', 'catchup_window': 3600},
+    },
+    'change_schedule': {'paused': True, 'note': 'holidays'},
+    'backfill_schedule': {'since': '2026-03-01T00:00:00Z', 'until': '2026-03-08T00:00:00Z'},
+    'add_trigger': {
+        'name': 'Issues',
+        'kind': 'webhook',
+        'action': {'pattern': 'pipeline'},
+        'mapping': {'task': '/issue/title'},
+    },
+    'change_trigger': {'paused': True},
+    'receive_webhook': {'issue': {'title': 'It does not print'}},
+    'run_with_agui': {
+        'threadId': 'thread-1',
+        'runId': 'run-1',
+        'state': {},
+        'messages': [{'id': 'm1', 'role': 'user', 'content': 'Compare tea and coffee'}],
+        'tools': [],
+        'context': [],
+        'forwardedProps': {'parameters': {'max_iterations': 2}},
+    },
+}
+"""By operation. Where the model of a body has examples of its own, these are not here."""
+TAGS = (
+    ('Patterns', 'What can be run, with its parameters and its chart.'),
+    ('Runs', 'Starting runs, and reading them at any step.'),
+    ('Streams', 'What happens, as it happens: events, one socket, and AG-UI.'),
+    ('Steering', 'Events, answers, pauses, steps, breakpoints, budgets, edits.'),
+    ('Inbox', 'What waits for people over all runs, and answers that count once.'),
+    ('Notifications', 'Who is told of events, and what was sent.'),
+    ('Schedules', 'Runs that start by the clock, by a webhook, or when a file arrives.'),
+    ('Forks', 'New runs from a step of another, and how runs are related.'),
+    ('History', 'Runs compared, counted, replayed, and kept as tests.'),
+    ('Files', 'The files of agents at a step, and what changed.'),
+    ('Notes', 'Titles, tags, notes, stars and pins.'),
+    ('Keeping', 'The trash, retention, and the room that runs take.'),
+    ('Sharing', 'Runs as files, and files as runs.'),
+    ('Models', 'Models and where they come from.'),
+    ('Tools', 'Tools of agents, and the MCP servers some come from.'),
+    ('Server', 'The server itself.'),
+)
+"""In the order of the documentation."""

@@ -1,0 +1,105 @@
+"""Idempotency keys: a request that creates something can be repeated, and creates it once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+from weakref import WeakValueDictionary
+
+from fastapi import Depends, Header, Request, Response
+
+from engine import Conductor, EngineError, InvalidInput
+from engine.errors import JournalError
+from engine.journal import Reservation
+from engine.records import RunId
+from engine.runtime import new_run_id
+from ui.access.caller import Caller
+from ui.api.access import identify
+from ui.api.dependencies import backend_of
+from ui.web.backend import Backend
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias='Idempotency-Key',
+        min_length=1,
+        max_length=200,
+        description='Names this request, so that it can be repeated: for a week, the same key with the same'
+        ' contents gets the first answer and creates nothing.',
+        examples=['4b1c2f0e-launch'],
+    ),
+]
+LOCAL = 'local'
+"""Whoever asks where nobody logs in."""
+REPLAYED = 'Idempotency-Replayed'
+_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""Held while a request is carried out, by key: a repetition waits for the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Carries out a request once for each key; without a key, each time."""
+
+    conductor: Conductor
+    key: str
+    digest: str
+
+    async def __call__(self, make: Callable[[RunId], Awaitable[Response]], *, place: str = '') -> Response:
+        """The response of `make`, or the one it gave before.
+
+        Args:
+            make: creates; it gets the id for a new run, which is the same when it is repeated after a crash.
+            place: where what it creates can be read; `{run}` stands for that id.
+
+        Raises:
+            InvalidInput: the key was used for another request.
+        """
+        if not self.key:
+            return await make(new_run_id())
+        lock = _locks.setdefault(self.key, asyncio.Lock())
+        async with lock:
+            journal, now = self.conductor.journal, self.conductor.clock.now()
+            kept = await journal.reserve(
+                Reservation(key=self.key, digest=self.digest, run=new_run_id(), created=now)
+            )
+            if kept.digest != self.digest:
+                raise InvalidInput({'Idempotency-Key': 'it was used for another request'})
+            if kept.reply:
+                status, _, text = kept.reply.partition(' ')
+                headers = {REPLAYED: 'true'} | ({'Location': place.format(run=kept.run)} if place else {})
+                return Response(text, int(status), media_type='application/json', headers=headers)
+            try:
+                made = await make(kept.run)
+            except EngineError as error:
+                # Of a journal that failed nobody knows what it has stored: the next try has the same id.
+                if not isinstance(error, JournalError):
+                    await journal.settle(self.key, None)
+                raise
+            await journal.settle(self.key, f'{made.status_code} {bytes(made.body).decode()}')
+            return made
+
+
+async def once(
+    request: Request,
+    backend: Annotated[Backend, Depends(backend_of)],
+    caller: Annotated[Caller, Depends(identify)],
+    key: Key = None,
+) -> Once:
+    """How this request is carried out once."""
+    conductor = backend.root
+    if key is None:
+        return Once(conductor, '', '')
+    about = f'{request.method} {request.url.path}?{request.url.query}'.encode()
+    digest = hashlib.sha256(about + b'\0' + await request.body()).hexdigest()
+    return Once(conductor, hashlib.sha256(f'{caller.name or LOCAL}\0{key}'.encode()).hexdigest(), digest)
+
+
+OneTime = Annotated[Once, Depends(once)]
+
+
+def created(value: Any, place: str) -> Response:
+    """A response with what was created, given as JSON text."""
+    return Response(cast(str, value), 201, media_type='application/json', headers={'Location': place})

@@ -1,0 +1,1 @@
+"""The MCP server: patterns as tools, runs and their artifacts as resources, steering as tools."""

@@ -1,0 +1,68 @@
+"""What a run that waits for a person asks, as a form that a client can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_types import ElicitResult
+
+from engine import Conductor, EventRefused
+from engine.errors import StepPassed
+from engine.records import RunId, RunInfo
+
+ANSWERS = frozenset({'approve', 'deny'})
+"""Events that can be sent without a value, though they take some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A choice between events that a run accepts at a step."""
+
+    run: RunId
+    seq: int
+    message: str
+    choices: Mapping[str, tuple[str, str]]
+    """By answer: the event and the state it is for."""
+
+    @property
+    def key(self) -> str:
+        """Its name, which no other question of the run has."""
+        return f'step-{self.seq}'
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The form."""
+        fields: dict[str, Any] = {'answer': {'type': 'string', 'enum': list(self.choices)}}
+        if any(event == 'deny' for event, _ in self.choices.values()):
+            fields['reason'] = {
+                'type': 'string',
+                'description': 'For a refusal: the reason, as the agent gets it.',
+            }
+        return {'type': 'object', 'properties': fields, 'required': ['answer']}
+
+    async def answer(self, conductor: Conductor, given: ElicitResult) -> None:
+        """Send what was chosen; nothing if that was nothing, or if the run has moved on."""
+        content = given.content or {}
+        if given.action != 'accept' or content.get('answer') not in self.choices:
+            return
+        event, at = self.choices[str(content['answer'])]
+        reason = content.get('reason') if event == 'deny' else None
+        data = {'reason': str(reason)} if reason else {}
+        with suppress(StepPassed, EventRefused):
+            await conductor.send(self.run, event, at=at, data=data, seen=self.seq)
+
+
+async def question_of(conductor: Conductor, info: RunInfo) -> Question | None:
+    """What a waiting run asks; None if all that it accepts needs values."""
+    accepted = await conductor.accepts(info.id)
+    found = [one for one in accepted if not one.takes or one.event in ANSWERS]
+    if not found:
+        return None
+    alike = len({one.at for one in found}) == 1
+    choices = {one.event if alike else f'{one.event} {one.at}': (one.event, one.at) for one in found}
+    calls = dict.fromkeys(call for one in found for call in one.calls)
+    message = '\n'.join([f'Run {info.id} ({info.title}) waits: {info.waiting}', *calls])
+    return Question(info.id, info.seq, message, choices)

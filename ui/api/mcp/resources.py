@@ -1,0 +1,104 @@
+"""Runs, their transcripts and their artifacts as resources of the MCP server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from mcp_types import Resource, ResourceTemplate, TextResourceContents
+
+from engine import Conductor, EngineError
+from engine.records import RunId, RunQuery, View, message_of
+from ui.api.mcp.runs import describe
+
+LISTED: Final = 50
+"""How many runs are listed, the newest."""
+RUN: Final = 'hemicycle://runs/{run}'
+TEMPLATES: Final = (
+    ResourceTemplate(
+        uri_template=RUN,
+        name='run',
+        description='How a run is, and what it answered.',
+        mime_type='application/json',
+    ),
+    ResourceTemplate(
+        uri_template=f'{RUN}/transcript',
+        name='transcript',
+        description="The conversations of a run's agents.",
+        mime_type='text/markdown',
+    ),
+    ResourceTemplate(
+        uri_template=f'{RUN}/artifacts/{{agent}}/{{name}}',
+        name='artifact',
+        description='What an agent of a run has made.',
+        mime_type='text/plain',
+    ),
+)
+
+
+async def list_resources(conductor: Conductor) -> list[Resource]:
+    """The newest runs with their artifacts."""
+    found = []
+    for info in (await conductor.runs(RunQuery(limit=LISTED))).runs:
+        base = RUN.format(run=info.id)
+        about = f'{info.pattern}, {info.status}'
+        found.append(
+            Resource(
+                uri=base, name=info.id, title=info.title, description=about, mime_type='application/json'
+            )
+        )
+        if info.status.ended:
+            view = await conductor.view(info.id)
+            found += [
+                Resource(uri=f'{base}/artifacts/{quote(agent, safe="")}/{quote(name, safe="")}', name=name)
+                for agent, name, _ in _artifacts(view)
+            ]
+    return found
+
+
+async def read_resource(conductor: Conductor, uri: str) -> TextResourceContents:
+    """The content of a resource. Raises `EngineError` if there is none."""
+    found = re.fullmatch(r'hemicycle://runs/([\w-]+)(?:/(transcript)|/artifacts/([^/]+)/([^/]+))?', uri)
+    if not found:
+        raise EngineError(f'there is no resource {uri!r}')
+    run = RunId(found[1])
+    if found[2]:
+        return TextResourceContents(
+            uri=uri, mime_type='text/markdown', text=_transcript(await conductor.view(run))
+        )
+    if found[3]:
+        text = await _artifact(conductor, run, unquote(found[3]), unquote(found[4]))
+        return TextResourceContents(uri=uri, mime_type='text/plain', text=text)
+    text = json.dumps(await describe(conductor, run), ensure_ascii=False)
+    return TextResourceContents(uri=uri, mime_type='application/json', text=text)
+
+
+def _artifacts(view: View) -> Iterator[tuple[str, str, Any]]:
+    for agent, state in view.agents.items():
+        for name, made in (state.get('artifacts') or {}).items():
+            yield agent, name, made
+
+
+async def _artifact(conductor: Conductor, run: RunId, agent: str, name: str) -> str:
+    for path, known, made in _artifacts(await conductor.view(run)):
+        if (path, known) == (agent, name):
+            if made.get('kept'):
+                return (await conductor.workspaces.content(run, made['kept'])).decode(errors='replace')
+            value = made['value']
+            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    raise EngineError(f'run {run} has no artifact {name!r} of {agent!r}')
+
+
+def _transcript(view: View) -> str:
+    parts = []
+    for agent, state in view.agents.items():
+        parts.append(f'# {agent}')
+        for stored in state.get('messages', ()):
+            message = message_of(stored)
+            calls = ''.join(f'\n\nCalls `{call.name}` with `{call.arguments}`' for call in message.calls)
+            if message.text or calls:
+                parts.append(f'**{message.role}**: {message.text}{calls}')
+    return '\n\n'.join(parts)

@@ -1,0 +1,83 @@
+"""What chat agents do with runs: start one, wait for it, and hear what it did and asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Final
+
+from mcp_types import CallToolResult, TextContent
+
+from engine import Conductor, Status, Transition
+from engine.records import RunId, RunInfo
+from ui.api.wire import encode
+
+DEFAULT_WAIT: Final = 50.0
+"""Seconds: clients often give up after a minute."""
+LONGEST_WAIT: Final = 3_600.0
+Tell = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Reports progress: the number of steps, how many there will be if that is known, and what happened."""
+
+
+async def wait_for(conductor: Conductor, run: RunId, seconds: float, tell: Tell) -> dict[str, Any]:
+    """Follow a run until it ends, waits for a person or is paused, or the time is over; then describe it."""
+    info = await conductor.info(run)
+    try:
+        async with asyncio.timeout(min(max(seconds, 0.0), LONGEST_WAIT)):
+            if not _rests(info):
+                async with aclosing(conductor.watch(run, after=info.seq)) as items:
+                    async for item in items:
+                        if isinstance(item, Transition):
+                            await tell(item.seq, None, said(item))
+                            info = await conductor.info(run)
+                            if _rests(info):
+                                break
+    except TimeoutError:
+        pass
+    return await describe(conductor, run)
+
+
+async def describe(conductor: Conductor, run: RunId) -> dict[str, Any]:
+    """A run in a few fields: how it is, what it has answered, what it asks for."""
+    info = await conductor.info(run)
+    content: dict[str, Any] = {
+        'run': run,
+        'title': info.title,
+        'pattern': info.pattern,
+        'status': info.status.value,
+        'step': info.seq,
+        'tokens': info.usage.total,
+    }
+    if info.status.ended:
+        outcome = await conductor.result(run)
+        content |= {'answer': outcome.answer} | ({'error': outcome.error} if outcome.error else {})
+    elif info.status is Status.WAITING:
+        content |= {
+            'waits_for': info.waiting,
+            'accepts': [encode(one) for one in await conductor.accepts(run)],
+        }
+    else:
+        content['next'] = 'It is still running: call get_run to wait for it again.'
+    return content
+
+
+def as_result(made: dict[str, Any]) -> CallToolResult:
+    """What a tool has made, for programs and as text."""
+    text = json.dumps(made, ensure_ascii=False)
+    return CallToolResult(
+        content=[TextContent(type='text', text=text)],
+        structured_content=made,
+        is_error=made.get('status') == 'failed',
+    )
+
+
+def _rests(info: RunInfo) -> bool:
+    return info.status is not Status.RUNNING
+
+
+def said(step: Transition) -> str:
+    """A step in a few words."""
+    entered = ', '.join(step.entered)
+    return f'{step.event.name}: entered {entered}' if entered else step.event.name

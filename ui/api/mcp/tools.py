@@ -1,0 +1,205 @@
+"""The tools of the MCP server: one for each pattern, and those that steer runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mcp_types import Tool, ToolAnnotations, ToolExecution
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from engine import Catalog, Conductor, InvalidInput, Pattern
+from engine.history import ForkOverrides
+from engine.records import RunId, RunQuery
+from ui.api.mcp.runs import DEFAULT_WAIT, LONGEST_WAIT, Tell, describe, wait_for
+from ui.api.wire import encode
+
+WAIT = 'wait_seconds'
+FORK = 'fork_run'
+AS_TASK = ToolExecution(task_support='optional')
+WAITS = Field(
+    DEFAULT_WAIT, ge=0, le=LONGEST_WAIT, description='How long to wait for the run before this answers.'
+)
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra='forbid')
+
+
+class GetRun(_Arguments):
+    """Show how a run is, and wait for it if it is still running: its answer, or what it asks a person for."""
+
+    run: str
+    wait_seconds: float = WAITS
+
+
+class ListRuns(_Arguments):
+    """List runs, the newest first."""
+
+    text: str = Field('', description='Words of title, tags, note or input.')
+    pattern: str = ''
+    limit: int = Field(10, ge=1, le=100)
+
+
+class Answer(_Arguments):
+    """Send a waiting run one of the events that it accepts; get_run lists these."""
+
+    run: str
+    event: str
+    at: str = Field('', description='The state it is for; empty for all that accept it.')
+    data: dict[str, JsonValue] = {}
+    seen: int | None = Field(None, description='Refuse it if the run has moved on since this step.')
+
+
+class Approve(_Arguments):
+    """Allow the tool calls for which a run waits."""
+
+    run: str
+    at: str = ''
+    always: bool = Field(False, description='Do not ask again for these tools.')
+
+
+class Deny(_Arguments):
+    """Refuse the tool calls for which a run waits."""
+
+    run: str
+    at: str = ''
+    reason: str = ''
+
+
+class Cancel(_Arguments):
+    """Cancel a run for good."""
+
+    run: str
+    reason: str = ''
+
+
+class Fork(_Arguments):
+    """Start a new run from a step of another, with other instructions or models if given."""
+
+    run: str
+    at: int = Field(ge=0, description='The step; 0 to start over.')
+    title: str = ''
+    instructions: dict[str, str] = Field({}, description='By role.')
+    models: dict[str, str] = Field({}, description='By role; `""` is for all others.')
+    wait_seconds: float = WAITS
+
+
+A = TypeVar('A', bound=_Arguments)
+Work = Callable[[Conductor, Any, Tell], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringTool:
+    """A tool that is not a pattern."""
+
+    arguments: type[_Arguments]
+    work: Work
+    reads: bool = False
+
+
+async def _get(conductor: Conductor, asked: GetRun, tell: Tell) -> dict[str, Any]:
+    return await wait_for(conductor, RunId(asked.run), asked.wait_seconds, tell)
+
+
+async def _list(conductor: Conductor, asked: ListRuns, tell: Tell) -> dict[str, Any]:
+    page = await conductor.runs(RunQuery(text=asked.text, pattern=asked.pattern, limit=asked.limit))
+    return {'runs': [encode(info) for info in page.runs], 'total': page.total}
+
+
+async def _answer(conductor: Conductor, asked: Answer, tell: Tell) -> dict[str, Any]:
+    run = RunId(asked.run)
+    await conductor.send(run, asked.event, at=asked.at, data=asked.data, seen=asked.seen)
+    return await describe(conductor, run)
+
+
+async def _approve(conductor: Conductor, asked: Approve, tell: Tell) -> dict[str, Any]:
+    data = {'always': True} if asked.always else {}
+    await conductor.send(RunId(asked.run), 'approve', at=asked.at, data=data)
+    return await describe(conductor, RunId(asked.run))
+
+
+async def _deny(conductor: Conductor, asked: Deny, tell: Tell) -> dict[str, Any]:
+    await conductor.send(RunId(asked.run), 'deny', at=asked.at, data={'reason': asked.reason})
+    return await describe(conductor, RunId(asked.run))
+
+
+async def _cancel(conductor: Conductor, asked: Cancel, tell: Tell) -> dict[str, Any]:
+    await conductor.cancel(RunId(asked.run), asked.reason)
+    return await describe(conductor, RunId(asked.run))
+
+
+STEERING: Mapping[str, SteeringTool] = {
+    'get_run': SteeringTool(GetRun, _get, reads=True),
+    'list_runs': SteeringTool(ListRuns, _list, reads=True),
+    'answer_run': SteeringTool(Answer, _answer),
+    'approve_run': SteeringTool(Approve, _approve),
+    'deny_run': SteeringTool(Deny, _deny),
+    'cancel_run': SteeringTool(Cancel, _cancel),
+}
+
+
+def all_tools(catalog: Catalog) -> list[Tool]:
+    """What a client is offered."""
+    patterns = [_of_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns)]
+    steering = [_of_arguments(name, made.arguments, reads=made.reads) for name, made in STEERING.items()]
+    return [*patterns, _of_arguments(FORK, Fork), *steering]
+
+
+def starts_run(catalog: Catalog, name: str) -> bool:
+    """Whether a tool starts a run."""
+    return name == FORK or (name not in STEERING and name in catalog.patterns)
+
+
+async def call(conductor: Conductor, name: str, given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Call a tool. Raises `EngineError`: there is none of that name, or its arguments are wrong."""
+    if name in STEERING:
+        made = STEERING[name]
+        return await made.work(conductor, _checked(made.arguments, given), tell)
+    run, seconds = await begin_run(conductor, name, given)
+    return await wait_for(conductor, run, seconds, tell)
+
+
+async def begin_run(conductor: Conductor, name: str, given: Mapping[str, Any]) -> tuple[RunId, float]:
+    """Start the run of a pattern's tool or a fork; also the seconds to wait for it. Raises `EngineError`."""
+    if name == FORK:
+        asked = _checked(Fork, given)
+        variation = ForkOverrides(instructions=asked.instructions, models=asked.models)
+        forked = await conductor.fork(RunId(asked.run), asked.at, title=asked.title, variation=variation)
+        return forked, asked.wait_seconds
+    parameters = dict(given)
+    try:
+        seconds = float(parameters.pop(WAIT, DEFAULT_WAIT))
+    except (TypeError, ValueError):
+        raise InvalidInput({WAIT: 'must be a number of seconds'}) from None
+    return (await conductor.start(name, parameters)).id, seconds
+
+
+def _checked(arguments: type[A], given: Mapping[str, Any]) -> A:
+    try:
+        return arguments.model_validate(given)
+    except ValidationError as error:
+        found = {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
+        raise InvalidInput(found) from None
+
+
+def _of_pattern(pattern: type[Pattern]) -> Tool:
+    schema = pattern.Parameters.model_json_schema()
+    wait = GetRun.model_json_schema()['properties'][WAIT]
+    schema['properties'] = {**schema.get('properties', {}), WAIT: wait}
+    about = f'{" ".join(pattern.summary.split())} Starts a run of several agents, which runs on its own.'
+    return Tool(
+        name=pattern.name, title=pattern.title, description=about, input_schema=schema, execution=AS_TASK
+    )
+
+
+def _of_arguments(name: str, arguments: type[_Arguments], *, reads: bool = False) -> Tool:
+    schema = arguments.model_json_schema()
+    return Tool(
+        name=name,
+        description=schema.pop('description', ''),
+        input_schema=schema,
+        annotations=ToolAnnotations(read_only_hint=reads, destructive_hint=name == 'cancel_run'),
+        execution=AS_TASK if name == FORK else None,
+    )

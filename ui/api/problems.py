@@ -1,0 +1,220 @@
+"""Errors as problem details (RFC 9457) that name the field at fault."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field, JsonValue
+from pydantic_core import to_jsonable_python as to_jsonable
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from engine import EngineError, EventRefused, InvalidInput, PatternError
+from engine.errors import (
+    BundleError,
+    Diverged,
+    EntryChanged,
+    JournalConflict,
+    JournalDamaged,
+    JournalError,
+    JournalUnavailable,
+    NotAllowed,
+    RunElsewhere,
+    SignedOut,
+    StaleOwner,
+    StepPassed,
+    ToolError,
+    UnknownNote,
+    UnknownPattern,
+    UnknownRun,
+    UnknownStep,
+    WorkspaceError,
+)
+from ui.services.inbox import QuestionClosed, UnknownQuestion
+from ui.services.notifications import UnknownDestination, UnknownMessage
+from ui.services.schedules import BadSignature, UnknownSchedule, UnknownTrigger
+
+log = logging.getLogger('hemicycle')
+MEDIA = 'application/problem+json'
+KINDS: Mapping[type[EngineError], tuple[int, str]] = {
+    SignedOut: (401, 'signed-out'),
+    NotAllowed: (403, 'not-allowed'),
+    UnknownRun: (404, 'unknown-run'),
+    UnknownPattern: (404, 'unknown-pattern'),
+    UnknownStep: (404, 'unknown-step'),
+    UnknownNote: (404, 'unknown-note'),
+    StepPassed: (412, 'step-passed'),
+    RunElsewhere: (409, 'run-elsewhere'),
+    QuestionClosed: (409, 'question-closed'),
+    EventRefused: (409, 'event-refused'),
+    Diverged: (409, 'diverged'),
+    JournalConflict: (409, 'conflict'),
+    EntryChanged: (409, 'changed'),
+    StaleOwner: (409, 'stale-owner'),
+    JournalUnavailable: (503, 'journal-unavailable'),
+    JournalDamaged: (503, 'journal-damaged'),
+    JournalError: (503, 'journal-error'),
+    InvalidInput: (422, 'invalid-input'),
+    BundleError: (422, 'invalid-bundle'),
+    ToolError: (422, 'tool-error'),
+    PatternError: (409, 'pattern-error'),
+    WorkspaceError: (404, 'unknown-file'),
+    UnknownQuestion: (404, 'unknown-question'),
+    UnknownDestination: (404, 'unknown-destination'),
+    UnknownMessage: (404, 'unknown-message'),
+    UnknownSchedule: (404, 'unknown-schedule'),
+    UnknownTrigger: (404, 'unknown-trigger'),
+    BadSignature: (401, 'bad-signature'),
+    EngineError: (409, 'refused'),
+}
+"""The status and the kind of each error; of an error's classes, the first that is listed counts."""
+RETRY_SECONDS = '1'
+
+
+class FieldProblem(BaseModel):
+    """One field that is wrong."""
+
+    field: str = Field(description='Its name, as in `parameters.rounds`; empty for the request as a whole.')
+    detail: str
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str = Field(
+        description='The kind of problem, for programs.', examples=['urn:hemicycle:unknown-run']
+    )
+    title: str
+    status: int
+    detail: str = Field(description='A sentence for people.')
+    errors: list[FieldProblem] = Field([], description='The fields that are wrong.')
+    about: dict[str, JsonValue] = Field({}, description='The values in it, by name: `run`, `step` and so on.')
+
+
+class Refusal(HTTPException):
+    """A request is refused; `kind` ends the problem's type."""
+
+    def __init__(self, status: int, kind: str, detail: str, *, field: str = '') -> None:
+        self.kind, self.field = kind, field
+        super().__init__(status, detail)
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The documentation of these errors, for a route."""
+    return {status: {'model': Problem, 'description': HTTPStatus(status).phrase} for status in statuses}
+
+
+def problem(  # noqa: PLR0913  (three have defaults)
+    status: int,
+    kind: str,
+    detail: str,
+    errors: Mapping[str, str] | None = None,
+    *,
+    about: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """A response that says what went wrong."""
+    body = Problem(
+        type=f'urn:hemicycle:{kind}',
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        errors=[FieldProblem(field=name, detail=said) for name, said in (errors or {}).items()],
+        about=dict(about or {}),
+    )
+    return JSONResponse(body.model_dump(), status, media_type=MEDIA, headers=dict(headers or {}))
+
+
+def problem_of(error: EngineError) -> JSONResponse:
+    """The response for an error of the engine."""
+    status, kind = next(KINDS[cls] for cls in type(error).__mro__ if cls in KINDS)
+    later = {'Retry-After': RETRY_SECONDS} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    wrong = error.problems if isinstance(error, InvalidInput) else None
+    about = {} if wrong else to_jsonable(vars(error))
+    return problem(status, kind, str(error), wrong, about=about, headers=later)
+
+
+class PlainErrors:
+    """Middleware: says with a problem what other middleware refuses in plain text.
+
+    Args:
+        served: the application.
+        below: the paths for which to do so.
+    """
+
+    def __init__(self, served: ASGIApp, below: str = '') -> None:
+        self._served, self._below = served, below
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        status, text = 0, b''
+
+        async def sent(message: Message) -> None:
+            nonlocal status, text
+            if message['type'] == 'http.response.start' and _is_plain_error(message):
+                status = message['status']
+            elif not status:
+                await send(message)
+            else:
+                text += message.get('body', b'')
+                if not message.get('more_body'):
+                    kind, said = KNOWN.get(status, (_kind(status), text.decode(errors='replace')))
+                    await problem(status, kind, said)(scope, receive, send)
+
+        known = scope['type'] == 'http' and scope['path'].startswith(self._below)
+        await self._served(scope, receive, sent if known else send)
+
+
+KNOWN: Mapping[int, tuple[str, str]] = {413: ('too-large', 'the body is larger than this takes')}
+"""What is better said in other words."""
+
+
+def _is_plain_error(message: Message) -> bool:
+    return message['status'] >= HTTPStatus.BAD_REQUEST and b'text/plain' in dict(message['headers']).get(
+        b'content-type', b''
+    )
+
+
+def _kind(status: int) -> str:
+    return HTTPStatus(status).phrase.lower().replace(' ', '-')
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Answer every error with a problem."""
+
+    @app.exception_handler(EngineError)
+    async def refused(request: Request, error: EngineError) -> Response:
+        return problem_of(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        found: dict[str, str] = {}
+        for item in error.errors():
+            place = [str(part) for part in item['loc'][1:]] or [str(part) for part in item['loc'][:1]]
+            found.setdefault('.'.join(place) if item['type'] != 'json_invalid' else 'body', item['msg'])
+        detail = '; '.join(f'{name}: {text}' for name, text in found.items())
+        return problem(422, 'invalid-input', detail, found)
+
+    @app.exception_handler(HTTPException)
+    async def failed(request: Request, error: HTTPException) -> Response:
+        kind = error.kind if isinstance(error, Refusal) else _kind(error.status_code)
+        named = getattr(error, 'field', '')
+        response = problem(
+            error.status_code,
+            kind,
+            str(error.detail),
+            {named: str(error.detail)} if named else {},
+        )
+        response.headers.update(error.headers or {})
+        return response
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        log.exception('%s %s failed', request.method, request.url.path, exc_info=error)
+        return problem(500, 'internal', 'the server failed; its log says more')

@@ -1,0 +1,103 @@
+"""The files of agents: at a step, as archives, and what changed between two moments."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
+
+from engine.records import RunId
+from engine.workspace import FileChange, FileVersion
+from ui.api.dependencies import At, Engine, Run, many
+from ui.api.problems import problems
+from ui.web.downloads import HARMLESS
+
+router = APIRouter(prefix='/runs/{run}', tags=['Files'])
+DIGEST = '^[0-9a-f]{64}$'
+Digest = Annotated[str, Path(pattern=DIGEST, description='The digest of a snapshot or of a content.')]
+Before = Annotated[
+    str, Query(pattern=f'{DIGEST}|^$', description='The earlier snapshot; empty for an empty folder.')
+]
+After = Annotated[
+    str, Query(pattern=f'{DIGEST}|^$', description='The later snapshot; empty for an empty folder.')
+]
+BYTES: dict[int | str, dict[str, Any]] = {200: {'content': {'application/octet-stream': {}}}}
+ZIP: dict[int | str, dict[str, Any]] = {200: {'content': {'application/zip': {}}}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """An agent's folder at a step."""
+
+    agent: str
+    snapshot: str
+    """The digest of its snapshot."""
+    files: tuple[FileVersion, ...]
+
+
+@router.get('/files', response_model=many(Folder), responses=problems(404))
+async def list_files(conductor: Engine, run: Run, at: At = None) -> list[Folder]:
+    """List the files of each agent at a step."""
+    view = await conductor.view(RunId(run), at)
+    return [
+        Folder(
+            agent=agent,
+            snapshot=snapshot,
+            files=tuple(await conductor.workspaces.files(view.run, snapshot)),
+        )
+        for agent, snapshot in view.files.items()
+    ]
+
+
+@router.get('/snapshots/{digest}', response_model=many(FileVersion), responses=problems(404))
+async def list_snapshot(conductor: Engine, run: Run, digest: Digest) -> list[FileVersion]:
+    """List the files of a snapshot."""
+    info = await conductor.info(RunId(run))
+    return await conductor.workspaces.files(info.id, digest)
+
+
+@router.get('/contents/{digest}', response_class=Response, responses=problems(404) | BYTES)
+async def get_content(conductor: Engine, run: Run, digest: Digest) -> Response:
+    """Get the content of a file, or a long artifact."""
+    info = await conductor.info(RunId(run))
+    content = await conductor.workspaces.content(info.id, digest)
+    return Response(content, media_type='application/octet-stream', headers=HARMLESS)
+
+
+@router.get('/snapshots/{digest}/archive', response_class=FileResponse, responses=problems(404) | ZIP)
+async def get_archive(conductor: Engine, run: Run, digest: Digest) -> FileResponse:
+    """Get all files of a snapshot as a ZIP file."""
+    info = await conductor.info(RunId(run))
+    path = await asyncio.to_thread(_temporary)
+    try:
+        await conductor.workspaces.export(info.id, digest, path)
+    except BaseException:
+        await asyncio.to_thread(path.unlink, missing_ok=True)
+        raise
+    remove = BackgroundTask(path.unlink, missing_ok=True)
+    return FileResponse(path, media_type='application/zip', headers=HARMLESS, background=remove)
+
+
+@router.get('/changes', response_model=many(FileChange), responses=problems(404))
+async def list_changes(
+    conductor: Engine,
+    run: Run,
+    before: Before = '',
+    after: After = '',
+    other: Annotated[str, Query(max_length=100, description='The run of `after`, if it is another.')] = '',
+) -> list[FileChange]:
+    """List the files in which two snapshots differ, each with a unified diff."""
+    info = await conductor.info(RunId(run))
+    beside = (await conductor.info(RunId(other))).id if other else None
+    return await conductor.workspaces.diff(info.id, before, after, other=beside)
+
+
+def _temporary() -> FilePath:
+    with tempfile.NamedTemporaryFile(prefix='hemicycle-', suffix='.zip', delete=False) as file:
+        return FilePath(file.name)

@@ -1,0 +1,201 @@
+"""Forks, reruns and retries of runs, their forecasts and their family."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import Budget
+from engine.errors import JournalConflict
+from engine.history import CostEstimate, ForkOverrides, Kind
+from engine.records import RunId, RunInfo
+from ui.api.dependencies import Engine, Run, many
+from ui.api.idempotency import OneTime
+from ui.api.problems import problems
+from ui.api.routes.launch import PLACE, report
+from ui.api.wire import asked, encode, read, wire
+
+router = APIRouter(prefix='/runs/{run}', tags=['Forks'])
+CREATES = problems(404, 409, 413, 415)
+MOST_VARIANTS = 20
+
+
+class Again(BaseModel):
+    """How a new run begins."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    title: str = Field('', max_length=200, description="The new run's title; its parent's by default.")
+    paused: bool = Field(False, description='Whether it starts paused.')
+    budget: asked(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
+
+    def limits(self) -> Budget | None:
+        """Its budget. Raises `InvalidInput`."""
+        return self.budget and read(Budget, self.budget)
+
+
+class NewFork(Again):
+    """A fork: where it begins, and what is different."""
+
+    at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
+    overrides: asked(ForkOverrides) | None = None  # type: ignore[valid-type]
+
+
+class Variant(BaseModel):
+    """One of several forks."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    name: str = Field(min_length=1, max_length=100, description="Appended to the run's title.")
+    overrides: asked(ForkOverrides)  # type: ignore[valid-type]
+
+
+class NewVariants(BaseModel):
+    """Several forks at once, to be watched side by side."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
+    variants: list[Variant] = Field(min_length=1, max_length=MOST_VARIANTS)
+    paused: bool = False
+    budget: asked(Budget) | None = None  # type: ignore[valid-type]
+
+
+class ForecastAsked(BaseModel):
+    """A fork that is not started."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    at: int = Field(ge=0, le=2**53)
+    overrides: asked(ForkOverrides) | None = None  # type: ignore[valid-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyMember:
+    """A run in its family."""
+
+    depth: int
+    """0 for the oldest ancestor; a fork follows its parent."""
+    kind: Kind
+    group: str
+    """The tag that variants share, or ''."""
+    winner: bool
+    info: RunInfo
+
+
+@router.post('/forks', status_code=201, response_model=wire(RunInfo), responses=CREATES)
+async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> Response:
+    """Start a new run from a step of another, which is unchanged."""
+
+    async def make(new: RunId) -> object:
+        variation = wanted.overrides and read(ForkOverrides, wanted.overrides)
+        return await conductor.fork(
+            RunId(run),
+            wanted.at,
+            title=wanted.title,
+            paused=wanted.paused,
+            budget=wanted.limits(),
+            variation=variation,
+            new=new,
+        )
+
+    return await _once(conductor, once, make)
+
+
+@router.post('/variants', status_code=201, response_model=many(RunInfo), responses=CREATES)
+async def fork_all(conductor: Engine, once: OneTime, run: Run, wanted: NewVariants) -> Response:
+    """Fork several variants at once: all or, where one is wrong, none."""
+
+    async def make(first: RunId) -> Response:
+        made = await conductor.fork_all(
+            RunId(run),
+            wanted.at,
+            {one.name: read(ForkOverrides, one.overrides) for one in wanted.variants},
+            paused=wanted.paused,
+            budget=wanted.budget and read(Budget, wanted.budget),
+            new=[_following(first, number) for number in range(len({one.name for one in wanted.variants}))],
+        )
+        infos = [encode(await conductor.info(new)) for new in made]
+        return Response(json.dumps(infos), 201, media_type='application/json')
+
+    return await once(make)
+
+
+@router.post('/rerun', status_code=201, response_model=wire(RunInfo), responses=CREATES)
+async def rerun(conductor: Engine, once: OneTime, run: Run, wanted: Again = Again()) -> Response:
+    """Start a run over from the first step, as it was started."""
+
+    async def make(new: RunId) -> object:
+        return await conductor.rerun(
+            RunId(run), title=wanted.title, paused=wanted.paused, budget=wanted.limits(), new=new
+        )
+
+    return await _once(conductor, once, make)
+
+
+@router.post('/retry', status_code=201, response_model=wire(RunInfo), responses=CREATES)
+async def retry(conductor: Engine, once: OneTime, run: Run, wanted: Again = Again()) -> Response:
+    """Fork a failed or cancelled run from just before that, so that what failed is tried again."""
+
+    async def make(new: RunId) -> object:
+        return await conductor.retry(
+            RunId(run), title=wanted.title, paused=wanted.paused, budget=wanted.limits(), new=new
+        )
+
+    return await _once(conductor, once, make)
+
+
+@router.get('/retry', responses=problems(404, 409))
+async def retry_at(conductor: Engine, run: Run) -> dict[str, int]:
+    """Show the step from which a retry would continue."""
+    return {'at': await conductor.retry_at(RunId(run))}
+
+
+@router.post('/forecast', response_model=wire(CostEstimate), responses=problems(404, 409, 413, 415))
+async def forecast(conductor: Engine, run: Run, wanted: ForecastAsked) -> CostEstimate:
+    """Estimate what a fork may use, before it starts."""
+    variation = wanted.overrides and read(ForkOverrides, wanted.overrides)
+    return await conductor.forecast(RunId(run), wanted.at, variation)
+
+
+@router.get('/lineage', response_model=many(FamilyMember), responses=problems(404))
+async def lineage(conductor: Engine, run: Run) -> list[FamilyMember]:
+    """List a run with its ancestors and all their forks: each after its parent, one deeper."""
+    tree = await conductor.lineage(RunId(run))
+    return [
+        FamilyMember(depth=depth, kind=one.kind, group=one.group, winner=one.winner, info=one.info)
+        for depth, one in tree.members()
+    ]
+
+
+@router.get('/family', responses=problems(404))
+async def family(conductor: Engine, run: Run) -> list[str]:
+    """List the ids of a run's family, parents first, without those in the trash."""
+    return list(map(str, await conductor.family(RunId(run))))
+
+
+@router.post('/winner', response_model=wire(RunInfo), responses=problems(404))
+async def mark_winner(conductor: Engine, run: Run) -> RunInfo:
+    """Mark a run as the best of the variants it was forked with."""
+    await conductor.mark_winner(RunId(run))
+    return await conductor.info(RunId(run))
+
+
+async def _once(conductor: Engine, once: OneTime, make: Callable[[RunId], Awaitable[object]]) -> Response:
+    async def respond(new: RunId) -> Response:
+        with suppress(JournalConflict):  # This server died after it had started the run.
+            await make(new)
+        return await report(conductor, new)
+
+    return await once(respond, place=PLACE)
+
+
+def _following(first: RunId, number: int) -> RunId:
+    """The id of a variant, the same whenever the request is repeated."""
+    return RunId(hashlib.sha256(f'{first}/{number}'.encode()).hexdigest()[:12])

@@ -1,0 +1,65 @@
+"""What runs can be checked against: comparison, traffic, audit, regression tests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+
+from engine import Conductor
+from engine.history import Comparison, RegressionResult, RegressionTest
+from engine.records import RunId, Traffic
+from engine.runtime import GuardExplanation
+from ui.access.deeds import DEEDS
+from ui.api.dependencies import Engine, Filters, Run, Web, Who, many
+from ui.api.problems import problems
+from ui.api.wire import wire
+
+router = APIRouter(tags=['History'])
+Seq = Annotated[int, Path(ge=1, le=2**53)]
+Compared = Annotated[str, Query(max_length=100, description="A run's id.")]
+
+
+@router.get('/compare', response_model=wire(Comparison), responses=problems(404))
+async def compare(conductor: Engine, a: Compared, b: Compared) -> Comparison:
+    """Compare two runs step by step, as far as they have got."""
+    return await conductor.compare(RunId(a), RunId(b))
+
+
+@router.get('/traffic', response_model=wire(Traffic))
+async def traffic(conductor: Engine, query: Filters) -> Traffic:
+    """Show what all matching runs passed through together."""
+    return await conductor.traffic(query)
+
+
+@router.post('/runs/{run}/audit', responses=problems(404, 409))
+async def audit(conductor: Engine, run: Run) -> dict[Literal['steps'], int]:
+    """Replay the events of a run through a fresh chart: all steps must be as recorded."""
+    return {'steps': await conductor.audit(RunId(run))}
+
+
+@router.get('/runs/{run}/steps/{seq}/guards', response_model=many(GuardExplanation), responses=problems(404))
+async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExplanation]:
+    """Explain what each guard of a step read, in the order in which they were asked."""
+    info = await conductor.info(RunId(run))
+    await conductor.turn_end(info, seq)  # There is such a step.
+    before = await conductor.fold(info.id, seq - 1)
+    step = (await conductor.transitions(info.id, after=seq - 1, until=seq))[0]
+    grounds = await conductor.grounds(info.id)
+    return [
+        grounds.of(guard.source, guard.dest, guard.name, before.document, step.event) for guard in step.guards
+    ]
+
+
+@router.get('/runs/{run}/test', responses=problems(404))
+async def save_test(conductor: Engine, run: Run) -> RegressionTest:
+    """Make a regression test of a run: what it did is what is expected."""
+    return await conductor.save_test(RunId(run))
+
+
+@router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 409, 413, 415))
+async def check(web: Web, who: Who, test: RegressionTest) -> RegressionResult:
+    """Replay a regression test through its pattern as it is now: no model and no tool is called."""
+    who.require(DEEDS['check'], 'check')
+    async with Conductor(catalog=web.root.catalog) as aside:
+        return await aside.check(test)

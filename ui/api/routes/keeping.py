@@ -1,0 +1,165 @@
+"""What people say about runs, and what is kept of them: notes, tags, trash, retention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.history import CleanupResult, DiskUsage
+from engine.journal import ExpiredRun, Retention
+from engine.records import Note, RunId, RunInfo
+from ui.api.dependencies import Engine, Run, many
+from ui.api.idempotency import OneTime, created
+from ui.api.problems import problems
+from ui.api.wire import asked, encode_text, read, wire
+
+router = APIRouter()
+NOTES: list[str | Enum] = ['Notes']
+KEPT: list[str | Enum] = ['Keeping']
+NoteId = Annotated[int, Path(ge=1, le=2**53)]
+
+
+class Annotations(BaseModel):
+    """What a person says about a run; what is left out stays."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    title: str = Field('', min_length=1, max_length=200)
+    tags: list[str] = Field([], max_length=20)
+    note: str = Field('', max_length=10_000)
+    starred: bool = False
+    pinned: bool = False
+
+
+class NoteText(BaseModel):
+    """What a note says."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    text: str = Field(min_length=1, max_length=10_000)
+
+
+class NewNote(NoteText):
+    """A note on a step."""
+
+    at: int = Field(ge=1, le=2**53, description='The step.')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageUse:
+    """What the runs of a list use on the disk."""
+
+    runs: Mapping[RunId, DiskUsage]
+    total: int
+    """Bytes of all of them together."""
+
+
+@router.patch('/runs/{run}', tags=NOTES, response_model=wire(RunInfo), responses=problems(404, 413, 415))
+async def annotate(conductor: Engine, run: Run, said: Annotations) -> RunInfo:
+    """Change title, tags, note, star or pin of a run."""
+    given: Any = said.model_dump(exclude_unset=True)
+    return await conductor.annotate(RunId(run), **given)
+
+
+@router.get('/runs/{run}/notes', tags=NOTES, response_model=many(Note), responses=problems(404))
+async def notes(conductor: Engine, run: Run) -> list[Note]:
+    """List the notes on a run's steps."""
+    return await conductor.notes(RunId(run))
+
+
+@router.post(
+    '/runs/{run}/notes',
+    tags=NOTES,
+    status_code=201,
+    response_model=wire(Note),
+    responses=problems(404, 413, 415),
+)
+async def write_note(conductor: Engine, once: OneTime, run: Run, said: NewNote) -> Response:
+    """Write a note on a step."""
+
+    async def make(_: RunId) -> Response:
+        note = await conductor.write_note(RunId(run), said.text, at=said.at)
+        return created(encode_text(note), f'/api/v1/runs/{run}/notes/{note.id}')
+
+    return await once(make)
+
+
+@router.put(
+    '/runs/{run}/notes/{note}', tags=NOTES, response_model=wire(Note), responses=problems(404, 413, 415)
+)
+async def change_note(conductor: Engine, run: Run, note: NoteId, said: NoteText) -> Note:
+    """Change what a note says."""
+    return await conductor.write_note(RunId(run), said.text, note=note)
+
+
+@router.delete('/runs/{run}/notes/{note}', tags=NOTES, status_code=204, responses=problems(404))
+async def delete_note(conductor: Engine, run: Run, note: NoteId) -> None:
+    """Delete a note."""
+    await conductor.delete_note(RunId(run), note)
+
+
+@router.delete('/runs/{run}', tags=KEPT, status_code=204, responses=problems(404, 409))
+async def delete(
+    conductor: Engine,
+    run: Run,
+    cancel: Annotated[bool, Query(description='Cancel it first if it has not ended.')] = False,
+) -> None:
+    """Move a run to the trash."""
+    await conductor.delete(RunId(run), cancel=cancel)
+
+
+@router.post('/runs/{run}/restore', tags=KEPT, response_model=wire(RunInfo), responses=problems(404, 409))
+async def restore(conductor: Engine, run: Run) -> RunInfo:
+    """Take a run out of the trash."""
+    return await conductor.restore(RunId(run))
+
+
+@router.delete('/trash/{run}', tags=KEPT, status_code=204, responses=problems(404, 409))
+async def purge(conductor: Engine, run: Run) -> None:
+    """Delete a run in the trash for good, with its files."""
+    await conductor.purge(RunId(run))
+
+
+@router.get('/retention', tags=KEPT, response_model=wire(Retention))
+async def retention(conductor: Engine) -> Retention:
+    """Show how long runs are kept, as configured."""
+    return conductor.retention
+
+
+@router.post('/retention/preview', tags=KEPT, response_model=many(ExpiredRun), responses=problems(413, 415))
+async def preview_cleanup(
+    conductor: Engine,
+    policy: asked(Retention) | None = None,  # type: ignore[valid-type]
+) -> list[ExpiredRun]:
+    """List the runs that a policy would delete now, by default the configured one; changes nothing."""
+    return await conductor.preview_cleanup(policy and read(Retention, policy))
+
+
+@router.post(
+    '/retention/clean-up', tags=KEPT, response_model=wire(CleanupResult), responses=problems(413, 415)
+)
+async def clean_up(
+    conductor: Engine,
+    policy: asked(Retention) | None = None,  # type: ignore[valid-type]
+) -> CleanupResult:
+    """Apply a policy, by default the configured one: runs go to the trash, and from there for good."""
+    return await conductor.clean_up(policy and read(Retention, policy))
+
+
+@router.get('/storage', tags=KEPT, response_model=wire(StorageUse), responses=problems(404))
+async def disk_usage(
+    conductor: Engine,
+    run: Annotated[list[str] | None, Query(max_length=500, description='These runs; by default all.')] = None,
+) -> StorageUse:
+    """Show the bytes that runs use on the disk."""
+    if run:
+        infos = [await conductor.info(RunId(one)) for one in run]
+    else:
+        infos = [info async for info in conductor.every()]
+    found = await conductor.disk_usage(infos)
+    return StorageUse(runs=found, total=sum(used.total for used in found.values()))

@@ -1,0 +1,94 @@
+"""Launching runs, with everything that the launch form offers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import Breakpoint, Budget
+from engine.errors import JournalConflict
+from engine.records import Approvals, RunId, RunInfo
+from ui.api.dependencies import Engine, etag
+from ui.api.idempotency import OneTime, created
+from ui.api.problems import problems
+from ui.api.wire import asked, encode_text, read, wire
+
+router = APIRouter(prefix='/runs', tags=['Runs'])
+PLACE = '/api/v1/runs/{run}'
+EXAMPLES: list[Any] = [
+    {'pattern': 'pipeline', 'parameters': {'task': 'Should a small team adopt event sourcing?'}},
+    {
+        'pattern': 'supervisor',
+        'parameters': {'task': 'Compare tea and coffee'},
+        'models': {'': 'openai/gpt-5', 'judge': 'anthropic/claude-opus-5'},
+        'budget': {'tokens': 200_000, 'cost': 2.5},
+        'tags': ['trial'],
+        'approvals': 'all',
+    },
+]
+
+
+class NewRun(BaseModel):
+    """What a run is launched with."""
+
+    model_config = ConfigDict(extra='forbid', json_schema_extra={'examples': EXAMPLES})
+
+    pattern: str = Field(max_length=200, description='The name of a pattern.')
+    parameters: dict[str, Any] = Field({}, description='Values for the parameters of the pattern.')
+    title: str = Field('', max_length=200, description='Shown in lists; derived from the input if empty.')
+    tags: list[str] = Field([], max_length=20, description='Helps you find the run.')
+    models: dict[str, str] = Field({}, description='The model by role; `""` is for all others.')
+    seed: int = Field(0, ge=0, le=2**31 - 1, description='Seeds the randomness of simulated models.')
+    budget: asked(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
+    approvals: Approvals | None = Field(
+        None, description='Which tools wait for a person; `marked` by default.'
+    )
+    record: bool = Field(False, description='Whether to record the answers of models, to replay them later.')
+    replay: str = Field('', max_length=100, description='The run whose recording answers for all models.')
+    paused: bool = Field(False, description='Whether to enter the first state without starting any work.')
+    breakpoints: list[asked(Breakpoint)] = Field([], max_length=100, description='Where to stop.')  # type: ignore[valid-type]
+    instructions: dict[str, str] = Field({}, description="By role: what replaces the pattern's instructions.")
+    effort: dict[str, str] = Field(
+        {}, description='How much models think, by role: a level or a number of tokens; `""`: all others.'
+    )
+    tools: dict[str, list[str]] = Field({}, description="By role: what replaces the pattern's tools.")
+
+
+@router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 409, 413, 415))
+async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response:
+    """Start a run. It is journaled, and continues whatever becomes of this connection."""
+
+    async def make(run: RunId) -> Response:
+        with suppress(JournalConflict):  # This server died after it had started the run.
+            await conductor.start(
+                asked_for.pattern,
+                asked_for.parameters,
+                title=asked_for.title,
+                tags=asked_for.tags,
+                models=asked_for.models,
+                seed=asked_for.seed,
+                budget=asked_for.budget and read(Budget, asked_for.budget),
+                approvals=asked_for.approvals,
+                record=asked_for.record,
+                replay=RunId(asked_for.replay) if asked_for.replay else None,
+                paused=asked_for.paused,
+                breakpoints=[read(Breakpoint, item) for item in asked_for.breakpoints],
+                instructions=asked_for.instructions,
+                tools=asked_for.tools,
+                effort=asked_for.effort,
+                run=run,
+            )
+        return await report(conductor, run)
+
+    return await once(make, place=PLACE)
+
+
+async def report(conductor: Engine, run: RunId) -> Response:
+    """The response that shows a new run."""
+    info = await conductor.info(run)
+    made = created(encode_text(info), PLACE.format(run=run))
+    made.headers['ETag'] = etag(info)
+    return made

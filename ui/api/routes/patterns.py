@@ -1,0 +1,72 @@
+"""What can be run: patterns with their parameters, agents, samples and charts."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from engine import Conductor, InvalidInput
+from engine.records import Shape
+from ui.api.dependencies import Engine, Folded
+from ui.api.problems import problems
+from ui.api.wire import wire
+from ui.components.diagram.rendering import export_chart
+from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
+
+router = APIRouter(prefix='/patterns', tags=['Patterns'])
+DiagramFormat = Literal['mermaid', 'dot', 'svg']
+MEDIA = {'mermaid': 'text/vnd.mermaid', 'dot': 'text/vnd.graphviz', 'svg': 'image/svg+xml'}
+DRAWN: dict[int | str, dict[str, Any]] = {200: {'content': {media: {} for media in MEDIA.values()}}}
+Name = Annotated[str, Path(max_length=200, description='The name of a pattern.', examples=['pipeline'])]
+Given = Annotated[
+    str,
+    Query(max_length=20_000, description='Parameters as a JSON object, for charts that depend on them.'),
+]
+
+
+@router.get('', response_model=wire(PatternList))
+async def list_patterns(conductor: Engine) -> PatternList:
+    """List what can be run, and the files that could not be loaded."""
+    return describe_patterns(conductor.catalog)
+
+
+@router.get('/{pattern}', response_model=wire(PatternInfo), responses=problems(404))
+async def get_pattern(conductor: Engine, pattern: Name) -> PatternInfo:
+    """Describe a pattern: its parameters, its agents, and what people may send to its runs."""
+    return describe_pattern(conductor.catalog.pattern(pattern))
+
+
+@router.get('/{pattern}/shape', response_model=wire(Shape), responses=problems(404))
+async def draw(conductor: Engine, pattern: Name, parameters: Given = '') -> Shape:
+    """Show the chart that a run of the pattern would have; parameters left out have their defaults."""
+    return _shape(conductor, pattern, parameters)
+
+
+@router.get('/{pattern}/diagram', response_class=Response, responses=problems(404, 409) | DRAWN)
+async def draw_pattern(
+    conductor: Engine,
+    pattern: Name,
+    parameters: Given = '',
+    format: DiagramFormat = 'mermaid',
+    folded: Folded = False,
+) -> Response:
+    """Draw a pattern's chart as Mermaid, DOT or SVG."""
+    return await drawing(_shape(conductor, pattern, parameters), format, folded=folded)
+
+
+async def drawing(shape: Shape, format: DiagramFormat, *, folded: bool) -> Response:
+    """A chart as a file. Raises `EngineError` if it cannot be drawn here."""
+    return Response(await export_chart(shape, format, folded=folded), media_type=MEDIA[format])
+
+
+def _shape(conductor: Conductor, pattern: str, parameters: str) -> Shape:
+    try:
+        given = json.loads(parameters or '{}')
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput({'parameters': f'must be a JSON object: {error}'}) from None
+    if not isinstance(given, dict):
+        raise InvalidInput({'parameters': 'must be a JSON object'})
+    return conductor.draw(pattern, given)

@@ -1,0 +1,224 @@
+"""Schedules and triggers: what starts runs by the clock, by a webhook, or by a file that arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import InvalidInput
+from ui.api.dependencies import Web, Who, many
+from ui.api.problems import problems
+from ui.api.wire import asked, from_rfc3339, read, wire
+from ui.services.schedules import Action, Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
+
+router = APIRouter()
+TAGS: list[str | Enum] = ['Schedules']
+ScheduleId = Annotated[str, Path(max_length=100)]
+TriggerId = Annotated[str, Path(max_length=100)]
+Most = Annotated[int, Query(ge=1, le=1_000)]
+MAPPING = (
+    'By parameter: a JSON Pointer into the body of the webhook, or into `path`, `name`, `size` and `text`'
+    ' of the file.'
+)
+
+
+class Body(BaseModel):
+    """Refuses unknown fields."""
+
+    model_config = ConfigDict(extra='forbid')
+
+
+class ScheduleGiven(Body):
+    """A schedule."""
+
+    name: str = Field(max_length=200)
+    action: asked(Action)  # type: ignore[valid-type]
+    spec: asked(ScheduleSpec)  # type: ignore[valid-type]
+    policy: asked(SchedulePolicy) | None = None  # type: ignore[valid-type]
+    paused: bool = False
+    note: str = Field('', max_length=2_000)
+
+
+class ScheduleChanges(Body):
+    """Changes of a schedule; what is left out stays."""
+
+    name: str = Field('', max_length=200)
+    action: asked(Action) | None = None  # type: ignore[valid-type]
+    spec: asked(ScheduleSpec) | None = None  # type: ignore[valid-type]
+    policy: asked(SchedulePolicy) | None = None  # type: ignore[valid-type]
+    paused: bool = False
+    note: str = Field('', max_length=2_000)
+
+
+class Span(Body):
+    """A time span."""
+
+    since: str = Field(max_length=50, description='A moment in RFC 3339.')
+    until: str = Field(max_length=50, description='A moment in RFC 3339, not in the future.')
+
+
+class TriggerGiven(Body):
+    """A trigger."""
+
+    name: str = Field(max_length=200)
+    kind: Literal['webhook', 'file'] = 'webhook'
+    action: asked(Action)  # type: ignore[valid-type]
+    mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
+    files: str = Field(
+        '', max_length=1_000, description='For a file: a path with wildcards in its last part.'
+    )
+    secret: str = Field('', max_length=200, description='`whsec_` and base64; made if none is given.')
+    paused: bool = False
+
+
+class TriggerChanges(Body):
+    """Changes of a trigger; what is left out stays."""
+
+    name: str = Field('', max_length=200)
+    action: asked(Action) | None = None  # type: ignore[valid-type]
+    mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
+    files: str = Field('', max_length=1_000)
+    secret: str = Field('', max_length=200)
+    paused: bool = False
+
+
+@router.get('/schedules', tags=TAGS, response_model=many(Schedule))
+async def list_schedules(web: Web) -> list[Schedule]:
+    """List schedules with their next times."""
+    web()
+    return await web.services.schedules.list()
+
+
+@router.post(
+    '/schedules', tags=TAGS, status_code=201, response_model=wire(Schedule), responses=problems(413, 415)
+)
+async def add_schedule(web: Web, who: Who, given: ScheduleGiven, response: Response) -> Schedule:
+    """Add a schedule; it is due from now on."""
+    web()
+    values = _values(given)
+    made = await web.services.schedules.add(Schedule(**values, author=who.name))
+    response.headers['Location'] = f'/api/v1/schedules/{made.id}'
+    return made
+
+
+@router.get('/schedules/{schedule}', tags=TAGS, response_model=wire(Schedule), responses=problems(404))
+async def get_schedule(web: Web, schedule: ScheduleId) -> Schedule:
+    """Get a schedule with its next times."""
+    return await web.services.schedules.get(schedule)
+
+
+@router.patch(
+    '/schedules/{schedule}',
+    tags=TAGS,
+    response_model=wire(Schedule),
+    responses=problems(404, 409, 413, 415),
+)
+async def change_schedule(web: Web, schedule: ScheduleId, given: ScheduleChanges) -> Schedule:
+    """Change, pause or resume a schedule; times that have passed unhandled are not made up for."""
+    return await web.services.schedules.change(schedule, **_values(given))
+
+
+@router.delete('/schedules/{schedule}', tags=TAGS, status_code=204, responses=problems(404, 409))
+async def remove_schedule(web: Web, schedule: ScheduleId) -> None:
+    """Remove a schedule; its runs stay."""
+    await web.services.schedules.remove(schedule)
+
+
+@router.post('/schedules/{schedule}/run', tags=TAGS, response_model=wire(Tick), responses=problems(404))
+async def run_schedule(web: Web, schedule: ScheduleId) -> Tick:
+    """Start a run of a schedule now, whatever else runs."""
+    return await web.services.schedules.run_now(schedule)
+
+
+@router.post(
+    '/schedules/{schedule}/backfill', tags=TAGS, response_model=many(Tick), responses=problems(404, 413, 415)
+)
+async def backfill_schedule(web: Web, schedule: ScheduleId, span: Span) -> Sequence[Tick]:
+    """Start a run for each time in a span that has none yet."""
+    since, until = _moment('since', span.since), _moment('until', span.until)
+    return await web.services.schedules.backfill(schedule, since, until)
+
+
+@router.get('/schedules/{schedule}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
+async def list_schedule_ticks(web: Web, schedule: ScheduleId, limit: Most = 50) -> Sequence[Tick]:
+    """List what became of the times at which a schedule was due, the latest first."""
+    return await web.services.schedules.log(schedule, limit)
+
+
+@router.get('/triggers', tags=TAGS, response_model=many(Trigger))
+async def list_triggers(web: Web) -> list[Trigger]:
+    """List triggers; secrets are left out."""
+    web()
+    return [replace(one, secret='') for one in await web.services.triggers.list()]
+
+
+@router.post(
+    '/triggers', tags=TAGS, status_code=201, response_model=wire(Trigger), responses=problems(413, 415)
+)
+async def add_trigger(web: Web, who: Who, given: TriggerGiven, response: Response) -> Trigger:
+    """Add a trigger; the answer shows its secret, and no later one does."""
+    web()
+    made = await web.services.triggers.add(Trigger(**{'kind': given.kind, **_values(given)}, author=who.name))
+    response.headers['Location'] = f'/api/v1/triggers/{made.id}'
+    return made
+
+
+@router.patch(
+    '/triggers/{trigger}', tags=TAGS, response_model=wire(Trigger), responses=problems(404, 409, 413, 415)
+)
+async def change_trigger(web: Web, trigger: TriggerId, given: TriggerChanges) -> Trigger:
+    """Change, pause or resume a trigger."""
+    return replace(await web.services.triggers.change(trigger, **_values(given)), secret='')
+
+
+@router.delete('/triggers/{trigger}', tags=TAGS, status_code=204, responses=problems(404, 409))
+async def remove_trigger(web: Web, trigger: TriggerId) -> None:
+    """Remove a trigger; its runs stay."""
+    await web.services.triggers.remove(trigger)
+
+
+@router.get('/triggers/{trigger}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
+async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: Most = 50) -> Sequence[Tick]:
+    """List what set off a trigger, the latest first."""
+    return await web.services.triggers.log(trigger, limit)
+
+
+@router.post(
+    '/triggers/{trigger}/webhook',
+    tags=TAGS,
+    response_model=wire(Tick),
+    responses=problems(401, 404, 413, 415),
+    openapi_extra={'requestBody': {'content': {'application/json': {'schema': {}}}, 'required': True}},
+)
+async def receive_webhook(web: Web, trigger: TriggerId, request: Request) -> Tick:
+    """Start a run because of a webhook that is signed as Standard Webhooks says; a repeated one starts none.
+
+    The signature takes the place of a login.
+    """
+    return await web.root_services.triggers.receive(trigger, request.headers, await request.body())
+
+
+RECORDS: dict[str, Any] = {'action': Action, 'spec': ScheduleSpec, 'policy': SchedulePolicy}
+
+
+def _values(given: BaseModel) -> dict[str, Any]:
+    """The fields that were given, with records in place of models."""
+    found = {name: getattr(given, name) for name in given.model_fields_set}
+    for name, record in RECORDS.items():
+        if isinstance(found.get(name), BaseModel):
+            found[name] = read(record, found[name])
+        else:
+            found.pop(name, None)
+    return found
+
+
+def _moment(field: str, text: str) -> float:
+    try:
+        return float(from_rfc3339(text))
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput({field: f'must be a moment as in RFC 3339: {error}'}) from None

@@ -1,0 +1,173 @@
+"""What the server can use: models, endpoints, tools, MCP servers; and the server itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import Conductor
+from engine.agents import ToolTrial
+from engine.errors import ToolError
+from engine.history import program_version
+from engine.journal import Retention
+from engine.models import EndpointHealth, EndpointInfo
+from engine.records import RunId
+from engine.tools import ServerHealth, Tool
+from ui.api.dependencies import Engine, Web, Who, many
+from ui.api.problems import Refusal, problems
+from ui.api.wire import wire
+
+router = APIRouter()
+MODELS: list[str | Enum] = ['Models']
+TOOLS: list[str | Enum] = ['Tools']
+SERVER: list[str | Enum] = ['Server']
+Name = Annotated[str, Path(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolInfo:
+    """A tool as callers see it."""
+
+    name: str
+    description: str
+    category: str
+    side_effects: bool
+    approval: bool
+    """Whether a call needs the approval of a person."""
+    arguments: Mapping[str, Any]
+    """The JSON Schema of its arguments."""
+    missing: str = ''
+    """Why it cannot be used here, or ''."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """A model that can be chosen."""
+
+    name: str
+    simulated: bool
+    """Whether it needs no key and no network, and is free."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerInfo:
+    """The server that answers."""
+
+    version: str
+    owner: str
+    """Its name among those sharing the database."""
+    stranded: Mapping[RunId, str] = field(default_factory=dict)
+    """Unfinished runs that cannot continue, and why."""
+    retention: Retention
+
+
+class Arguments(BaseModel):
+    """With what to call a tool."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    arguments: dict[str, Any] = Field({}, description='As in the schema of its arguments.')
+
+
+@router.get('/server', tags=SERVER, response_model=wire(ServerInfo))
+async def describe_server(conductor: Engine) -> ServerInfo:
+    """Describe the server that answers."""
+    return ServerInfo(
+        version=program_version(),
+        owner=conductor.owner,
+        stranded=dict(conductor.stranded),
+        retention=conductor.retention,
+    )
+
+
+@router.post('/recover', tags=SERVER)
+async def recover(conductor: Engine) -> list[str]:
+    """Continue every unfinished run whose process is gone; lists those that continue."""
+    return list(map(str, await conductor.recover()))
+
+
+@router.get('/models', tags=MODELS, response_model=many(ModelInfo))
+async def list_models(conductor: Engine) -> list[ModelInfo]:
+    """List the models that can be chosen, as far as they are known."""
+    models = conductor.catalog.registry
+    return [ModelInfo(name=name, simulated=models[name].simulated) for name in models]
+
+
+@router.get('/endpoints', tags=MODELS, response_model=many(EndpointInfo))
+async def list_endpoints(conductor: Engine) -> list[EndpointInfo]:
+    """List where models come from. A key is never shown, only where it is kept."""
+    return conductor.catalog.registry.endpoint_infos()
+
+
+@router.post(
+    '/endpoints/{name}/test', tags=MODELS, response_model=wire(EndpointHealth), responses=problems(404)
+)
+async def try_endpoint(conductor: Engine, name: Name) -> EndpointHealth:
+    """Ask an endpoint for its models; where some are configured, one is called for a single word."""
+    if name not in {info.endpoint for info in conductor.catalog.registry.endpoint_infos()}:
+        raise Refusal(404, 'unknown-endpoint', f'there is no endpoint {name!r}')
+    return await conductor.catalog.registry.test(name)
+
+
+@router.get('/mcp-servers', tags=TOOLS, response_model=many(ServerHealth))
+async def list_mcp_servers(conductor: Engine) -> list[ServerHealth]:
+    """List the MCP servers whose tools agents use, as they were when last used."""
+    return conductor.catalog.mcp.known()
+
+
+@router.post(
+    '/mcp-servers/{name}/test', tags=TOOLS, response_model=wire(ServerHealth), responses=problems(404)
+)
+async def try_mcp_server(conductor: Engine, name: Name) -> ServerHealth:
+    """Connect to an MCP server and list its tools."""
+    if name not in conductor.catalog.mcp.names:
+        raise Refusal(404, 'unknown-mcp-server', f'there is no MCP server {name!r}')
+    return await conductor.catalog.mcp.test(name)
+
+
+@router.get('/tools', tags=TOOLS, response_model=many(ToolInfo))
+async def list_tools(conductor: Engine) -> list[ToolInfo]:
+    """List the tools that agents can use."""
+    tools = conductor.catalog.tools
+    return [_described(tools[name]) for name in sorted(tools)]
+
+
+@router.get('/tools/{name}', tags=TOOLS, response_model=wire(ToolInfo), responses=problems(404))
+async def get_tool(conductor: Engine, name: Name) -> ToolInfo:
+    """Describe a tool."""
+    return _described(_tool(conductor, name))
+
+
+@router.post(
+    '/tools/{name}/try', tags=TOOLS, response_model=wire(ToolTrial), responses=problems(404, 413, 415)
+)
+async def try_tool(conductor: Engine, web: Web, who: Who, name: Name, given: Arguments) -> ToolTrial:
+    """Call a tool in a scratch folder, sandboxed as for agents; errors are results too."""
+    _tool(conductor, name)
+    try:
+        return await web.scratch(who.name).use(name, given.arguments)
+    except ToolError as error:
+        return ToolTrial(text=str(error), ok=False, seconds=0.0)
+
+
+def _tool(conductor: Conductor, name: str) -> Tool:
+    if name not in conductor.catalog.tools:
+        raise Refusal(404, 'unknown-tool', f'there is no tool {name!r}')
+    return conductor.catalog.tools[name]
+
+
+def _described(tool: Tool) -> ToolInfo:
+    return ToolInfo(
+        name=tool.name,
+        description=tool.description,
+        category=tool.category,
+        side_effects=tool.side_effects,
+        approval=tool.approval,
+        arguments=tool.spec.schema,
+        missing=tool.missing(),
+    )

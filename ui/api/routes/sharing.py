@@ -1,0 +1,95 @@
+"""Exports and imports of runs, streamed."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, BinaryIO
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import StreamingResponse
+
+from engine.history import Imported
+from engine.records import RunId
+from ui.api.dependencies import Engine, Run, ids, many
+from ui.api.problems import Refusal, problems
+from ui.exports.formats import FORMATS, FormatName, stream_export
+from ui.exports.text import file_name
+from ui.web.downloads import HARMLESS, attachment
+
+router = APIRouter(tags=['Sharing'])
+LARGEST = 1 << 30
+"""Bytes of a file that may be imported."""
+IMPORTS = asyncio.Semaphore(2)
+"""Files that are read at the same time."""
+EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {'content': {form.media.partition(';')[0]: {} for form in FORMATS.values()}}
+}
+FILE = {
+    'requestBody': {
+        'required': True,
+        'content': {'application/octet-stream': {'schema': {'type': 'string', 'format': 'binary'}}},
+    }
+}
+
+
+class Chosen(BaseModel):
+    """Which runs to export together."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    runs: list[str] = Field(min_length=1, max_length=1_000)
+    compressed: bool = True
+
+
+@router.get('/runs/{run}/export/{form}', response_class=Response, responses=problems(404, 409) | EXPORTED)
+async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Path()]) -> Response:
+    """Export a run: an offline page, a bundle (with its family), a transcript, or a regression test."""
+    info = await conductor.info(RunId(run))
+    made, saved = stream_export(conductor, info.id, form), FORMATS[form]
+    name = file_name(info, saved.end, more='-family' if form == 'family' else '')
+    return await _file(made, saved.media, name)
+
+
+@router.post('/exports', response_class=Response, responses=problems(404, 409, 413, 415) | EXPORTED)
+async def export_bundle(conductor: Engine, chosen: Chosen) -> Response:
+    """Export several runs as one bundle."""
+    made = conductor.export_bundle(ids(chosen.runs), compressed=chosen.compressed)
+    end = 'jsonl.gz' if chosen.compressed else 'jsonl'
+    return await _file(made, FORMATS['bundle'].media, f'hemicycle.{end}')
+
+
+@router.post(
+    '/imports',
+    response_model=many(Imported),
+    responses=problems(409, 413, 429),
+    openapi_extra=FILE,
+    max_body_size=LARGEST,
+)
+async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
+    """Import the runs of a bundle, sent as the body: all or none. It can be repeated: known runs stay."""
+    if IMPORTS.locked():
+        raise Refusal(429, 'busy', 'other files are being imported: try again')
+    async with IMPORTS:
+        file: BinaryIO = await asyncio.to_thread(tempfile.TemporaryFile)
+        try:
+            async for piece in request.stream():
+                await asyncio.to_thread(file.write, piece)
+            await asyncio.to_thread(file.seek, 0)
+            return await conductor.import_bundle(file)
+        finally:
+            await asyncio.to_thread(file.close)
+
+
+async def _file(made: AsyncIterator[bytes], media: str, name: str) -> Response:
+    first = await anext(made)  # Most errors show here, while there can still be another answer.
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield first
+        async for piece in made:
+            yield piece
+
+    headers = HARMLESS | {'Content-Disposition': attachment(name)}
+    return StreamingResponse(whole(), media_type=media, headers=headers)

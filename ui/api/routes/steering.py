@@ -1,0 +1,233 @@
+"""Steering runs: events, answers, pauses, steps, breakpoints, budgets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import Breakpoint, Conductor
+from engine.history import AcceptedEvent
+from engine.journal import StepMode
+from engine.records import Change, RunId, RunInfo
+from engine.runtime import ConditionResult
+from ui.api.dependencies import Engine, Run, Seen, many, tag
+from ui.api.problems import problems
+from ui.api.wire import asked, read, wire
+
+router = APIRouter(prefix='/runs/{run}', tags=['Steering'])
+Seat = Annotated[
+    str, Path(max_length=200, description='The name of a seat, such as `reviewer1` or `planner`.')
+]
+STEERS = problems(404, 409, 412, 413, 415)
+ANSWERS: dict[str, Any] = {'response_model': wire(RunInfo), 'responses': STEERS}
+EXAMPLES: list[Any] = [
+    {'name': 'approve', 'at': 'working.approving'},
+    {'name': 'answer', 'at': 'working.asking', 'data': {'content': {'name': 'Ada'}}},
+    {'name': 'say', 'data': {'reviewer': 'reviewer2', 'text': 'I ran the tests.', 'verdict': 'APPROVE'}},
+]
+
+
+class Body(BaseModel):
+    """Refuses unknown fields."""
+
+    model_config = ConfigDict(extra='forbid')
+
+
+class Sent(Body):
+    """An event from outside."""
+
+    model_config = ConfigDict(extra='forbid', json_schema_extra={'examples': EXAMPLES})
+
+    name: str = Field(min_length=1, max_length=200, description='One of those that the run accepts.')
+    at: str = Field('', max_length=500, description='The active state it is for; empty for all that take it.')
+    data: dict[str, Any] = Field({}, description='What guards and actions need to know.')
+
+
+class Region(Body):
+    """A part of a run."""
+
+    at: str = Field(
+        '', max_length=500, description='An active state, for its region; empty for the whole run.'
+    )
+
+
+class StepAsked(Region):
+    """How far to continue."""
+
+    how: StepMode = Field(
+        'in', description='`in`: the next piece of work; `over`, `out`: until more is done.'
+    )
+
+
+class Reason(Body):
+    """Why."""
+
+    reason: str = Field('', max_length=2_000)
+
+
+class Increase(Body):
+    """By how much to raise a budget."""
+
+    tokens: int | None = Field(None, ge=1, le=2**53)
+    cost: float | None = Field(None, gt=0, description='In dollars.', allow_inf_nan=False)
+    seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+
+class Approval(Region):
+    """Permission for the tool calls that wait."""
+
+    always: bool = Field(False, description='Do not ask again for these tools.')
+    arguments: dict[str, str] = Field(
+        {}, description='By call id: the JSON text to call it with instead.', max_length=100
+    )
+
+
+class Denial(Region):
+    """A refusal of the tool calls that wait."""
+
+    reason: str = Field('', max_length=2_000, description='The reason, as the agent gets it.')
+
+
+class Edit(Body):
+    """Changes of a paused run."""
+
+    changes: list[asked(Change)] = Field(  # type: ignore[valid-type]
+        min_length=1, max_length=1_000, description='JSON Patch on `/memory/...` or `/agents/...`.'
+    )
+
+
+class Breakpoints(Body):
+    """All breakpoints of a run."""
+
+    breakpoints: list[asked(Breakpoint)] = Field(max_length=100)  # type: ignore[valid-type]
+
+
+class Condition(Body):
+    """A condition of a breakpoint."""
+
+    condition: str = Field(min_length=1, max_length=2_000, examples=['memory.round > 2'])
+
+
+@router.get('/accepts', response_model=many(AcceptedEvent), responses=problems(404))
+async def accepts(conductor: Engine, run: Run) -> list[AcceptedEvent]:
+    """List what people can send to a run now, with the values that each takes."""
+    return await conductor.accepts(RunId(run))
+
+
+@router.post('/events', **ANSWERS)
+async def send(conductor: Engine, run: Run, seen: Seen, event: Sent, response: Response) -> RunInfo:
+    """Send an event to a run; it is journaled when this answers."""
+    await conductor.send(RunId(run), event.name, at=event.at, data=event.data, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/pause', **ANSWERS)
+async def pause(
+    conductor: Engine, run: Run, seen: Seen, response: Response, where: Region = Region()
+) -> RunInfo:
+    """Start nothing new in a run or a region; work in progress finishes."""
+    await conductor.pause(RunId(run), where.at, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/resume', **ANSWERS)
+async def resume(
+    conductor: Engine, run: Run, seen: Seen, response: Response, where: Region = Region()
+) -> RunInfo:
+    """Resume a paused run or region."""
+    await conductor.resume(RunId(run), where.at, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/step', **ANSWERS)
+async def step(
+    conductor: Engine, run: Run, seen: Seen, response: Response, wanted: StepAsked = StepAsked()
+) -> RunInfo:
+    """Continue for one step, then pause."""
+    await conductor.step(RunId(run), wanted.how, wanted.at, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/cancel', **ANSWERS)
+async def cancel(
+    conductor: Engine, run: Run, seen: Seen, response: Response, why: Reason = Reason()
+) -> RunInfo:
+    """Cancel a run for good."""
+    await conductor.cancel(RunId(run), why.reason, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/extend', **ANSWERS)
+async def extend(conductor: Engine, run: Run, seen: Seen, response: Response, more: Increase) -> RunInfo:
+    """Raise the budget of a run; if it was spent, the run continues."""
+    await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/approve', **ANSWERS)
+async def approve(
+    conductor: Engine, run: Run, seen: Seen, response: Response, given: Approval = Approval()
+) -> RunInfo:
+    """Allow the tool calls that wait for a person."""
+    data = given.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
+    await conductor.send(RunId(run), 'approve', at=given.at, data=data, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/deny', **ANSWERS)
+async def deny(
+    conductor: Engine, run: Run, seen: Seen, response: Response, given: Denial = Denial()
+) -> RunInfo:
+    """Refuse the tool calls that wait for a person; the agent continues without them."""
+    data = given.model_dump(include={'reason'}, exclude_defaults=True)
+    await conductor.send(RunId(run), 'deny', at=given.at, data=data, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.put('/seats/{seat}', **ANSWERS)
+async def take_seat(conductor: Engine, run: Run, seat: Seat, seen: Seen, response: Response) -> RunInfo:
+    """Take an agent's seat, to do its part there: `say`, `hand_in`, `plan` or `judge`."""
+    await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.delete('/seats/{seat}', **ANSWERS)
+async def hand_back(conductor: Engine, run: Run, seat: Seat, seen: Seen, response: Response) -> RunInfo:
+    """Hand an agent's seat back to its model."""
+    await conductor.send(RunId(run), 'hand_back', data={'seat': seat}, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.post('/edit', **ANSWERS)
+async def edit(conductor: Engine, run: Run, seen: Seen, response: Response, given: Edit) -> RunInfo:
+    """Change memory or agents of a paused run."""
+    changes = [item.model_dump() for item in given.changes]
+    await conductor.send(RunId(run), 'edit', data={'changes': changes}, seen=seen)
+    return await _moved(conductor, run, response)
+
+
+@router.get('/breakpoints', response_model=many(Breakpoint), responses=problems(404))
+async def list_breakpoints(conductor: Engine, run: Run) -> tuple[Breakpoint, ...]:
+    """List the breakpoints of a run, with their hits."""
+    return (await conductor.view(RunId(run))).breakpoints
+
+
+@router.put('/breakpoints', response_model=many(Breakpoint), responses=STEERS)
+async def set_breakpoints(
+    conductor: Engine, run: Run, seen: Seen, given: Breakpoints
+) -> tuple[Breakpoint, ...]:
+    """Replace the breakpoints of a run."""
+    wanted = [read(Breakpoint, item) for item in given.breakpoints]
+    return await conductor.set_breakpoints(RunId(run), wanted, seen=seen)
+
+
+@router.post('/probe', response_model=wire(ConditionResult) | None, responses=problems(404, 409, 413, 415))
+async def probe(conductor: Engine, run: Run, given: Condition) -> ConditionResult | None:
+    """Evaluate a breakpoint's condition at the present step; null before the first."""
+    return await conductor.probe(RunId(run), given.condition)
+
+
+async def _moved(conductor: Conductor, run: str, response: Response) -> RunInfo:
+    return tag(response, await conductor.info(RunId(run)))

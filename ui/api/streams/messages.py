@@ -1,0 +1,105 @@
+"""What streams carry: messages about one run, and about the list of runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from engine import Conductor, Transition
+from engine.records import Delta, JournalOutage, RunId, RunInfo, RunQuery, Status
+from ui.api.wire import encode_text
+
+KEPT_TEXTS: Final = 512
+"""Steps whose text is kept: all streams of a run send the same one."""
+LISTED: Final = 100
+"""How many runs a stream of the list shows, the newest."""
+LOOK_SECONDS: Final = 2.0
+"""Seconds between looks for what other processes and people have changed."""
+GATHER_SECONDS: Final = 0.05
+"""Seconds in which changes of the list are gathered."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMessage:
+    """One message of a stream.
+
+    About a run: `step` (a transition), `text` (streamed, not journaled), `reset` (the text of an attempt is
+    void), `behind` (the reader was too slow: all streamed text is void, and steps follow from the journal),
+    `outage`, `rest` (the step at which the run rests, before that step) and `end` (its summary). About the
+    list: `run` (a summary) and `gone`.
+    """
+
+    kind: str
+    data: str
+    """JSON."""
+    id: str = ''
+    """Where to continue: the step, or the moment of the change. Empty for what is not journaled."""
+
+
+class _Texts:
+    """The JSON text of the newest steps, made once for all readers."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, tuple[Transition, str]] = OrderedDict()
+
+    def of(self, step: Transition) -> str:
+        known = self._kept.get(id(step))
+        if known and known[0] is step:
+            return known[1]
+        text = encode_text(step)
+        self._kept[id(step)] = (step, text)
+        if len(self._kept) > KEPT_TEXTS:
+            self._kept.popitem(last=False)
+        return text
+
+
+TEXTS = _Texts()
+
+
+async def run_messages(conductor: Conductor, run: RunId, after: int) -> AsyncIterator[StreamMessage]:
+    """Everything about a run after a step, until it has ended. Raises `UnknownRun`, `UnknownStep`."""
+    async for item in conductor.watch(run, after=after):
+        match item:
+            case Transition():
+                if rests := conductor.at_rest(run):
+                    yield StreamMessage('rest', json.dumps({'run': run, 'at': rests}))
+                yield StreamMessage('step', TEXTS.of(item), str(item.seq))
+            case Delta(kind='reset', path=''):
+                yield StreamMessage('behind', json.dumps({'run': run}))
+            case Delta(kind='reset'):
+                yield StreamMessage('reset', encode_text(item))
+            case Delta():
+                yield StreamMessage('text', encode_text(item))
+            case JournalOutage():
+                yield StreamMessage('outage', encode_text(item))
+    info = await conductor.info(run)
+    if info.status.ended:
+        yield StreamMessage('end', encode_text(info))
+
+
+async def list_messages(
+    conductor: Conductor, *, waiting: bool = False, since: float = 0.0
+) -> AsyncIterator[StreamMessage]:
+    """The newest runs as they are, and whatever changes; with `waiting`, those that wait for a person."""
+    status = (Status.WAITING,) if waiting else ()
+    known: dict[RunId, RunInfo] = {}
+    with conductor.feed.listen() as bell:
+        while not conductor.feed.closed:
+            bell.clear()
+            page = await conductor.runs(RunQuery(status=status, limit=LISTED))
+            found = {info.id: info for info in page.runs}
+            for run in known.keys() - found.keys():
+                yield StreamMessage('gone', json.dumps({'run': run}))
+            for info in sorted(page.runs, key=lambda info: info.updated):
+                if known.get(info.id) != info and (known or info.updated > since):
+                    yield StreamMessage('run', encode_text(info), repr(info.updated))
+            known = found
+            try:
+                await asyncio.wait_for(bell.wait(), LOOK_SECONDS)
+            except TimeoutError:
+                continue
+            await asyncio.sleep(GATHER_SECONDS)

@@ -1,0 +1,177 @@
+"""One WebSocket that carries the streams of several runs, and takes commands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, WebSocket
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from starlette.websockets import WebSocketDisconnect
+
+from engine import Conductor, EngineError
+from engine.journal import StepMode
+from engine.records import RunId
+from ui.api.dependencies import Engine
+from ui.api.problems import Problem, problem_of
+from ui.api.streams.messages import StreamMessage, list_messages, run_messages
+from ui.api.streams.schema import MESSAGES
+
+router = APIRouter(tags=['Streams'])
+LIST = ''
+"""The key of the stream of the list of runs."""
+
+
+class _Command(BaseModel):
+    model_config = ConfigDict(extra='forbid')
+
+    id: int | str = Field(0, description='Returned with the answer.')
+
+
+class Subscribe(_Command):
+    """Stream a run, beginning after a step; without a run, the list of runs."""
+
+    do: Literal['subscribe']
+    run: str = Field('', max_length=100)
+    after: int = Field(0, ge=0, le=2**53)
+
+
+class Unsubscribe(_Command):
+    """End a stream."""
+
+    do: Literal['unsubscribe']
+    run: str = Field('', max_length=100)
+
+
+class _Steering(_Command):
+    run: str = Field(max_length=100)
+    seen: int | None = Field(None, ge=0, description='Refuse it if the run has moved on since this step.')
+
+
+class SendEvent(_Steering):
+    """Send an event."""
+
+    do: Literal['send']
+    name: str = Field(min_length=1, max_length=200)
+    at: str = Field('', max_length=500)
+    data: dict[str, JsonValue] = {}
+
+
+class Control(_Steering):
+    """Pause or resume a run or a region, or cancel the run."""
+
+    do: Literal['pause', 'resume', 'cancel']
+    at: str = Field('', max_length=500)
+
+
+class TakeStep(_Steering):
+    """Continue for one step."""
+
+    do: Literal['step']
+    at: str = Field('', max_length=500)
+    how: StepMode = 'in'
+
+
+SocketCommand = Annotated[Subscribe | Unsubscribe | SendEvent | Control | TakeStep, Field(discriminator='do')]
+
+
+COMMANDS: TypeAdapter[Subscribe | Unsubscribe | SendEvent | Control | TakeStep] = TypeAdapter(SocketCommand)
+
+
+@router.get('/socket/schema')
+async def describe_socket() -> dict[Literal['commands', 'messages'], JsonValue]:
+    """Show the JSON Schemas of what goes over the WebSocket at `/api/v1/socket`, in both directions.
+
+    A client sends commands as JSON texts: it subscribes to runs, sends events and steers. Each is answered
+    by `done` or `problem` with its id. The messages of all streams come in between; events of the streams
+    over HTTP are called as their `type`, and carry their `data`.
+    """
+    return {'commands': COMMANDS.json_schema(), 'messages': MESSAGES.json_schema()}
+
+
+@router.websocket('/socket')
+async def socket(connection: WebSocket, conductor: Engine) -> None:
+    """Streams and commands over one connection."""
+    await connection.accept()
+    await _Session(connection, conductor).serve()
+
+
+class _Session:
+    def __init__(self, connection: WebSocket, conductor: Conductor) -> None:
+        self._connection, self._conductor = connection, conductor
+        self._streams: dict[str, asyncio.Task[None]] = {}
+        self._sending = asyncio.Lock()
+
+    async def serve(self) -> None:
+        try:
+            while True:
+                await self._take(await self._connection.receive_text())
+        except (WebSocketDisconnect, KeyError):  # A message that is no text has no `text`.
+            pass
+        finally:
+            for task in self._streams.values():
+                task.cancel()
+            await asyncio.gather(*self._streams.values(), return_exceptions=True)
+
+    async def _take(self, text: str) -> None:
+        id: Any = None
+        try:
+            asked = COMMANDS.validate_json(text)
+            id = asked.id
+            await self._do(asked)
+        except ValidationError as error:
+            detail = '; '.join(f'{".".join(map(str, one["loc"]))}: {one["msg"]}' for one in error.errors())
+            found = Problem(
+                type='urn:hemicycle:invalid-input', title='Unprocessable Entity', status=422, detail=detail
+            )
+            await self._answer('problem', id, found.model_dump())
+        except EngineError as error:
+            await self._answer('problem', id, json.loads(bytes(problem_of(error).body)))
+        else:
+            await self._answer('done', id)
+
+    async def _do(self, asked: Subscribe | Unsubscribe | SendEvent | Control | TakeStep) -> None:
+        match asked:
+            case Subscribe(run=''):
+                await self._open(LIST, list_messages(self._conductor))
+            case Subscribe():
+                info = await self._conductor.info(RunId(asked.run))
+                await self._conductor.transitions(info.id, after=asked.after, limit=1)
+                await self._open(info.id, run_messages(self._conductor, info.id, min(asked.after, info.seq)))
+            case Unsubscribe():
+                await self._end(asked.run)
+            case SendEvent():
+                run = RunId(asked.run)
+                await self._conductor.send(run, asked.name, at=asked.at, data=asked.data, seen=asked.seen)
+            case TakeStep():
+                await self._conductor.step(RunId(asked.run), asked.how, asked.at, seen=asked.seen)
+            case Control():
+                await self._conductor.send(RunId(asked.run), asked.do, at=asked.at, seen=asked.seen)
+
+    async def _open(self, key: str, messages: AsyncIterator[StreamMessage]) -> None:
+        await self._end(key)
+        self._streams[key] = asyncio.create_task(self._carry(key, messages))
+
+    async def _end(self, key: str) -> None:
+        if task := self._streams.pop(key, None):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _carry(self, key: str, messages: AsyncIterator[StreamMessage]) -> None:
+        about = f'"run":{json.dumps(key)},' if key else ''
+        try:
+            async for message in messages:
+                seq = f'"seq":{message.id},' if message.kind == 'step' else ''
+                await self._send(f'{{"type":"{message.kind}",{about}{seq}"data":{message.data}}}')
+        except EngineError as error:
+            await self._answer('problem', None, json.loads(bytes(problem_of(error).body)), run=key)
+
+    async def _answer(self, kind: str, id: Any, problem: Any = None, run: str = '') -> None:
+        said = {'type': kind, 'id': id} | ({'problem': problem} if problem else {})
+        await self._send(json.dumps(said | ({'run': run} if run else {})))
+
+    async def _send(self, text: str) -> None:
+        async with self._sending:
+            await self._connection.send_text(text)

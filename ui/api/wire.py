@@ -1,0 +1,168 @@
+"""Records as JSON: models derived from the engine's dataclasses, with moments in RFC 3339."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import pairwise
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    TypeAdapter,
+    WithJsonSchema,
+    create_model,
+)
+from pydantic import Field as ModelField
+
+from engine import InvalidInput
+from engine.records import Instant
+
+R = TypeVar('R')
+CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}
+"""What takes the place of abstract ones."""
+NEVER = frozenset({'deleted', 'edited'})
+"""Moments that may not have come: null until then."""
+
+
+def to_rfc3339(moment: float) -> str:
+    """A moment as text, exact to the last bit: `from_rfc3339` gives the same number."""
+    seconds = math.floor(moment)
+    digits = f'{Decimal(repr(moment)) - seconds:f}'.partition('.')[2].rstrip('0')
+    text = datetime.fromtimestamp(seconds, UTC).strftime('%Y-%m-%dT%H:%M:%S')
+    return f'{text}{"." * bool(digits)}{digits}Z'
+
+
+def from_rfc3339(text: Any) -> Any:
+    """The moment in seconds since 1970; numbers and null (never) are taken as well."""
+    if text is None:
+        return 0.0
+    if not isinstance(text, str):
+        return text
+    head, dot, rest = text.partition('.')
+    digits = rest[: len(rest) - len(rest.lstrip('0123456789'))]
+    moment = datetime.fromisoformat(f'{head}{rest[len(digits) :]}' if dot else text)
+    if moment.tzinfo is None:
+        raise ValueError('a moment needs its offset, as in 2026-01-31T12:00:00Z')
+    return float(int(moment.timestamp()) + Decimal(f'0.{digits or 0}'))
+
+
+MODELS: dict[tuple[Any, bool], type[BaseModel]] = {}
+"""The models derived so far, by record and by whether they are for requests."""
+ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+
+MOMENT = Annotated[
+    float,
+    BeforeValidator(from_rfc3339),
+    PlainSerializer(to_rfc3339, return_type=str, when_used='json'),
+    WithJsonSchema({'type': 'string', 'format': 'date-time', 'examples': ['2026-01-31T12:00:00.25Z']}),
+]
+MAYBE = Annotated[
+    float,
+    BeforeValidator(from_rfc3339),
+    PlainSerializer(lambda moment: to_rfc3339(moment) if moment else None, when_used='json'),
+    WithJsonSchema({'anyOf': [{'type': 'string', 'format': 'date-time'}, {'type': 'null'}]}),
+]
+
+
+def wire(record: Any) -> type[BaseModel]:
+    """The model of a record in answers: all its fields, and nothing that is not in it."""
+    return _derive(record, record.__name__, given=False)
+
+
+def asked(record: Any) -> type[BaseModel]:
+    """The model of a record in requests: fields with defaults may be left out, unknown ones are refused."""
+    return _derive(record, f'{record.__name__}Input', given=True)
+
+
+def read(record: type[R], model: BaseModel) -> R:
+    """The record that a model holds, from a request or an answer. Raises `InvalidInput`."""
+    try:
+        found: R = _adapter(record).validate_python(model.model_dump(exclude_unset=True))
+    except ValueError as error:
+        raise InvalidInput({record.__name__: str(error)}) from None
+    return found
+
+
+def encode(record: Any) -> Any:
+    """A record as JSON values."""
+    return wire(type(record)).model_validate(record).model_dump(mode='json')
+
+
+def encode_text(record: Any) -> str:
+    """A record as JSON text."""
+    return wire(type(record)).model_validate(record).model_dump_json()
+
+
+def dump(record: Any) -> Any:
+    """A record as JSON values for a request."""
+    return asked(type(record)).model_validate(record).model_dump(mode='json')
+
+
+def decode(record: type[R], values: Any) -> R:
+    """The record of JSON values that `encode` wrote."""
+    return read(record, wire(record).model_validate(values))
+
+
+def _adapter(record: Any) -> TypeAdapter[Any]:
+    if record not in ADAPTERS:
+        ADAPTERS[record] = TypeAdapter(record)
+    return ADAPTERS[record]
+
+
+def _derive(record: type[Any], name: str, *, given: bool) -> type[BaseModel]:
+    if found := MODELS.get((record, given)):
+        return found
+    hints, said = get_type_hints(record, include_extras=True), _docstrings(record)
+    made: dict[str, Any] = {}
+    for field in fields(record):
+        kind = _mapped(hints[field.name], given=given)
+        if hints[field.name] == Instant and field.name in NEVER:
+            kind = MAYBE
+        default = _default(field) if given else ...
+        made[field.name] = (kind, ModelField(default, description=said.get(field.name)))
+    config = ConfigDict(from_attributes=True, extra='forbid' if given else 'ignore')
+    model: type[BaseModel] = create_model(name, __config__=config, __doc__=inspect.getdoc(record), **made)
+    return MODELS.setdefault((record, given), model)
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default is not MISSING:
+        return field.default
+    return ... if field.default_factory is MISSING else field.default_factory()
+
+
+def _mapped(kind: Any, *, given: bool) -> Any:
+    """A type with records replaced by their models and moments by RFC 3339."""
+    if kind == Instant:
+        return MOMENT
+    if isinstance(kind, type) and is_dataclass(kind):
+        return asked(kind) if given else wire(kind)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (None, Literal) or not inner:
+        return kind
+    made = tuple(one if one is ... else _mapped(one, given=given) for one in inner)
+    if origin in (Union, UnionType):
+        return Union[made]  # noqa: UP007  (of a tuple)
+    return CONTAINERS.get(origin, origin)[made]
+
+
+def _docstrings(record: type[Any]) -> dict[str, str]:
+    """The strings under the fields of a dataclass: what each is."""
+    body = cast(ast.ClassDef, ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]).body
+    found: dict[str, str] = {}
+    for node, following in pairwise(body):
+        match node, following:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = ' '.join(text.split())
+    return found

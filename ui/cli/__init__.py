@@ -1,0 +1,1 @@
+"""The command line: `hemicycle`, its commands, and what they share."""

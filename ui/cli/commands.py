@@ -1,0 +1,281 @@
+"""The table of commands, and the group that loads each command only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ui.cli.exit_codes import ExitCode
+
+
+class Command(NamedTuple):
+    """A command of `hemicycle`."""
+
+    panel: str
+    """The part of the help that lists it."""
+    place: str
+    """Its module in this folder, and the function."""
+    summary: str
+    """The first paragraph of its help."""
+    epilog: str = 'EPILOG'
+    """The name of its examples in that module."""
+
+
+COMMANDS = {
+    'serve': Command(
+        'Run', 'serve:serve', 'Serve the dashboard, and continue every run whose process is gone.'
+    ),
+    'mcp': Command('Run', 'mcp:mcp', 'Serve a chat agent over standard input and output, as an MCP server.'),
+    'acp': Command(
+        'Run', 'operation.acp:acp', 'Serve an editor over standard input and output, as a coding agent.'
+    ),
+    'worker': Command(
+        'Run', 'operation.worker:worker', 'Drive the runs that Temporal hands out, until it is stopped.'
+    ),
+    'run': Command('Run', 'execution.run:run', 'Start a run, and show it until it ends.'),
+    'sign-in': Command(
+        'Run', 'operation.sign_in:sign_in', 'Sign in to an MCP server in a browser of this machine.'
+    ),
+    'resume': Command(
+        'Run',
+        'execution.resume:resume',
+        'Continue an unfinished run that no process is executing, and show it until it ends.',
+    ),
+    'send': Command(
+        'Run',
+        'execution.send:send',
+        'Send an event to an unfinished run, and show the run until it ends or waits again.',
+    ),
+    'fork': Command(
+        'Run',
+        'execution.fork:fork',
+        'Start a new run from a step of another run, with changes; the original is not touched.',
+        'FORK',
+    ),
+    'rerun': Command(
+        'Run',
+        'execution.fork:rerun',
+        'Run again from the first step with the same parameters, models, seed, options and budget.',
+        'RERUN',
+    ),
+    'retry': Command(
+        'Run',
+        'execution.fork:retry',
+        'Retry a failed or cancelled run from its last good step, in a fork.',
+        'RETRY',
+    ),
+    'step': Command(
+        'Debug',
+        'execution.step:step',
+        'Advance an unfinished run by one step, then release it.',
+        'STEP_EPILOG',
+    ),
+    'pause': Command(
+        'Debug',
+        'execution.step:pause',
+        'Pause a run that no process is executing, or one of its regions.',
+        'PAUSE_EPILOG',
+    ),
+    'break': Command('Debug', 'execution.break_:break_', 'Set, remove or list breakpoints of a run.'),
+    'runs': Command(
+        'Inspect', 'history.runs:runs', 'List runs, the newest first. Works while a server is running.'
+    ),
+    'show': Command(
+        'Inspect',
+        'history.show:show',
+        'Show a run: its states, its steps with the guards evaluated, and what its agents said.',
+    ),
+    'files': Command(
+        'Inspect',
+        'history.files:files',
+        "List the files of a run's agent, or save them to a folder.",
+        'FILES',
+    ),
+    'diff': Command(
+        'Inspect',
+        'history.files:diff',
+        'Print as a patch what an agent changed in the project it was given.',
+        'DIFF',
+    ),
+    'merge': Command(
+        'Inspect',
+        'history.merge:merge',
+        "Merge an agent's work into a branch of your repository, or print it as a patch.",
+    ),
+    'lineage': Command(
+        'Inspect',
+        'history.lineage:lineage',
+        "Show a run's fork tree: the runs it was forked from, and all their forks, reruns and retries.",
+    ),
+    'compare': Command(
+        'Inspect',
+        'history.compare:compare',
+        'Compare two runs, A and B: where they first diverge and why, and how their figures differ.',
+    ),
+    'traffic': Command(
+        'Inspect',
+        'traffic:traffic',
+        'How often runs took each edge, how long they stayed in each state, and where they failed.',
+    ),
+    'save-test': Command(
+        'Inspect',
+        'history.check:save_test',
+        'Save a run as a test: it expects what the run did, and replays its recorded replies.',
+        'SAVE',
+    ),
+    'check': Command(
+        'Inspect',
+        'history.check:check',
+        'Replay saved tests through the current patterns: no model, tool or network is needed.',
+        'CHECK',
+    ),
+    'audit': Command(
+        'Inspect',
+        'history.audit:audit',
+        "Fire a run's recorded events through a fresh chart, and compare every step with the recorded one.",
+    ),
+    'note': Command(
+        'Organize',
+        'history.annotate:note',
+        'Write, change or remove a note on a step of a run; with no option, list the notes.',
+        'NOTE',
+    ),
+    'star': Command(
+        'Organize',
+        'history.annotate:star',
+        'Star runs to find them again; starred runs are kept, whatever the retention policy says.',
+        'STAR',
+    ),
+    'pin': Command(
+        'Organize',
+        'history.annotate:pin',
+        'Pin runs: they head the list and are kept, whatever the retention policy says.',
+        'PIN',
+    ),
+    'delete': Command(
+        'Organize',
+        'history.retention:delete',
+        'Delete runs that have ended; they can be restored for a while, by default for 7 days.',
+        'DELETE',
+    ),
+    'restore': Command(
+        'Organize', 'history.retention:restore', 'Restore deleted runs to the list.', 'RESTORE'
+    ),
+    'purge': Command(
+        'Organize',
+        'history.retention:purge',
+        'Permanently remove deleted runs, with their histories, files and recordings.',
+        'PURGE',
+    ),
+    'retain': Command(
+        'Organize',
+        'history.retention:retain',
+        'Apply the retention policy: delete what it selects, and purge what was deleted long enough ago.',
+        'RETAIN',
+    ),
+    'export': Command(
+        'Share',
+        'history.export:export',
+        'Export a run to a file for others. Keys and other secrets known to this machine are removed.',
+    ),
+    'import': Command(
+        'Share',
+        'history.import_:import_runs',
+        'Import the runs of bundles: each as a whole or not at all. Nothing here is overwritten.',
+    ),
+    'schedule': Command(
+        'Operate',
+        'operation.schedule:schedule',
+        'List, add, show, pause, resume, run, backfill or remove schedules. A server starts their runs.',
+    ),
+    'doctor': Command(
+        'Operate',
+        'operation.doctor:doctor',
+        'Check this installation: storage, sandbox, diagrams, configuration and plug-ins; suggest fixes.',
+    ),
+    'backup': Command(
+        'Operate',
+        'operation.backup:backup',
+        'Write all runs and their files to one archive, even while a server is running.',
+        'BACKUP',
+    ),
+    'restore-backup': Command(
+        'Operate',
+        'operation.backup:restore_backup',
+        'Restore a backup where there is no database yet: all of it or nothing. Nothing is overwritten.',
+        'RESTORE',
+    ),
+    'user': Command('Operate', 'operation.accounts:user', 'Accounts: people and programs that may log in.'),
+    'token': Command('Operate', 'operation.accounts:token', 'Tokens with which programs log in.'),
+    'log': Command(
+        'Operate',
+        'operation.accounts:log',
+        'Show who did what: logins, launches, answers, exports, changes of settings and accounts.',
+        'LOG',
+    ),
+    'patterns': Command(
+        'Inspect',
+        'patterns:patterns',
+        'List patterns with their parameters, and files that could not be loaded.',
+    ),
+    'diagram': Command(
+        'Inspect', 'diagram:diagram', 'Draw the chart of a pattern with these parameters, without running it.'
+    ),
+}
+"""By name, in the order of the help."""
+LOCAL = frozenset(
+    {'user', 'token', 'log', 'serve', 'worker', 'sign-in', 'doctor', 'backup', 'restore-backup'}
+)
+"""Commands about this machine alone: its server, its files, its credentials at MCP servers."""
+
+
+class CommandGroup(TyperGroup):
+    """The commands, with errors turned into one line on standard error and an exit code."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for name, command in COMMANDS.items():
+            listed = TyperCommand(name, help=command.summary, rich_help_panel=command.panel)
+            self.add_command(listed)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the arguments call, and load it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        from engine import EngineError  # Slow to import, and not needed for the help.
+        from ui.cli.output.errors import exit_code, print_error
+
+        try:
+            return super().invoke(ctx)
+        except EngineError as error:
+            print_error(str(error))
+            raise typer.Exit(exit_code(error)) from None
+        except BrokenPipeError:
+            raise  # Typer handles it: the reader of our output has closed the pipe.
+        except OSError as error:
+            print_error(f'{error.filename}: {error.strerror}' if error.filename else str(error))
+            raise typer.Exit(ExitCode.STORAGE) from None
+
+
+def load(name: str | None) -> Any:
+    """A command with its options."""
+    from ui.cli.remote import reachable
+
+    assert name is not None
+    module, function = COMMANDS[name].place.split(':')
+    place = importlib.import_module(f'{__package__}.{module}')
+    command = getattr(place, function)
+    if isinstance(command, typer.Typer):
+        return typer.main.get_command(command)
+    alone = typer.Typer(
+        add_completion=False, rich_markup_mode='markdown', pretty_exceptions_show_locals=False
+    )
+    epilog = getattr(place, COMMANDS[name].epilog)
+    alone.command(name, epilog=epilog)(command if name in LOCAL else reachable(command))
+    return typer.main.get_command(alone)

@@ -1,0 +1,70 @@
+"""hemicycle diagram: a pattern's chart as Mermaid, DOT or SVG."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine import Catalog, InvalidInput
+from ui.cli.execution.run import load_catalog
+from ui.cli.exit_codes import CODES
+from ui.cli.inputs import parse_parameters
+from ui.cli.options import Patterns
+from ui.cli.remote import find_pattern, find_shape
+from ui.cli.session import settings_of
+from ui.components.diagram.rendering import FORMATS, export_chart
+
+EPILOG = f"""Examples:
+
+```
+hemicycle diagram supervisor
+hemicycle diagram supervisor --format svg --output supervisor.svg
+hemicycle diagram supervisor --set execution="side by side" --set workers=2 --folded
+```
+
+{CODES}"""
+
+
+def diagram(  # noqa: PLR0913  (its arguments are the command's)
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
+        ),
+    ],
+    how: Annotated[
+        str, typer.Option('--format', metavar='|'.join(FORMATS), help='Output format.')
+    ] = 'mermaid',
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar='FILE', help='File to write. Default: standard output.', show_default=False),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help='A parameter that the chart depends on. Repeatable.',
+            show_default=False,
+        ),
+    ] = None,
+    folded: Annotated[bool, typer.Option('--folded', help='Draw each agent as one state.')] = False,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+) -> None:
+    """Draw the chart of a pattern with these parameters, without running it."""
+    if how not in FORMATS:
+        raise InvalidInput({'--format': f'must be {", ".join(FORMATS)}, not {how!r}'})
+    catalog = load_catalog(settings_of('', patterns=patterns))
+    text = asyncio.run(_draw(catalog, pattern, sets or [], how, folded))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, 'utf-8')
+
+
+async def _draw(catalog: Catalog, pattern: str, sets: list[str], how: str, folded: bool) -> str:
+    values = parse_parameters(await find_pattern(catalog, pattern), None, sets)
+    return await export_chart(await find_shape(catalog, pattern, values), how, folded=folded)

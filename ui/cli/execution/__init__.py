@@ -1,0 +1,1 @@
+"""Commands that start, control and follow a run."""

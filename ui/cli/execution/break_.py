@@ -1,0 +1,87 @@
+"""hemicycle break: breakpoints of a run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from engine import Breakpoint, InvalidInput
+from engine.runtime import CONDITION_NAMES
+from ui.cli.execution.breakpoints import format_breakpoint, update_breakpoints
+from ui.cli.execution.run import load_catalog
+from ui.cli.exit_codes import CODES
+from ui.cli.options import Database, Durability, Patterns, RunName
+from ui.cli.session import claim, find_run, open_reader, settings_of, storage_of
+
+NAMES = '\n'.join(f'- `{name}`: {what}' for name, what in CONDITION_NAMES.items())
+EPILOG = f"""Examples:
+
+```
+hemicycle break last --enter reviewing
+hemicycle break last --edge "reviewing>analyzing" --when "loops >= 2" --once
+hemicycle break last --when "'search' in tools" --region
+hemicycle break last
+hemicycle break last --remove 2
+```
+
+A condition is written as in Python, with `and`, `or`, `not`, comparisons, `in`, arithmetic, `len`, `lower`,
+`contains`, `starts`, `abs`, `min`, `max`, `sum`, `any`, `all`, and these names:
+
+{NAMES}
+
+{CODES}"""
+Place = Annotated[str, typer.Option(metavar='STATE', help='The path of a state.', show_default=False)]
+
+
+def break_(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    enter: Place = '',
+    leave: Place = '',
+    edge: Annotated[
+        str, typer.Option(metavar='A>B', help='A transition between two states.', show_default=False)
+    ] = '',
+    when: Annotated[
+        str, typer.Option(metavar='CONDITION', help='Condition; see below.', show_default=False)
+    ] = '',
+    once: Annotated[bool, typer.Option('--once', help='Only once.')] = False,
+    region: Annotated[
+        bool, typer.Option('--region', help='Pause only the region that hit it; others continue.')
+    ] = False,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(metavar='N', help='Remove this breakpoint, or `all`. Repeatable.', show_default=False),
+    ] = None,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Set, remove or list breakpoints of a run.
+
+    For an unfinished run that no process is executing. This pauses it; continue it with `hemicycle resume` or
+    `hemicycle step`. For a new run, use `hemicycle run --break`. To set breakpoints in a run of the
+    dashboard, use its page.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    storage, catalog = storage_of(context), load_catalog(settings)
+    item = Breakpoint(
+        enter=enter, leave=leave, edge=edge, when=when, once=once, stop='region' if region else 'run'
+    )
+
+    async def work() -> tuple[Breakpoint, ...]:
+        async with open_reader(storage, settings) as conductor:
+            found = await find_run(conductor, run)
+            kept = (await conductor.view(found)).breakpoints
+        if item.label == 'nothing' and not remove:
+            if once or region:
+                raise InvalidInput({'break': 'say where or when: --enter, --leave, --edge, --when'})
+            return kept
+        async with claim(storage, settings, catalog, found) as conductor:
+            return await update_breakpoints(
+                conductor, found, item if item.label != 'nothing' else None, remove or ()
+            )
+
+    for kept in asyncio.run(work()):
+        typer.echo(format_breakpoint(kept))

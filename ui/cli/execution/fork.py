@@ -1,0 +1,295 @@
+"""hemicycle fork, rerun and retry: start a run from another one, and show it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, cast
+
+import typer
+
+from engine import Catalog, Conductor, InvalidInput
+from engine.history import ForkOverrides, StepSource
+from engine.records import Change, RunId
+from ui.cli.execution.follow import Reporter, follow
+from ui.cli.execution.prompt import prompt_for
+from ui.cli.execution.run import Pace, Quietly, load_catalog, parse_by_role, reporter_for
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.inputs import parse_pairs, parse_parameters
+from ui.cli.options import AsJson, Database, Durability, Patterns, RunName
+from ui.cli.output.errors import CommandError
+from ui.cli.remote import find_pattern, server_at_work
+from ui.cli.session import find_run, open_conductor, settings_of, storage_of
+from ui.formatting.forks import cost_sentence, turn_sentence
+from ui.formatting.parameters import PatternInfo
+from ui.settings import Settings
+
+FORK = f"""Examples:
+
+```
+hemicycle fork last --at 17 --model reviewer=ollama/qwen3
+hemicycle fork last --at 17 --set-memory /memory/iteration=0 --yes
+hemicycle fork last --at 17 --play recorded --plays reviewer=live
+```
+
+{CODES}"""
+RERUN = f"""Examples:
+
+```
+hemicycle rerun last
+hemicycle rerun 3f9 --yes --quiet
+```
+
+{CODES}"""
+RETRY = f"""Examples:
+
+```
+hemicycle retry last
+```
+
+{CODES}"""
+CHANGES = 'Changes'
+REPLAY = 'Replay or run live'
+Yes = Annotated[bool, typer.Option('--yes', '-y', help='Start without asking, even if it may cost money.')]
+Title = Annotated[str, typer.Option(help="Name shown in lists. Default: the parent's.")]
+Paused = Annotated[bool, typer.Option('--paused', help='Start paused.')]
+Repeated = list[str] | None
+
+
+def fork(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    at: Annotated[int, typer.Option('--at', min=0, help='Fork from this step; 0 is before the first.')] = ...,  # type: ignore[assignment]
+    memory: Annotated[
+        Repeated,
+        typer.Option(
+            '--set-memory', metavar='/memory/FIELD=VALUE', help='JSON, or a text.', rich_help_panel=CHANGES
+        ),
+    ] = None,
+    models: Annotated[
+        Repeated,
+        typer.Option('--model', metavar='[ROLE=]NAME', help='As for `run`.', rich_help_panel=CHANGES),
+    ] = None,
+    efforts: Annotated[
+        Repeated,
+        typer.Option('--effort', metavar='[ROLE=]LEVEL', help='As for `run`.', rich_help_panel=CHANGES),
+    ] = None,
+    prompts: Annotated[
+        Repeated,
+        typer.Option(
+            '--prompt',
+            metavar='ROLE=FILE',
+            help='Standing instructions for a role.',
+            rich_help_panel=CHANGES,
+        ),
+    ] = None,
+    tools: Annotated[
+        Repeated,
+        typer.Option(
+            '--tools', metavar='ROLE=NAME,...', help='The tools of a role.', rich_help_panel=CHANGES
+        ),
+    ] = None,
+    sets: Annotated[
+        Repeated,
+        typer.Option('--set', metavar='NAME=VALUE', help='A parameter.', rich_help_panel=CHANGES),
+    ] = None,
+    play: Annotated[
+        str,
+        typer.Option(
+            '--play', metavar='recorded|live|simulated', help='How later steps run.', rich_help_panel=REPLAY
+        ),
+    ] = 'live',
+    plays: Annotated[
+        Repeated,
+        typer.Option(
+            '--plays',
+            metavar='WHERE=HOW',
+            help='Exception for a role, a state, or a step such as `@17`. Repeatable.',
+            rich_help_panel=REPLAY,
+        ),
+    ] = None,
+    before: Annotated[
+        str,
+        typer.Option(
+            '--before',
+            metavar='recorded|live|simulated',
+            help='How earlier steps are taken: as recorded, or run again from the first.',
+            rich_help_panel=REPLAY,
+        ),
+    ] = 'recorded',
+    beyond: Annotated[
+        str,
+        typer.Option(
+            '--beyond',
+            metavar='live|simulated|stop',
+            help='What to do when the recording runs out.',
+            rich_help_panel=REPLAY,
+        ),
+    ] = 'live',
+    title: Title = '',
+    paused: Paused = False,
+    yes: Yes = False,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Start a new run from a step of another run, with changes; the original is not touched.
+
+    Replaying what is recorded costs nothing: `--play recorded` without changes gives the same journal. What
+    the fork may cost is shown before it starts.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    storage, catalog = storage_of(context), load_catalog(settings, pace)
+    chosen = parse_by_role(models or [], '--model', 'NAME')
+    thinking = parse_by_role(efforts or [], '--effort', 'LEVEL')
+
+    async def begin(conductor: Conductor, found: RunId) -> RunId:
+        info = await conductor.info(found)
+        variation = parse_variation(
+            await find_pattern(catalog, info.pattern, server_at_work(storage, settings)),
+            memory=memory or (), models=chosen, effort=thinking, prompts=prompts or (),
+            tools=tools or (), sets=sets or (),
+            before=before, play=play, plays=plays or (), beyond=beyond,
+        )  # fmt: skip
+        end = await conductor.turn_end(info, at) if at else 0
+        if end != at:
+            print(turn_sentence(at, end), file=sys.stderr)
+        await _confirm(conductor, found, at, variation, yes)
+        return await conductor.fork(found, at, title=title, paused=paused, variation=variation)
+
+    _start(context, settings, catalog, reporter_for(as_json, quiet), run, begin)
+
+
+def rerun(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    title: Title = '',
+    paused: Paused = False,
+    yes: Yes = False,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Run again from the first step with the same parameters, models, seed, options and budget."""
+    settings = settings_of(database, synchronous, patterns)
+
+    async def begin(conductor: Conductor, found: RunId) -> RunId:
+        await _confirm(conductor, found, 0, ForkOverrides(before='live'), yes)
+        return await conductor.rerun(found, title=title, paused=paused)
+
+    _start(context, settings, load_catalog(settings, pace), reporter_for(as_json, quiet), run, begin)
+
+
+def retry(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    title: Title = '',
+    paused: Paused = False,
+    yes: Yes = False,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Retry a failed or cancelled run from its last good step, in a fork."""
+    settings = settings_of(database, synchronous, patterns)
+
+    async def begin(conductor: Conductor, found: RunId) -> RunId:
+        await _confirm(conductor, found, await conductor.retry_at(found), ForkOverrides(), yes)
+        return await conductor.retry(found, title=title, paused=paused)
+
+    _start(context, settings, load_catalog(settings, pace), reporter_for(as_json, quiet), run, begin)
+
+
+async def _confirm(conductor: Conductor, run: RunId, at: int, variation: ForkOverrides, yes: bool) -> None:
+    """Print the estimated cost, and ask for confirmation if there is any. Raises `CommandError`."""
+    free, sentence = cost_sentence([await conductor.forecast(run, at, variation)])
+    if free:
+        return
+    typer.echo(sentence, err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError('it may cost money: start it with --yes')
+    if not await asyncio.to_thread(typer.confirm, 'Start it?', err=True):
+        raise CommandError('it was not started')
+
+
+def _start(  # noqa: PLR0913  (what the commands share)
+    context: typer.Context,
+    settings: Settings,
+    catalog: Catalog,
+    reporter: Reporter,
+    name: str,
+    begin: Callable[[Conductor, RunId], Awaitable[RunId]],
+) -> NoReturn:
+    """Start the run that `begin` makes of the named one, and show it until it ends."""
+
+    async def work() -> ExitCode:
+        async with open_conductor(storage_of(context), settings, catalog) as conductor:
+            run = await find_run(conductor, name)
+            return await follow(conductor, begin(conductor, run), reporter, ask=prompt_for(reporter))
+
+    raise typer.Exit(asyncio.run(work()))
+
+
+def parse_variation(  # noqa: PLR0913  (the command's options)
+    pattern: PatternInfo,
+    *,
+    memory: Sequence[str] = (),
+    models: dict[str, str] | None = None,
+    effort: dict[str, str] | None = None,
+    prompts: Sequence[str] = (),
+    tools: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    before: str = 'recorded',
+    play: str = 'live',
+    plays: Sequence[str] = (),
+    beyond: str = 'live',
+) -> ForkOverrides:
+    """Parse options into a variation.
+
+    Raises:
+        InvalidInput: an option is malformed; the engine itself checks its content.
+        OSError: a file cannot be read.
+    """
+    return ForkOverrides(
+        changes=tuple(_change(path, value) for path, value in parse_pairs('--set-memory', memory)),
+        models=models or {},
+        effort=effort or {},
+        instructions={role: Path(file).read_text('utf-8') for role, file in parse_pairs('--prompt', prompts)},
+        tools={
+            role: [name.strip() for name in named.split(',') if name.strip()]
+            for role, named in parse_pairs('--tools', tools)
+        },
+        parameters=parse_parameters(pattern, None, sets),
+        before=cast(StepSource, before),
+        after=cast(StepSource, play),
+        plays={where: cast(StepSource, how) for where, how in parse_pairs('--plays', plays)},
+        beyond=beyond,  # type: ignore[arg-type]  # the engine validates it
+    )
+
+
+def _change(path: str, value: str) -> Change:
+    if not path.startswith('/'):
+        raise InvalidInput({'--set-memory': f'must be /memory/FIELD=VALUE, not {path!r}'})
+    return Change(op='replace', path=path, value=_json(value))
+
+
+def _json(text: str) -> Any:
+    """Parse a value as JSON; anything else is text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

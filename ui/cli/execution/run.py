@@ -1,0 +1,277 @@
+"""hemicycle run: start a run in this process, and show it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+from engine import Budget, Catalog, Conductor, InvalidInput, Pattern
+from engine.records import RunId
+from ui.cli.execution.breakpoints import parse_breakpoint
+from ui.cli.execution.follow import Reporter, follow
+from ui.cli.execution.prompt import prompt_for
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.inputs import describe_parameters, parse_parameters
+from ui.cli.options import SHOWN, AsJson, Database, Durability, Patterns
+from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter
+from ui.cli.remote import find_pattern, server_at_work
+from ui.cli.session import find_run, open_conductor, settings_of, storage_of
+from ui.formatting.parameters import describe_pattern
+from ui.settings import Settings, Storage
+
+EPILOG = f"""Examples:
+
+```
+hemicycle run pipeline --task "Should a small team adopt event sourcing?"
+hemicycle run pipeline --task - --set max_iterations=1 < question.md > answer.md
+hemicycle run pipeline --task "..." --tag demo --json | jq .event.name
+hemicycle run pipeline --replay last
+hemicycle run pipeline --task "..." --paused --break "enter reviewing when loops == 2"
+```
+
+{CODES}"""
+
+AGAIN = 'Reproducibility'
+DEBUG = 'Debugging'
+LIMITS = 'Budget'
+Quietly = Annotated[bool, typer.Option('--quiet', '-q', help='Print only the answer.', rich_help_panel=SHOWN)]
+Pace = Annotated[
+    float | None,
+    typer.Option(
+        '--pace',
+        min=0,
+        envvar='HEMICYCLE_PACE',
+        metavar='N',
+        help='Pieces of text per second that the simulated model streams; 0 is as fast as possible.',
+        rich_help_panel=SHOWN,
+        show_default=False,
+    ),
+]
+
+
+def run(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
+        ),
+    ],
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="The text to work on: short for the pattern's main text parameter. `-` reads it from"
+            ' standard input.',
+            show_default=False,
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help="A parameter's value; a list or an object as JSON. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help='Name shown in lists. Default: derived from the text.')] = '',
+    tags: Annotated[
+        list[str] | None, typer.Option('--tag', help='Tag of the run. Repeatable.', show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help='Random seed of the simulated model.')] = 0,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--model',
+            metavar='[ROLE=]NAME',
+            help='The model, for one role or for all others: `openai/gpt-5`, or several separated by commas,'
+            ' the first choice first. Repeatable.',
+            show_default=False,
+        ),
+    ] = None,
+    efforts: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--effort',
+            metavar='[ROLE=]LEVEL',
+            help='How much the model thinks, for one role or for all others: `none`, `minimal`, `low`,'
+            ' `medium`, `high`, `xhigh`, `max`, or a number of tokens. Repeatable.',
+            show_default=False,
+        ),
+    ] = None,
+    budget_tokens: Annotated[
+        int | None,
+        typer.Option(help='Token limit.', rich_help_panel=LIMITS, show_default=False),
+    ] = None,
+    budget_cost: Annotated[
+        float | None,
+        typer.Option(help='Cost limit in dollars.', rich_help_panel=LIMITS, show_default=False),
+    ] = None,
+    budget_seconds: Annotated[
+        float | None,
+        typer.Option(
+            help='Time limit in seconds; pauses and waiting for a person do not count.',
+            rich_help_panel=LIMITS,
+            show_default=False,
+        ),
+    ] = None,
+    approvals: Annotated[
+        str,
+        typer.Option(
+            metavar='marked|all|none',
+            help='Which tools need approval: those that require it, all, or none.',
+        ),
+    ] = 'marked',
+    record: Annotated[
+        bool,
+        typer.Option(
+            '--record',
+            envvar='HEMICYCLE_RECORD',
+            help='Record model replies for `--replay`. Keys are not recorded.',
+            rich_help_panel=AGAIN,
+        ),
+    ] = False,
+    replay: Annotated[
+        str,
+        typer.Option(
+            metavar='RUN',
+            help='Take all model replies from the recording of a run, with no network. Options not given are'
+            ' as in that run.',
+            rich_help_panel=AGAIN,
+            show_default=False,
+        ),
+    ] = '',
+    paused: Annotated[
+        bool,
+        typer.Option(
+            '--paused',
+            help='Start paused in the first state.',
+            rich_help_panel=DEBUG,
+        ),
+    ] = False,
+    breaks: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--break',
+            metavar='WHERE',
+            help='Stop there: `enter STATE`, `leave STATE`, `edge A>B`, and `when CONDITION`, or both; see'
+            ' `hemicycle break --help`. Repeatable.',
+            rich_help_panel=DEBUG,
+            show_default=False,
+        ),
+    ] = None,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Start a run, and show it until it ends.
+
+    Progress goes to standard error, the answer to standard output. The run is kept like any other: the
+    dashboard shows it while it runs and afterwards. **Ctrl+C** cancels it; a second one releases it,
+    and `hemicycle resume` continues it.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    catalog = load_catalog(settings, pace)
+    url = server_at_work(storage_of(context), settings)
+    values = parse_parameters(asyncio.run(find_pattern(catalog, pattern, url)), task, sets or [])
+    if not replay and not url:  # A server checks them itself.
+        _check(catalog.pattern(pattern), values)
+    by_role = parse_by_role(models or [], '--model', 'NAME')
+    _say_reach(catalog, by_role.values(), quiet=quiet or as_json)
+    code = asyncio.run(
+        _run(
+            storage_of(context),
+            settings,
+            catalog,
+            reporter_for(as_json, quiet),
+            {
+                'pattern': pattern,
+                'parameters': values,
+                'title': title,
+                'tags': tags or [],
+                'seed': seed,
+                'budget': Budget(tokens=budget_tokens, cost=budget_cost, seconds=budget_seconds),
+                'models': by_role,
+                'effort': parse_by_role(efforts or [], '--effort', 'LEVEL'),
+                'approvals': approvals,
+                'record': record,
+                'replay': replay,
+                'paused': paused,
+                'breakpoints': [parse_breakpoint(text) for text in breaks or ()],
+            },
+        )
+    )
+    raise typer.Exit(code)
+
+
+def _say_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool) -> None:
+    """Warn what external agents may reach, and that they cost money, before they start."""
+    for name in sorted(set(names)):
+        agent = catalog.agents.get(name)
+        if agent is not None and not agent.simulated and not agent.problem and not quiet:
+            typer.echo(f'{name}: {agent.reach}', err=True)
+
+
+def load_catalog(settings: Settings, pace: float | None = None) -> Catalog:
+    """Everything that can be run, with the pace of simulated models set."""
+    catalog = Catalog.load(settings.patterns, settings.endpoints)
+    for model in catalog.models.values():
+        if pace is not None and hasattr(model, 'pace'):
+            model.pace = pace
+    return catalog
+
+
+def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
+    """Values by role, as typed. Raises `InvalidInput`, naming the option."""
+    found: dict[str, str] = {}
+    for item in chosen:
+        role, _, value = item.rpartition('=')
+        if not value.strip() or role.strip() in found:
+            raise InvalidInput({option: f'must be [ROLE=]{what}, once for each role, not {item!r}'})
+        found[role.strip()] = value.strip()
+    return found
+
+
+def reporter_for(as_json: bool, quiet: bool) -> Reporter:
+    """The reporter for a run."""
+    if as_json:
+        return JsonReporter()
+    return QuietReporter() if quiet else ProgressReporter()
+
+
+async def _run(
+    storage: Storage, settings: Settings, catalog: Catalog, reporter: Reporter, start: dict[str, Any]
+) -> ExitCode:
+    async with open_conductor(storage, settings, catalog, pattern=start['pattern']) as conductor:
+        if replay := start.pop('replay'):
+            like = await conductor.info(await find_run(conductor, replay))
+            start |= {
+                'replay': like.id,
+                'record': False,
+                'parameters': {**like.parameters, **start['parameters']},
+            }
+        return await follow(conductor, _started(conductor, start), reporter, ask=prompt_for(reporter))
+
+
+async def _started(conductor: Conductor, start: dict[str, Any]) -> RunId:
+    return (await conductor.start(**start)).id
+
+
+def _check(pattern: type[Pattern], values: dict[str, object]) -> None:
+    """Reject bad values before a database is created; say what each wrong one may be."""
+    try:
+        pattern.parse(values)
+    except InvalidInput as error:
+        possible = {name: bounds for name, bounds, _ in describe_parameters(describe_pattern(pattern))}
+        raise InvalidInput(
+            {
+                name: f'{problem}; it takes: {possible[name]}' if name in possible else problem
+                for name, problem in error.problems.items()
+            }
+        ) from None

@@ -1,0 +1,127 @@
+"""hemicycle send: answer a waiting run: approvals, choices, seats, and anything else it accepts."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from pydantic_core import to_jsonable_python
+
+from engine import Conductor, EventRefused
+from engine.records import ANSWER, RunId
+from ui.cli.execution.follow import follow
+from ui.cli.execution.prompt import prompt_for
+from ui.cli.execution.questions import ask_in_terminal, question_lines
+from ui.cli.execution.run import Pace, Quietly, load_catalog, reporter_for
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.inputs import parse_data
+from ui.cli.options import AsJson, Database, Durability, Patterns, RunName
+from ui.cli.output.reporters import print_json
+from ui.cli.session import claim, find_run, open_reader, settings_of, storage_of
+from ui.formatting.safe_text import one_line, strip_control
+
+EPILOG = f"""Examples:
+
+```
+hemicycle send last
+hemicycle send last approve
+hemicycle send last deny --at working --set reason="not on a Friday"
+hemicycle send last answer --set 'content={{"name": "Ada"}}'
+hemicycle send last answer --set action=decline
+hemicycle send last take_seat --set seat=reviewer2
+hemicycle send last say --set reviewer=reviewer2 --set text="I ran the tests." --set verdict=APPROVE
+```
+
+{CODES}"""
+
+
+def send(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    event: Annotated[
+        str, typer.Argument(metavar='EVENT', help='What to send; without it, list what the run accepts.')
+    ] = '',
+    at: Annotated[
+        str,
+        typer.Option(
+            '--at',
+            metavar='STATE',
+            help='The active state it is for. Default: every state that accepts it.',
+            show_default=False,
+        ),
+    ] = '',
+    sets: Annotated[
+        list[str],
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help='A value that goes with the event, as text or JSON. Repeatable.',
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006  (Typer copies it)
+    patterns: Patterns = [],  # noqa: B006
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Send an event to an unfinished run, and show the run until it ends or waits again.
+
+    Use it to approve or deny tool calls (`approve`, `deny`), answer questions of MCP servers
+    (`answer`; in a terminal, you are asked for each value), pick candidates, speak in a debate and give a run
+    more time. The run must not belong to another process: answer a run of the dashboard
+    there.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    storage, catalog, data = storage_of(context), load_catalog(settings, pace), parse_data(sets)
+
+    async def work() -> ExitCode:
+        async with open_reader(storage, settings, catalog) as conductor:
+            found = await find_run(conductor, run)
+            if not event:
+                await _print_accepted(conductor, found, as_json)
+                return ExitCode.DONE
+            given = data or await _asked(conductor, found, event)
+        async with claim(storage, settings, catalog, found, what=event, paused=False) as conductor:
+            reporter, after = reporter_for(as_json, quiet), (await conductor.info(found)).seq
+
+            async def begin() -> RunId:
+                await conductor.send(found, event, at=at, data=given)
+                return found
+
+            return await follow(conductor, begin(), reporter, after=after, ask=prompt_for(reporter))
+
+    raise typer.Exit(asyncio.run(work()))
+
+
+async def _asked(conductor: Conductor, run: RunId, event: str) -> dict[str, Any]:
+    """What a person at a terminal answers, where a question is to be answered."""
+    if event != ANSWER or not sys.stdin.isatty():
+        return {}
+    open_questions = [one.question for one in await conductor.accepts(run) if one.question]
+    return await asyncio.to_thread(ask_in_terminal, open_questions[0]) if open_questions else {}
+
+
+async def _print_accepted(conductor: Conductor, run: RunId, as_json: bool) -> None:
+    info = await conductor.info(run)
+    if info.status.ended:
+        raise EventRefused(run, 'send', f'it is {info.status}')
+    accepted = await conductor.accepts(run)
+    for item in accepted:
+        if as_json:
+            print_json(**to_jsonable_python(asdict(item)))
+        else:
+            takes = f' ({", ".join(item.takes)})' if item.takes else ''
+            typer.echo(strip_control(f'{item.event} --at {item.at}{takes}'))
+            if item.help:
+                typer.echo(strip_control(f'    {item.help}'))
+            for line in question_lines(item.question) if item.question else ():
+                typer.echo(f'    {line}')
+            for call in item.calls:
+                typer.echo(f'    {one_line(call)}')
+    if not accepted and not as_json:
+        typer.echo('this run accepts nothing now')

@@ -1,0 +1,122 @@
+"""hemicycle step and hemicycle pause: advance a run step by step, or pause it or a region."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from engine import Conductor, EventRefused, InvalidInput, Status
+from engine.journal import StepMode
+from engine.records import RunId, RunInfo
+from ui.cli.execution.follow import follow
+from ui.cli.execution.prompt import prompt_for
+from ui.cli.execution.run import Pace, Quietly, load_catalog, reporter_for
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.options import AsJson, Database, Durability, Patterns, RunName
+from ui.cli.session import claim, find_run, open_reader, settings_of, storage_of
+
+STEP_EPILOG = f"""Examples:
+
+```
+hemicycle run pipeline --task "Tea or coffee?" --paused
+hemicycle step last
+hemicycle step last --over
+hemicycle step last --out --at reviewing.thinking
+```
+
+{CODES}"""
+PAUSE_EPILOG = f"""Examples:
+
+```
+hemicycle pause last
+hemicycle pause last --at debating.left
+```
+
+{CODES}"""
+At = Annotated[
+    str,
+    typer.Option(
+        '--at',
+        metavar='STATE',
+        help='An active state: applies only to its region.',
+        show_default=False,
+    ),
+]
+
+
+def step(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    over: Annotated[
+        bool, typer.Option('--over', help='Run until the workflow itself moves, or an agent ends.')
+    ] = False,
+    out: Annotated[bool, typer.Option('--out', help='Run until the agent or its parent state ends.')] = False,
+    at: At = '',
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Advance an unfinished run by one step, then release it.
+
+    By default: the next piece of work, even inside an agent, and no more. No other process may be executing
+    the run; it stays paused until `hemicycle resume` or another step. In a terminal, you are asked for more
+    steps at once. Step a run of the dashboard there.
+    """
+    if over and out:
+        raise InvalidInput({'step': '--over or --out, not both'})
+    settings = settings_of(database, synchronous, patterns)
+    storage, catalog, reporter = (
+        storage_of(context),
+        load_catalog(settings, pace),
+        reporter_for(as_json, quiet),
+    )
+    how: StepMode = 'over' if over else 'out' if out else 'in'
+
+    async def begun(conductor: Conductor, found: RunId) -> RunId:
+        await conductor.step(found, how, at)
+        return found
+
+    async def work() -> ExitCode:
+        async with open_reader(storage, settings) as conductor:
+            found = await find_run(conductor, run)
+            after = (await conductor.info(found)).seq
+        async with claim(storage, settings, catalog, found, what='step') as conductor:
+            return await follow(
+                conductor, begun(conductor, found), reporter, after=after, ask=prompt_for(reporter)
+            )
+
+    raise typer.Exit(asyncio.run(work()))
+
+
+def pause(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    at: At = '',
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Pause a run that no process is executing, or one of its regions.
+
+    A region paused on its own stays paused when the run is resumed; `hemicycle resume --at` resumes it.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    storage, catalog = storage_of(context), load_catalog(settings)
+
+    async def work() -> RunInfo:
+        async with open_reader(storage, settings) as conductor:
+            found = await find_run(conductor, run)
+            if (await conductor.info(found)).status is Status.PAUSED and not at:
+                raise EventRefused(found, 'pause', 'it is already paused')
+        async with claim(storage, settings, catalog, found, what='pause') as conductor:
+            if at or (await conductor.info(found)).status is not Status.PAUSED:
+                await conductor.pause(found, at)
+            return await conductor.info(found)
+
+    held = asyncio.run(work())
+    typer.echo(f'run {held.id} is paused at step {held.seq}')

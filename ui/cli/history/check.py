@@ -1,0 +1,171 @@
+"""hemicycle save-test and check: runs as tests that need no network, and checking patterns with them."""
+
+from __future__ import annotations
+
+import asyncio
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from engine import Catalog, Conductor, EngineError, InvalidInput
+from engine.history import Redaction, RegressionResult, RegressionTest
+from engine.models.scripted import QuickLoader
+from ui.cli.execution.run import load_catalog
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.options import AsJson, Database, Patterns, RunName
+from ui.cli.output.errors import CommandError, print_error
+from ui.cli.output.reporters import print_json
+from ui.cli.remote import connect, named_server
+from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.exports.formats import to_yaml
+from ui.settings import Settings, Storage
+
+Outcome = RegressionResult | str
+"""The result for a file, or a sentence if it could not be played."""
+SAVE = f"""Examples:
+
+```
+hemicycle save-test last tests/sizing.yaml
+```
+
+{CODES}"""
+CHECK = f"""Examples:
+
+```
+hemicycle check tests/sizing.yaml
+hemicycle check tests/ --junit report.xml
+```
+
+{CODES}"""
+
+
+def save_test(
+    context: typer.Context,
+    run: RunName,
+    file: Annotated[Path, typer.Argument(metavar='FILE', help='The YAML file to write.')],
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    database: Database = '',
+) -> None:
+    """Save a run as a test: it expects what the run did, and replays its recorded replies.
+
+    The expectations are at the top of the file, for you to edit.
+    """
+    settings = settings_of(database, patterns=patterns)
+    test = asyncio.run(_save(storage_of(context), settings, run))
+    file.write_text(to_yaml(test, Redaction.of(load_catalog(settings))), 'utf-8')
+    typer.echo(f'{file} expects what run {run} did, in {len(test.recorded)} steps')
+
+
+def check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar='FILE...', help='What `save-test` wrote; of a folder, all `*.yaml` in it.'),
+    ],
+    junit: Annotated[Path | None, typer.Option(help='Write a report in the form of JUnit.')] = None,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    as_json: AsJson = False,
+) -> None:
+    """Replay saved tests through the current patterns: no model, tool or network is needed.
+
+    All are replayed, even if one cannot be; then the exit code is 2.
+    """
+    catalog = load_catalog(settings_of('', patterns=patterns))
+    found = asyncio.run(_outcomes(catalog, [file for given in files for file in _files(given)]))
+    for file, result in found.items():
+        _format(file, result, as_json)
+    if junit:
+        junit.write_bytes(_report(found))
+    if any(isinstance(result, str) for result in found.values()):
+        raise typer.Exit(ExitCode.REFUSED)
+    raise typer.Exit(ExitCode.DONE if all(map(_passed, found.values())) else ExitCode.FAILED)
+
+
+def read_test(file: Path) -> RegressionTest:
+    """Read a test from its file. Raises `InvalidInput`, which names the field; `CommandError`, `OSError`."""
+    try:
+        return RegressionTest.model_validate(yaml.load(file.read_text('utf-8'), QuickLoader))
+    except ValidationError as error:
+        listed = {'.'.join(map(str, item['loc'])): _describe(item) for item in error.errors()}
+        raise (CommandError(listed['']) if '' in listed else InvalidInput(listed)) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise CommandError(f'it is not YAML: {error}') from None
+
+
+def _describe(item: ErrorDetails) -> str:
+    if item['type'] in ('model_type', 'dict_type'):
+        return 'it must be a mapping, as `save-test` writes it'
+    return item['msg'].removeprefix('Value error, ')
+
+
+def _files(given: Path) -> list[Path]:
+    """The file itself, or all possible tests in a folder and its subfolders. Raises `InvalidInput`."""
+    if not given.is_dir():
+        return [given]
+    found = sorted(file for file in given.rglob('*') if file.suffix in ('.yaml', '.yml') and file.is_file())
+    if not found:
+        raise InvalidInput({str(given): 'there is no test in it, no file *.yaml'})
+    return found
+
+
+async def _save(storage: Storage, settings: Settings, name: str) -> RegressionTest:
+    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
+        return await conductor.save_test(await find_run(conductor, name))
+
+
+async def _outcomes(catalog: Catalog, files: list[Path]) -> dict[Path, Outcome]:
+    return {file: await _outcome(catalog, file) for file in files}
+
+
+async def _outcome(catalog: Catalog, file: Path) -> Outcome:
+    try:
+        test = read_test(file)
+        async with connect(named_server()) if named_server() else Conductor(catalog=catalog) as conductor:
+            return await conductor.check(test)
+    except EngineError as error:
+        return str(error)
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _passed(result: Outcome) -> bool:
+    return isinstance(result, RegressionResult) and result.passed
+
+
+def _format(file: Path, result: Outcome, as_json: bool) -> None:
+    if isinstance(result, str):
+        print_error(f'{file}: {result}')
+        if as_json:
+            print_json(file=str(file), passed=False, problem=result)
+    elif as_json:
+        misses = [
+            {'what': miss.what, 'wanted': miss.wanted, 'came': miss.came, 'step': miss.step}
+            for miss in result.misses
+        ]
+        print_json(file=str(file), passed=result.passed, parted=result.parted, misses=misses)
+    else:
+        way = f', another way from step {result.parted} on' if result.parted else ', as it was recorded'
+        typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{way}')
+        for miss in result.misses:
+            at = f' at step {miss.step}' if miss.step else ''
+            typer.echo(f'  {miss.what}{at}: expected {miss.wanted}, came {miss.came}')
+
+
+def _report(found: dict[Path, Outcome]) -> bytes:
+    broken = sum(isinstance(result, str) for result in found.values())
+    failed = sum(not _passed(result) for result in found.values()) - broken
+    numbers = {'tests': str(len(found)), 'failures': str(failed), 'errors': str(broken)}
+    suite = ET.Element('testsuite', {'name': 'hemicycle', **numbers})
+    for file, result in found.items():
+        case = ET.SubElement(suite, 'testcase', name=str(file), classname='hemicycle.check')
+        if isinstance(result, str):
+            ET.SubElement(case, 'error', message=result)
+        elif not result.passed:
+            missed = (f'{miss.what}: expected {miss.wanted}, came {miss.came}' for miss in result.misses)
+            ET.SubElement(case, 'failure', message='; '.join(missed))
+    written: bytes = ET.tostring(suite, encoding='utf-8', xml_declaration=True)
+    return written

@@ -1,0 +1,190 @@
+"""hemicycle compare: two runs side by side, and where they diverge."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from engine.history import Comparison, RunStats, json_differences
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.options import SHOWN, AsJson, Database, RunName
+from ui.cli.output.errors import CommandError
+from ui.cli.output.reporters import print_json
+from ui.cli.output.step_text import console, format_value, status_in_color
+from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.formatting.comparison import (
+    FACETS,
+    KINDS,
+    comparison_notes,
+    edges_text,
+    measures,
+    row_other,
+    row_text,
+    verdict_sentence,
+)
+from ui.formatting.safe_text import one_line, strip_control
+from ui.settings import Settings, Storage
+
+EPILOG = f"""Examples:
+
+```
+hemicycle compare last 3f9
+hemicycle compare last            # a fork with the run that it was forked from
+hemicycle compare 3f9 a41 --json | jq .divergence
+```
+
+{CODES}
+
+Here **0** means that they took the same path, **1** that they did not, **4** that so far they did."""
+MOST = 12
+"""The maximum number of lines shown of one kind."""
+
+
+def compare(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    a: RunName,
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar='OTHER',
+            help='The other run; by default the one that RUN was forked from.',
+            show_default=False,
+        ),
+    ] = '',
+    steps: Annotated[
+        bool, typer.Option('--steps', help='Every step of both, side by side.', rich_help_panel=SHOWN)
+    ] = False,
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Compare two runs, A and B: where they first diverge and why, and how their figures differ.
+
+    They are aligned by the states they passed through, not by what was said. Parallel regions are aligned
+    separately. Nothing is run again, and it works while a server is running.
+    """
+    found = asyncio.run(_compare(storage_of(context), settings_of(database), a, b))
+    if as_json:
+        print_json(**as_document(found))
+    else:
+        _print(found, steps=steps)
+    if found.divergence is not None:
+        raise typer.Exit(ExitCode.FAILED)
+    if not found.same_way:
+        raise typer.Exit(ExitCode.UNFINISHED)
+
+
+async def _compare(storage: Storage, settings: Settings, a: str, b: str) -> Comparison:
+    async with open_reader(storage, settings) as conductor:
+        run = await find_run(conductor, a)
+        parent = (await conductor.info(run)).parent
+        if not b and parent is None:
+            raise CommandError(f'run {run} was not forked from another: name the run to compare it with')
+        return await conductor.compare(run, await find_run(conductor, b or str(parent)))
+
+
+def as_document(found: Comparison) -> dict[str, Any]:
+    """A comparison as JSON values."""
+    parted = found.divergence
+    return {
+        'a': _side(found.a),
+        'b': _side(found.b),
+        'same_way': found.same_way,
+        'said': verdict_sentence(found),
+        'divergence': None if parted is None else asdict(parted),
+        'shared': found.shared,
+        'beyond': found.beyond,
+        'edges': found.edges,
+        'states': found.states,
+        'tools': found.tools,
+        'parameters': [
+            asdict(one) for one in json_differences(found.a.info.parameters, found.b.info.parameters)
+        ],
+        'models': [asdict(one) for one in json_differences(found.a.models, found.b.models)],
+        'prompts': [asdict(one) for one in json_differences(found.a.prompts, found.b.prompts)],
+        'rows': [asdict(row) for row in found.rows],
+    }
+
+
+def _side(tally: RunStats) -> dict[str, Any]:
+    view = tally.view
+    return {
+        'run': tally.info.id, 'pattern': tally.info.pattern, 'title': tally.info.title, 'status': view.status,
+        'error': view.error, 'answer': tally.answer, 'steps': view.seq, 'seconds': view.seconds,
+        'usage': asdict(view.usage), 'loops': tally.loops, 'errors': tally.errors, 'retries': tally.retries,
+        'people': tally.people, 'files': dict(view.files),
+    }  # fmt: skip
+
+
+def _print(found: Comparison, *, steps: bool) -> None:
+    out = console()
+    for name, tally in (('A', found.a), ('B', found.b)):
+        line = Text(f'{name}  {tally.info.id} · {tally.info.pattern} · ')
+        view = tally.view
+        line.append_text(status_in_color(view.status, view.error))
+        out.print(line.append(f' · {one_line(strip_control(tally.info.title), 120)}'))
+    out.print()
+    out.print(Text(strip_control(verdict_sentence(found)), style='bold'))
+    for note in comparison_notes(found):
+        out.print(Text(strip_control(note), style='dim'))
+    _numbers(out, found)
+    edges = sorted(
+        found.edges.items(), key=lambda item: item[0].count('.')
+    )  # first the workflow's, then the agents'
+    differ = [f'{edges_text((name,))}  A {a}, B {b}' for name, (a, b) in edges if a != b]
+    _print_list(out, 'Transitions that one run took more often', differ)
+    tools = [f'{name}  A {a}, B {b}' for name, (a, b) in found.tools.items() if a != b]
+    _print_list(out, 'Tools that one run called more often', tools)
+    for title, a, b in (
+        ('Parameters', found.a.info.parameters, found.b.info.parameters),
+        ('Models', found.a.models, found.b.models),
+        ('Prompts', found.a.prompts, found.b.prompts),
+    ):
+        differ = [
+            f'{one.path.strip("/")}  A {_value(one.a)}, B {_value(one.b)}' for one in json_differences(a, b)
+        ]
+        _print_list(out, f'{title} that differ', differ)
+    if steps:
+        _steps(out, found)
+
+
+def _numbers(out: Console, found: Comparison) -> None:
+    table = Table(box=None, pad_edge=False, header_style='bold')
+    table.add_column('')
+    for name in 'AB':
+        table.add_column(name, justify='right', no_wrap=True)
+    table.add_column('difference', no_wrap=True)
+    for line in measures(found):
+        table.add_row(line.name, line.a, line.b, line.difference or Text('same', style='dim'))
+    out.print()
+    out.print(table, soft_wrap=False)
+
+
+def _print_list(out: Console, title: str, said: list[str]) -> None:
+    if not said:
+        return
+    out.print()
+    out.print(Text(title, style='bold'))
+    for line in said[:MOST]:
+        out.print(Text(strip_control(line)))
+    if len(said) > MOST:
+        out.print(Text(f'and {len(said) - MOST} more: see --json', style='dim'))
+
+
+def _steps(out: Console, found: Comparison) -> None:
+    out.print()
+    for row in found.rows:
+        text = f'{row.a or "":>6} {row.b or "":>6}  {KINDS[row.kind]:<7} {row_text(row)}'
+        text += f'  |  {row_other(row)}' if row.other else ''
+        notes = [FACETS[facet] for facet in row.facets] + (['not yet'] if row.pending else [])
+        line = Text(strip_control(text), style='' if row.kind == 'same' else 'bold')
+        out.print(line.append(f'  ({", ".join(notes)})' if notes else '', style='dim'))
+
+
+def _value(value: Any) -> str:
+    return 'nothing' if value is None else format_value(value, 60)

@@ -1,0 +1,110 @@
+"""hemicycle export: a run as a page that plays offline, as a bundle, or as Markdown."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.records import RunInfo
+from ui.cli.execution.run import load_catalog
+from ui.cli.options import Database, RunName
+from ui.cli.output.errors import CommandError
+from ui.cli.remote import export_remotely, named_server
+from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.exports.formats import FORMATS, FormatName, stream_export
+from ui.exports.text import file_name
+from ui.settings import Settings, Storage
+
+EPILOG = """Examples:
+
+```
+hemicycle export last
+hemicycle export 3f9 --bundle --family -o family.jsonl.gz
+hemicycle export last --markdown -o - | less
+```"""
+
+
+def export(  # noqa: PLR0913  (options)
+    context: typer.Context,
+    run: RunName = 'last',
+    html: Annotated[
+        bool, typer.Option('--html', help='One page that replays offline (the default).')
+    ] = False,
+    as_bundle: Annotated[
+        bool, typer.Option('--bundle', help='Everything, for `hemicycle import` elsewhere.')
+    ] = False,
+    markdown: Annotated[bool, typer.Option('--markdown', help='A transcript.')] = False,
+    family: Annotated[
+        bool,
+        typer.Option('--family', help='With --bundle: the whole fork tree.'),
+    ] = False,
+    output: Annotated[
+        str,
+        typer.Option(
+            '--output',
+            '-o',
+            metavar='FILE',
+            help='The file to write; `-` is standard output. By default a file here, named after the run.',
+            show_default=False,
+        ),
+    ] = '',
+    database: Database = '',
+) -> None:
+    """Export a run to a file for others. Keys and other secrets known to this machine are removed.
+
+    No model is called, and it works while a server is running.
+    """
+    wanted: dict[FormatName, bool] = {'html': html, 'bundle': as_bundle, 'markdown': markdown}
+    chosen = [form for form, named in wanted.items() if named]
+    if len(chosen) > 1:
+        raise CommandError('choose one of --html, --bundle and --markdown')
+    form: FormatName = chosen[0] if chosen else 'html'
+    if family:
+        if form != 'bundle':
+            raise CommandError('--family goes with --bundle: the other forms hold one run')
+        form = 'family'
+    written = asyncio.run(_export(storage_of(context), settings_of(database), run, form, output))
+    if written:
+        typer.echo(written)
+
+
+async def _export(storage: Storage, settings: Settings, name: str, form: FormatName, output: str) -> str:
+    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
+        info = await conductor.info(await find_run(conductor, name))
+        export = export_remotely if named_server() else stream_export
+        made = export(conductor, info.id, form)
+        if output == '-':
+            async for piece in made:
+                sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+            return ''
+        path = Path(output) if output else _default_name(info, form)
+        await _write(path, made)
+        return str(path)
+
+
+def _default_name(info: RunInfo, form: FormatName) -> Path:
+    return Path(file_name(info, FORMATS[form].end, more='-family' if form == 'family' else ''))
+
+
+async def _write(path: Path, made: AsyncIterator[bytes]) -> None:
+    """Write a complete file or nothing: an existing file keeps its content until then."""
+    handle, scratch = tempfile.mkstemp(prefix=f'.{path.name}-', dir=path.parent)
+    try:
+        with os.fdopen(handle, 'wb') as file:
+            async for piece in made:
+                await asyncio.to_thread(file.write, piece)
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(scratch)
+        raise

@@ -1,0 +1,122 @@
+"""hemicycle files and diff: the files that a run's agents made, listed, saved or as a patch."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine import Conductor
+from engine.records import RunId
+from engine.workspace import format_patch, is_own_work
+from ui.cli.history.show import AtStep
+from ui.cli.options import AsJson, Database, RunName
+from ui.cli.output.errors import CommandError
+from ui.cli.output.reporters import print_json
+from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.formatting.files import size
+from ui.formatting.safe_text import strip_control
+from ui.replay.history import History
+
+FILES = """Examples:
+
+```
+hemicycle files last
+hemicycle files 3f9 --save result/
+hemicycle files 3f9 --agent coder1 --at 12
+```"""
+DIFF = """Examples:
+
+```
+hemicycle diff last
+hemicycle diff 3f9 | git apply
+hemicycle diff 3f9 --agent coder1
+```"""
+
+AgentName = Annotated[
+    str,
+    typer.Option(metavar='AGENT', help='The agent; required if several have a folder.', show_default=False),
+]
+
+
+def files(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    agent: AgentName = '',
+    at: AtStep = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar='FOLDER', file_okay=False, help='Write the files to this folder.', show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """List the files of a run's agent, or save them to a folder."""
+
+    async def find() -> None:
+        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+            found, history, folder = await _folder(conductor, run, agent, at)
+            snapshot = history.versions[folder][-1].snapshot
+            listed = [file for file in await conductor.workspaces.files(found, snapshot) if is_own_work(file)]
+            if as_json:
+                print_json(files=[asdict(file) for file in listed])
+            for file in listed:
+                if save is None and not as_json:
+                    note = f'link to {file.target}' if file.target is not None else size(file.size)
+                    typer.echo(strip_control(f'{file.path}  {note}'))
+                if save is not None and file.target is None:
+                    content = await conductor.workspaces.content(found, file.digest)
+                    await asyncio.to_thread(_write, save, file.path, content, file.executable)
+                elif save is not None:
+                    typer.echo(strip_control(f'left out: {file.path} is a link'), err=True)
+
+    asyncio.run(find())
+
+
+def diff(
+    context: typer.Context,
+    run: RunName = 'last',
+    agent: AgentName = '',
+    at: AtStep = None,
+    database: Database = '',
+) -> None:
+    """Print as a patch what an agent changed in the project it was given."""
+
+    async def find() -> str:
+        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+            found, history, folder = await _folder(conductor, run, agent, at)
+            snapshot = history.versions[folder][-1].snapshot
+            return format_patch(await conductor.workspaces.diff(found, history.baseline(folder), snapshot))
+
+    typer.echo(asyncio.run(find()), nl=False)
+
+
+async def _folder(conductor: Conductor, name: str, agent: str, at: int | None) -> tuple[RunId, History, str]:
+    """The run, its history and the selected folder. Raises `CommandError`."""
+    run = await find_run(conductor, name)
+    history = History()
+    for step in await conductor.transitions(run, until=at):
+        history.take(step)
+    known = sorted(history.versions)
+    chosen = [folder for folder in known if agent in ('', folder)] or [
+        folder for folder in known if agent in folder.split('.')
+    ]
+    if len(chosen) != 1:
+        listed = ', '.join(known)
+        raise CommandError(f'--agent: name one of {listed}' if known else f'run {run} has no files')
+    return run, history, chosen[0]
+
+
+def _write(root: Path, path: str, content: bytes, executable: bool) -> None:
+    target = root / path
+    if not target.resolve().is_relative_to(root.resolve()):
+        raise CommandError(f'{path} leads out of {root}')
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    if executable:
+        target.chmod(0o755)

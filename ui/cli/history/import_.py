@@ -1,0 +1,56 @@
+"""hemicycle import: import the runs of bundles."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine import Catalog
+from engine.errors import BundleError
+from engine.history import Imported
+from ui.cli.options import AsJson, Database
+from ui.cli.output.reporters import print_json
+from ui.cli.session import open_conductor, settings_of, storage_of
+from ui.exports.text import import_message
+from ui.formatting.safe_text import strip_control
+from ui.settings import Settings, Storage
+
+EPILOG = """Examples:
+
+```
+hemicycle import from-a-friend.jsonl.gz
+hemicycle import *.jsonl.gz --json | jq -r .run
+```"""
+
+
+def import_runs(
+    context: typer.Context,
+    files: Annotated[
+        list[Path], typer.Argument(metavar='FILE...', help='Bundles that `hemicycle export` wrote.')
+    ],
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Import the runs of bundles: each as a whole or not at all. Nothing here is overwritten.
+
+    No run is started: one that was exported unfinished ends here, and can be viewed and forked.
+    """
+    storage, settings = storage_of(context), settings_of(database)
+    for path in files:
+        for found in asyncio.run(_import(storage, settings, path)):
+            if as_json:
+                print_json(run=found.run, origin=found.origin, outcome=found.outcome, unfinished=found.closed)
+            else:
+                typer.echo(strip_control(import_message(found)))
+
+
+async def _import(storage: Storage, settings: Settings, path: Path) -> list[Imported]:
+    async with open_conductor(storage, settings, Catalog()) as conductor:
+        with path.open('rb') as file:
+            try:
+                return await conductor.import_bundle(file)
+            except BundleError as error:
+                raise BundleError(0, f'{path}: {error}') from None

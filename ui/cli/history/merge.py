@@ -1,0 +1,148 @@
+"""hemicycle merge: takes what a run's agent made into a branch of the project, or as a patch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, cast, get_args
+
+import typer
+
+from engine import Conductor
+from engine.history import Mergeable, merge_message
+from engine.workspace import MergePreview, Resolution, format_patch
+from ui.cli.options import Database, RunName
+from ui.cli.output.errors import CommandError
+from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.formatting.merging import pull_request
+from ui.formatting.safe_text import strip_control
+
+Side = Literal['ours', 'theirs']
+EPILOG = """Examples:
+
+```
+hemicycle merge last --dry-run
+hemicycle merge 3f9 --agent racer2 --into feature/spans
+hemicycle merge 3f9 --take src/a.py=theirs --take src/b.py=@resolved.py
+hemicycle merge 3f9 --patch | git apply
+hemicycle merge 3f9 --pull-request
+```"""
+
+
+def merge(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    run: RunName = 'last',
+    agent: Annotated[
+        str,
+        typer.Option(metavar='AGENT', help='Whose work; by default that of the best.', show_default=False),
+    ] = '',
+    into: Annotated[
+        str,
+        typer.Option(
+            metavar='BRANCH',
+            help='Into which branch; by default the one that is checked out. A new one is created.',
+            show_default=False,
+        ),
+    ] = '',
+    only: Annotated[
+        list[str] | None, typer.Option(metavar='PATH', help='Take this file only; repeat for several.')
+    ] = None,
+    take: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='PATH=SIDE',
+            help='Resolve a conflict: ours (of the branch), theirs (of the agent), or @FILE with the text.',
+        ),
+    ] = None,
+    message: Annotated[
+        str, typer.Option('--message', '-m', help='The message of the commit.', show_default=False)
+    ] = '',
+    dry_run: Annotated[bool, typer.Option('--dry-run', help='Show what would change, and stop.')] = False,
+    patch: Annotated[bool, typer.Option('--patch', help='Print a patch, and merge nothing.')] = False,
+    request: Annotated[
+        bool,
+        typer.Option('--pull-request', help='Print a description for a pull request, and merge nothing.'),
+    ] = False,
+    database: Database = '',
+) -> None:
+    """Merge an agent's work into a branch of your repository, or print it as a patch.
+
+    A merge is one commit. Until then your branches and files are untouched; --dry-run leaves them so.
+    """
+
+    async def work() -> str:
+        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+            found = await conductor.merging.mergeable(await find_run(conductor, run))
+            whose = agent or found.best
+            if not whose:
+                raise CommandError(f'--agent: name one of {", ".join(sorted(found.folders)) or "none"}')
+            if patch or request:
+                changes = await conductor.merging.changes(found, whose)
+                return format_patch(changes) if patch else pull_request(found, whose, changes)
+            resolutions = dict(map(_resolution, take or ()))
+            preview = await conductor.merging.preview(
+                found, whose, into, resolutions=resolutions, only=only or ()
+            )
+            return await _merge(conductor, found, whose, preview, resolutions, only or ())
+
+    async def _merge(  # noqa: PLR0913
+        conductor: Conductor,
+        found: Mergeable,
+        whose: str,
+        preview: MergePreview,
+        resolutions: dict[str, Resolution],
+        paths: Sequence[str],
+    ) -> str:
+        told = '\n'.join(_tell(preview, whose))
+        if dry_run:
+            return f'{told}\n'
+        if preview.conflicts:
+            raise CommandError(
+                f'{told}\nNothing was merged: resolve each with --take PATH=ours, theirs or @FILE'
+            )
+        commit = await conductor.merging.merge(
+            found, preview, whose, resolutions=resolutions, only=paths,
+            message=message or merge_message(found, whose),
+        )  # fmt: skip
+        return f'{told}\nMerged into {preview.branch}: commit {commit[:12]}\n'
+
+    typer.echo(strip_control(asyncio.run(work())), nl=False)
+
+
+def _tell(preview: MergePreview, whose: str) -> list[str]:
+    """What a merge does, a line for each file."""
+    where = f'{preview.branch}, a new branch' if preview.is_new else preview.branch
+    also = f' and the files in {preview.checked_out}' if preview.checked_out else ''
+    lines = [f'The work of {whose} changes {where}{also}:', *(f'  {path}' for path in preview.paths)]
+    for conflict in preview.conflicts:
+        lines.append(f'Conflict: {conflict.path}')
+        lines += [f'  {line}' for line in _marked(conflict.text)]
+    return lines
+
+
+def _marked(text: str | None) -> list[str]:
+    """The lines in conflict, with their marks."""
+    if text is None:
+        return ['one side has removed it, or it is no text']
+    found, inside = [], False
+    for line in text.splitlines():
+        inside = inside or line.startswith('<<<<<<<')
+        if inside:
+            found.append(line)
+        inside = inside and not line.startswith('>>>>>>>')
+    return found
+
+
+def _resolution(given: str) -> tuple[str, Resolution]:
+    path, _, side = given.rpartition('=')
+    if not path or not side:
+        raise CommandError(f'--take: {given!r} is not PATH=ours, PATH=theirs or PATH=@FILE')
+    if not side.startswith('@'):
+        if side not in get_args(Side):
+            raise CommandError(f'--take: {side!r} is not ours, theirs or @FILE')
+        return path, Resolution(side=cast(Side, side))
+    try:
+        return path, Resolution(text=Path(side[1:]).read_text('utf-8'))
+    except (OSError, ValueError) as error:
+        raise CommandError(f'--take: {side[1:]} cannot be read: {error}') from None

@@ -1,0 +1,102 @@
+"""Values typed on the command line: pattern parameters and event data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from engine import InvalidInput
+from ui.formatting.parameters import PatternInfo, main_parameter
+
+
+def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]) -> dict[str, Any]:
+    """Parse the values of a pattern's parameters, from `--task` and `--set name=value`.
+
+    Raises:
+        InvalidInput: unknown parameter, or a value given twice; the pattern itself checks the values.
+    """
+    values: dict[str, Any] = {}
+    for item in sets:
+        name, equals, value = item.partition('=')
+        name = name.strip()
+        if not equals:
+            raise InvalidInput({'--set': f'must be name=value, not {item!r}; {format_signature(pattern)}'})
+        if name not in pattern.parameters.get('properties', {}):
+            raise InvalidInput({name or '--set': f'there is no such parameter; {format_signature(pattern)}'})
+        if name in values:
+            raise InvalidInput({name: 'is set twice'})
+        values[name] = _value(value)
+    if task is not None:
+        name = main_parameter(pattern.parameters)
+        if not name:
+            raise InvalidInput({'--task': f'this pattern has no text parameter; {format_signature(pattern)}'})
+        if name in values:
+            raise InvalidInput({name: 'is set twice, by --task and by --set'})
+        values[name] = sys.stdin.read() if task == '-' else task
+    return values
+
+
+def parse_data(sets: Sequence[str]) -> dict[str, Any]:
+    """Parse an event's data, from `--set name=value`. Raises `InvalidInput`."""
+    return {name: _json_or_text(value) for name, value in parse_pairs('--set', sets)}
+
+
+def parse_pairs(option: str, given: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Names and values of a repeatable option. Raises `InvalidInput`."""
+    known = set[str]()
+    for item in given:
+        name, equals, value = item.partition('=')
+        name = name.strip()
+        if not equals or not name or name in known:
+            raise InvalidInput({option: f'must be NAME=VALUE, once for each name, not {item!r}'})
+        known.add(name)
+        yield name, value
+
+
+def format_signature(pattern: PatternInfo) -> str:
+    """The parameters on one line."""
+    names = ', '.join(pattern.parameters.get('properties', {}))
+    return f'{pattern.name} takes {names or "no parameters"}'
+
+
+def describe_parameters(pattern: PatternInfo) -> Iterator[tuple[str, str, str]]:
+    """For each parameter: its name, its possible values, and its purpose."""
+    required = pattern.parameters.get('required', [])
+    for name, schema in pattern.parameters.get('properties', {}).items():
+        default = 'required' if name in required else f'{json.dumps(schema.get("default"))} by default'
+        yield name, ', '.join([*_bounds(schema), default]), str(schema.get('description', ''))
+
+
+def _bounds(schema: Mapping[str, Any]) -> Iterator[str]:
+    if 'enum' in schema:
+        yield f'one of {", ".join(map(str, schema["enum"]))}'
+        return
+    kind = {'string': 'text', 'integer': 'whole number', 'boolean': 'true or false', 'array': 'list'}
+    yield kind.get(schema.get('type', ''), schema.get('type', 'value'))
+    low, high = schema.get('minimum'), schema.get('maximum')
+    if low is not None or high is not None:
+        yield f'{low if low is not None else "any"} to {high if high is not None else "any"}'
+    if 'maxLength' in schema:
+        yield f'{schema.get("minLength", 0):,} to {schema["maxLength"]:,} characters'
+
+
+def _value(text: str) -> Any:
+    """A list or an object if the text is one in JSON; otherwise the text, in the form pydantic needs."""
+    if text.lstrip()[:1] in ('[', '{'):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return text
+    return text
+
+
+def _json_or_text(text: str) -> Any:
+    """The JSON value of a list, an object, a quoted string, true, false or null; otherwise the text."""
+    if text in ('true', 'false', 'null') or text[:1] in ('[', '{', '"'):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return text
+    return text

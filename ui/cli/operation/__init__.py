@@ -1,0 +1,1 @@
+"""Commands for the operator of an installation: backups, signing in elsewhere, serving editors."""

@@ -1,0 +1,291 @@
+"""hemicycle user, token and log: accounts, tokens of programs, and who did what."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Annotated, TypeVar
+
+import typer
+
+from engine import InvalidInput
+from engine.clock import RealClock
+from ui.access.access import Access
+from ui.access.audit_log import AuditQuery, as_csv, as_json_lines, row
+from ui.access.caller import Caller, Role
+from ui.cli.options import AsJson, Database
+from ui.cli.output.step_text import console
+from ui.cli.session import settings_of, storage_of
+from ui.formatting.safe_text import strip_control
+
+T = TypeVar('T')
+EPILOG = """Examples:
+
+```
+hemicycle user add ada --role admin
+hemicycle token add ada ci --role operator --days 90
+hemicycle log --who ada --since 2026-11-01
+```"""
+LOG = """Examples:
+
+```
+hemicycle log
+hemicycle log --who ada --deed start
+hemicycle log --since 2026-11-01 --csv > audit.csv
+```"""
+user = typer.Typer(help='Accounts: people and programs that may log in.', epilog=EPILOG, no_args_is_help=True)
+token = typer.Typer(help='Tokens with which programs log in.', epilog=EPILOG, no_args_is_help=True)
+Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.', show_default=False)]
+RoleOption = Annotated[
+    Role, typer.Option('--role', help='`viewer` sees, `operator` also starts and steers, `admin` does all.')
+]
+
+
+def _with_access(context: typer.Context, database: str, work: Callable[[Access, Caller], Awaitable[T]]) -> T:
+    """Do something with the accounts of a database; whoever can write the file may do all."""
+    settings, storage = settings_of(database), storage_of(context)
+    me = Caller(f'{getpass.getuser()}@terminal', Role.ADMIN, 'terminal')
+
+    async def run() -> T:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        journal = await storage.open(settings)
+        try:
+            return await work(Access(journal, RealClock()), me)
+        finally:
+            await journal.close()
+
+    return asyncio.run(run())
+
+
+def _password(again: bool = True) -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt('Password', hide_input=True, confirmation_prompt=again))
+    return sys.stdin.readline().rstrip('\n')
+
+
+@user.command('add')
+def add_user(
+    context: typer.Context,
+    name: Name,
+    role: RoleOption = Role.OPERATOR,
+    password: Annotated[
+        bool, typer.Option(help='Whether to ask for a password; it can also come by standard input.')
+    ] = True,
+    database: Database = '',
+) -> None:
+    """Add an account. As soon as there is one, the next server asks everybody to log in."""
+    given = _password() if password else ''
+    if password and not given:
+        raise InvalidInput({'password': 'is empty: --no-password makes an account for tokens only'})
+
+    async def work(access: Access, me: Caller) -> str:
+        first = not await access.accounts.any()
+        made = await access.accounts.add(name, Role.ADMIN if first else role, given)
+        await access.audit.write(me, 'account.add', said={'name': made.name, 'role': str(made.role)})
+        return f'{made.name} is {_a(made.role)}' + (
+            ': the first account is an administrator' if first else ''
+        )
+
+    typer.echo(_with_access(context, database, work))
+
+
+@user.command('list')
+def list_users(context: typer.Context, as_json: AsJson = False, database: Database = '') -> None:
+    """List the accounts."""
+
+    async def work(access: Access, me: Caller) -> list[dict[str, object]]:
+        return [
+            {
+                'name': one.name,
+                'role': str(one.role),
+                'login': one.issuer or ('password' if one.has_password else 'tokens only'),
+                'created': _day(one.created),
+            }
+            for one in await access.accounts.all()
+        ]
+
+    _print(_with_access(context, database, work), as_json, 'There are no accounts: nobody has to log in.')
+
+
+@user.command('remove')
+def remove_user(context: typer.Context, name: Name, database: Database = '') -> None:
+    """Remove an account, with its tokens; whoever is logged in with it is logged out."""
+
+    async def work(access: Access, me: Caller) -> None:
+        await access.accounts.remove(name)
+        await access.audit.write(me, 'account.remove', said={'name': name})
+
+    _with_access(context, database, work)
+
+
+@user.command('password')
+def set_password(context: typer.Context, name: Name, database: Database = '') -> None:
+    """Give an account a new password; it is logged out everywhere."""
+    given = _password()
+
+    async def work(access: Access, me: Caller) -> None:
+        await access.accounts.set_password(name, given)
+        await access.audit.write(me, 'account.password', said={'name': name})
+
+    _with_access(context, database, work)
+
+
+@user.command('role')
+def set_role(
+    context: typer.Context,
+    name: Name,
+    role: Annotated[Role, typer.Argument(help='`viewer`, `operator` or `admin`.', show_default=False)],
+    database: Database = '',
+) -> None:
+    """Give an account another role, at once."""
+
+    async def work(access: Access, me: Caller) -> None:
+        await access.accounts.set_role(name, role)
+        await access.audit.write(me, 'account.role', said={'name': name, 'role': str(role)})
+
+    _with_access(context, database, work)
+
+
+@token.command('add')
+def add_token(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    name: Name,
+    label: Annotated[str, typer.Argument(help='What it is for.', show_default=False)],
+    role: RoleOption = Role.OPERATOR,
+    days: Annotated[float, typer.Option(help='Until it expires; 0 means never.', min=0)] = 90,
+    database: Database = '',
+) -> None:
+    """Add a token, and print it: only a hash is kept, so that it is never shown again."""
+
+    async def work(access: Access, me: Caller) -> str:
+        made, secret = await access.accounts.add_token(name, label, role, days or None)
+        said = {'name': name, 'label': made.label, 'role': str(role), 'id': made.id}
+        await access.audit.write(me, 'token.add', said=said)
+        return secret
+
+    typer.echo(_with_access(context, database, work))
+
+
+@token.command('list')
+def list_tokens(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help='Only those of this account.')] = '',
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """List tokens, with their last use."""
+
+    async def work(access: Access, me: Caller) -> list[dict[str, object]]:
+        return [
+            {
+                'id': one.id,
+                'account': one.account,
+                'label': one.label,
+                'role': str(one.role),
+                'expires': _day(one.expires) or 'never',
+                'used': _day(one.used) or 'never',
+            }
+            for one in await access.accounts.tokens(name)
+        ]
+
+    _print(_with_access(context, database, work), as_json, 'There are no tokens.')
+
+
+@token.command('revoke')
+def revoke_token(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(metavar='ID', help='As `token list` shows it.', show_default=False)],
+    database: Database = '',
+) -> None:
+    """End a token, at once."""
+
+    async def work(access: Access, me: Caller) -> str:
+        gone = await access.accounts.revoke_token(id)
+        await access.audit.write(
+            me, 'token.revoke', said={'name': gone.account, 'label': gone.label, 'id': id}
+        )
+        return f'{gone.label} of {gone.account} is revoked'
+
+    typer.echo(strip_control(_with_access(context, database, work)))
+
+
+def log(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    who: Annotated[str, typer.Option(help='Only what this account did.')] = '',
+    deed: Annotated[
+        str, typer.Option(help='Only this deed, or those that begin so: `account.`, `start`.')
+    ] = '',
+    run: Annotated[str, typer.Option(help='Only what is about this run.')] = '',
+    since: Annotated[str, typer.Option(help='From this moment on, as `2026-11-23` or with a time.')] = '',
+    until: Annotated[str, typer.Option(help='Before this moment.')] = '',
+    refused: Annotated[bool, typer.Option('--refused', help='Only what was refused.')] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help='The most lines, the newest.')] = 100,
+    as_json: AsJson = False,
+    csv: Annotated[bool, typer.Option('--csv', help='Print CSV.')] = False,
+    database: Database = '',
+) -> None:
+    """Show who did what: logins, launches, answers, exports, changes of settings and accounts.
+
+    It is written where people log in. What was sent to a run is in the journal of the run, too.
+    """
+    query = AuditQuery(
+        who=who, deed=deed, run=run, since=_moment('--since', since), until=_moment('--until', until),
+        refused=refused, limit=limit,
+    )  # fmt: skip
+
+    async def work(access: Access, me: Caller) -> list[dict[str, object]] | str:
+        lines = await access.audit.lines(query)
+        if as_json or csv:
+            return as_csv(lines) if csv else as_json_lines(lines)
+        return [
+            {**row(line), 'runs': ' '.join(line.runs), 'details': ' '.join(map(str, line.details.values()))}
+            for line in lines
+        ]
+
+    found = _with_access(context, database, work)
+    if isinstance(found, str):
+        typer.echo(found, nl=False)
+    else:
+        _print(found, False, 'Nothing matches.')
+
+
+def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
+    import json
+
+    from rich.table import Table
+
+    if as_json:
+        for one in rows:
+            typer.echo(json.dumps(one, ensure_ascii=False))
+        return
+    if not rows:
+        typer.echo(empty)
+        return
+    table = Table(box=None, pad_edge=False, header_style='bold')
+    for name in rows[0]:
+        table.add_column(name, overflow='fold')
+    for one in rows:
+        table.add_row(*(strip_control(str(value)) for value in one.values()))
+    console().print(table, markup=False)
+
+
+def _moment(option: str, text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput({option: f'must be a moment such as 2026-11-23, not {text!r}'}) from None
+    return (found if found.tzinfo else found.astimezone()).timestamp()
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime('%Y-%m-%d %H:%M UTC') if moment else ''
+
+
+def _a(role: Role) -> str:
+    return f'{"an" if re.match("[aeiou]", role) else "a"} {role}'

@@ -1,0 +1,64 @@
+"""hemicycle acp: patterns as a coding agent for editors, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from ui.cli.execution.run import Pace, load_catalog, parse_by_role
+from ui.cli.exit_codes import CODES
+from ui.cli.options import Database, Durability, Patterns
+from ui.cli.session import open_conductor, settings_of, storage_of
+
+EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol, here Zed:
+
+```
+{{"agent_servers": {{"Hemicycle": {{"command": "hemicycle", "args": ["acp", "--pattern", "builder"]}}}}}}
+```
+
+{CODES}"""
+
+
+def acp(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    pattern: Annotated[
+        str,
+        typer.Option(help='The pattern a session begins with; the editor can pick another one as its mode.'),
+    ] = 'builder',
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--model',
+            metavar='[ROLE=]NAME',
+            help='The model, for one role or for all others. Repeatable.',
+            show_default=False,
+        ),
+    ] = None,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Serve an editor over standard input and output, as a coding agent.
+
+    Each prompt starts a run of the session's pattern, with the editor's folder as its project. Its plan, its
+    agents' text and calls are shown as they arrive; approvals are the editor's permissions. Files are changed
+    in the run's folders, and written to the editor's folder once a person has allowed it.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    storage, catalog = storage_of(context), load_catalog(settings, pace)
+    chosen = parse_by_role(models or [], '--model', 'NAME')
+    catalog.pattern(pattern)
+
+    async def work() -> None:
+        from acp import run_agent  # Slow to import.
+
+        from ui.api.acp import EditorAgent
+
+        async with open_conductor(storage, settings, catalog) as conductor:
+            agent: Any = EditorAgent(conductor, pattern, chosen)
+            await run_agent(agent)
+
+    asyncio.run(work())

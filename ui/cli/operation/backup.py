@@ -1,0 +1,125 @@
+"""hemicycle backup and hemicycle restore-backup: everything in one archive, and back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from engine.errors import Diverged, PatternError, UnknownPattern
+from ui.cli.execution.run import load_catalog
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.options import Database, Patterns
+from ui.cli.output.errors import CommandError
+from ui.cli.session import open_reader, settings_of, storage_of
+from ui.formatting.values import count
+from ui.settings import BackupInfo, Settings, Storage
+
+BACKUP = f"""Examples:
+
+```
+hemicycle backup
+hemicycle backup /mnt/backups/hemicycle.tar.gz
+```
+
+{CODES}"""
+RESTORE = f"""Examples:
+
+```
+hemicycle restore-backup hemicycle-2026-11-23.tar.gz
+HEMICYCLE_HOME=/srv/hemicycle hemicycle restore-backup hemicycle-2026-11-23.tar.gz
+```
+
+{CODES}"""
+Audit = Annotated[
+    bool, typer.Option('--audit/--no-audit', help='Decide every step of every run again, and compare.')
+]
+
+
+def backup(
+    context: typer.Context,
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar='FILE', help='The archive; by default named after today, here.', show_default=False
+        ),
+    ] = None,
+    check: Audit = True,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    database: Database = '',
+) -> None:
+    """Write all runs and their files to one archive, even while a server is running.
+
+    The archive is checked as `restore-backup` would: every page of its database, and every step of its runs.
+    Configuration and keys (`endpoints.toml`) are not in it.
+    """
+    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    if not storage.file(settings).exists():
+        raise CommandError(f'{storage.file(settings)} does not exist: there is nothing to back up')
+    archive = target or Path(f'hemicycle-{time.strftime("%Y-%m-%d")}.tar.gz')
+    if archive.exists():
+        raise CommandError(f'{archive} already exists: name another file')
+    info = storage.back_up(settings, archive)
+    typer.echo(f'{archive}: {_describe(info)}')
+    if check:
+        with TemporaryDirectory(prefix='hemicycle-') as folder:
+            copy = replace(settings, home=Path(folder), database=str(Path(folder, 'hemicycle.db')))
+            storage.restore(archive, copy)
+            _report(asyncio.run(_audit(storage, copy)))
+
+
+def restore_backup(
+    context: typer.Context,
+    archive: Annotated[Path, typer.Argument(metavar='FILE', help='What `hemicycle backup` wrote.')],
+    check: Audit = True,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    database: Database = '',
+) -> None:
+    """Restore a backup where there is no database yet: all of it or nothing. Nothing is overwritten.
+
+    A run that had not ended continues with the next `serve` or `resume`: restore it in one place only.
+    """
+    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    info = storage.restore(archive, settings)
+    typer.echo(f'{storage.file(settings)}: {_describe(info)}')
+    if check:
+        _report(asyncio.run(_audit(storage, settings)))
+
+
+def _describe(info: BackupInfo) -> str:
+    made = time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(info.created))
+    return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {made}'
+
+
+async def _audit(storage: Storage, settings: Settings) -> tuple[int, list[str], list[str]]:
+    """How many runs match their record, what is wrong with the others, and which could not be audited."""
+    ok, wrong, unknown = 0, list[str](), list[str]()
+    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
+        for place in ('list', 'trash'):
+            async for info in conductor.every(place):
+                try:
+                    await conductor.audit(info.id)
+                except Diverged as error:
+                    wrong.append(str(error))
+                except (UnknownPattern, PatternError):
+                    unknown.append(info.pattern)
+                else:
+                    ok += 1
+    return ok, wrong, unknown
+
+
+def _report(found: tuple[int, list[str], list[str]]) -> None:
+    ok, wrong, unknown = found
+    typer.echo(f'audit: {count(ok, "run")} as recorded')
+    if unknown:
+        names = ', '.join(sorted(set(unknown)))
+        typer.echo(f'audit: {count(len(unknown), "run")} left out, of patterns that are not here: {names}')
+    for problem in wrong:
+        typer.echo(f'audit: {problem}', err=True)
+    if wrong:
+        raise typer.Exit(ExitCode.FAILED)

@@ -1,0 +1,204 @@
+"""hemicycle doctor: what is wrong with this installation, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import stat
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from engine import Catalog, EngineError
+from engine.history import program_version
+from engine.workspace import Sandbox
+from ui.cli.execution.run import load_catalog
+from ui.cli.exit_codes import ExitCode
+from ui.cli.options import AsJson, Database, Patterns
+from ui.cli.output.reporters import print_json
+from ui.cli.session import settings_of, storage_of
+from ui.formatting.safe_text import strip_control
+from ui.formatting.values import byte_size, count
+from ui.settings import Settings, Storage
+
+EPILOG = """Examples:
+
+```
+hemicycle doctor
+hemicycle doctor --call --json | jq 'select(.level != "ok")'
+```
+
+Exit code: **0** nothing is broken · **1** something is"""
+LOW, TIGHT = 2_000_000_000, 200_000_000
+"""Free bytes on the disk below which space is low, and below which runs will soon stop."""
+
+Level = Literal['ok', 'warning', 'broken']
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    level: Level
+    about: str
+    text: str
+    remedy: str = ''
+
+
+def doctor(
+    context: typer.Context,
+    call: Annotated[
+        bool,
+        typer.Option(
+            '--call', help='Also test every endpoint and MCP server; this may cost a fraction of a cent.'
+        ),
+    ] = False,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Check this installation: storage, sandbox, diagrams, configuration and plug-ins; suggest fixes.
+
+    Nothing is changed, and nothing is sent anywhere unless `--call` is given.
+    """
+    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    broken = False
+
+    async def work() -> None:
+        nonlocal broken
+        async for found in _examine(storage, settings, call):
+            broken = broken or found.level == 'broken'
+            if as_json:
+                print_json(level=found.level, about=found.about, text=found.text, remedy=found.remedy)
+            else:
+                typer.echo(strip_control(f'{found.level:8} {found.about}: {found.text}'))
+                if found.remedy:
+                    typer.echo(strip_control(f'{"":8} {found.remedy}'))
+
+    asyncio.run(work())
+    if broken:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+async def _examine(storage: Storage, settings: Settings, call: bool) -> AsyncIterator[Finding]:
+    yield Finding('ok', 'Hemicycle', f'{program_version()}, Python {platform.python_version()}')
+    for found in (*_folder(settings.home), *_disk(settings.home), _graphviz()):
+        yield found
+    yield await _sandbox(Sandbox.of_environment())
+    for found in _database(storage, settings):
+        yield found
+    try:
+        catalog = load_catalog(settings)
+    except EngineError as error:
+        yield Finding('broken', 'Configuration', str(error))
+        return
+    try:
+        for found in (*_plugins(catalog), *_configuration(catalog)):
+            yield found
+        if call:
+            async for found in _calls(catalog):
+                yield found
+    finally:
+        await catalog.close()
+
+
+def _folder(home: Path) -> Iterator[Finding]:
+    if not home.exists():
+        yield Finding('ok', 'Data folder', f'{home} does not exist yet: the first run makes it')
+    elif not os.access(home, os.W_OK | os.X_OK):
+        yield Finding('broken', 'Data folder', f'{home} cannot be written', 'Let this user write it.')
+    elif stat.S_IMODE(home.stat().st_mode) & 0o077:
+        yield Finding(
+            'warning', 'Data folder', f'other users of this machine can read {home}', f'chmod 700 {home}'
+        )
+    else:
+        yield Finding('ok', 'Data folder', str(home))
+
+
+def _disk(home: Path) -> Iterator[Finding]:
+    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    level: Level = 'broken' if free < TIGHT else 'warning' if free < LOW else 'ok'
+    remedy = '' if level == 'ok' else 'Free some space, or set a retention policy in endpoints.toml.'
+    yield Finding(level, 'Disk', f'{byte_size(free)} free', remedy)
+
+
+def _graphviz() -> Finding:
+    if found := shutil.which('dot'):
+        return Finding('ok', 'Diagrams', f'Graphviz is {found}')
+    return Finding('broken', 'Diagrams', 'Graphviz is missing', 'apt install graphviz')
+
+
+async def _sandbox(sandbox: Sandbox) -> Finding:
+    if sandbox.unsafe:
+        text = 'HEMICYCLE_UNSAFE_COMMANDS is on: agents run commands with all your permissions'
+        return Finding('warning', 'Sandbox', text, 'Install bubblewrap, and unset the variable.')
+    if problem := await sandbox.problem():
+        return Finding('warning', 'Sandbox', f'agents can run no commands. {problem}')
+    return Finding('ok', 'Sandbox', 'bubblewrap works')
+
+
+def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
+    try:
+        file = storage.file(settings)
+        if not file.exists():
+            yield Finding('ok', 'Database', f'{file} does not exist yet: the first run makes it')
+            return
+        held = storage.inspect(settings)
+    except EngineError as error:
+        yield Finding('broken', 'Database', str(error))
+        return
+    size = byte_size(file.stat().st_size)
+    runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}, {size}; every page was read'
+    yield Finding('ok', 'Database', f'{file}: {runs}')
+    locks = storage.locks(settings)
+    holder = locks.served()
+    yield Finding('ok', 'Server', f'at {holder}' if holder else 'no server is using this database')
+    if dead := locks.dead():
+        text = f'{count(len(dead), "process", "processes")} ended without releasing runs'
+        yield Finding('warning', 'Interrupted runs', text, '`hemicycle serve` or `resume` continues them.')
+
+
+def _plugins(catalog: Catalog) -> Iterator[Finding]:
+    for fault in catalog.faults:
+        yield Finding('broken', 'Plug-in', f'{fault.path}:{fault.line}: {fault.problem}')
+    patterns, tools = count(len(catalog.patterns), 'pattern'), count(len(catalog.tools), 'tool')
+    yield Finding('ok', 'Plug-ins', f'{patterns} and {tools} loaded')
+
+
+def _configuration(catalog: Catalog) -> Iterator[Finding]:
+    file = catalog.file
+    if file is None or not file.exists():
+        yield Finding('ok', 'Configuration', f'{file} does not exist: defaults are used')
+    elif stat.S_IMODE(file.stat().st_mode) & 0o022:
+        yield Finding('warning', 'Configuration', f'other users can change {file}', f'chmod 600 {file}')
+    else:
+        yield Finding('ok', 'Configuration', str(file))
+    usable = [info for info in catalog.registry.endpoint_infos() if not info.problem]
+    for name, problem in {**catalog.configuration.missing, **catalog.configuration.missing_servers}.items():
+        yield Finding('warning', name, problem)
+    if usable:
+        yield Finding('ok', 'Models', f'endpoints: {", ".join(info.endpoint for info in usable)}')
+    else:
+        yield Finding(
+            'ok',
+            'Models',
+            'no endpoint is configured: the scripted model plays all agents',
+            'Set the key of a provider, such as ANTHROPIC_API_KEY, or connect one on the settings page.',
+        )
+    if servers := catalog.mcp.names:
+        yield Finding('ok', 'MCP servers', ', '.join(servers))
+
+
+async def _calls(catalog: Catalog) -> AsyncIterator[Finding]:
+    for endpoint in await catalog.registry.health():
+        level: Level = 'broken' if endpoint.problem else 'ok'
+        yield Finding(level, endpoint.endpoint, endpoint.problem or 'answers')
+    for server in await catalog.mcp.health():
+        level = 'broken' if server.problem else 'ok'
+        yield Finding(level, server.server, server.problem or f'{count(len(server.tools), "tool")}')

@@ -1,0 +1,218 @@
+"""hemicycle schedule: list, add, show, pause, resume, run, backfill and remove schedules."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, cast, get_args
+from zoneinfo import ZoneInfo
+
+import typer
+
+from engine import InvalidInput
+from engine.errors import JournalUnavailable
+from ui.cli.execution.run import load_catalog
+from ui.cli.inputs import parse_data
+from ui.cli.options import AsJson, Database, Patterns
+from ui.cli.output.reporters import print_json
+from ui.cli.output.step_text import console
+from ui.cli.remote import server_at_work
+from ui.cli.session import open_conductor, settings_of, storage_of
+from ui.formatting.safe_text import strip_control
+from ui.services.schedules import (
+    Action,
+    Interval,
+    Overlap,
+    Schedule,
+    SchedulePolicy,
+    Schedules,
+    ScheduleSpec,
+    Tick,
+)
+from ui.settings import Settings, Storage
+
+if TYPE_CHECKING:
+    from ui.api.client.schedules import HttpSchedules
+
+EPILOG = """Examples:
+
+```
+hemicycle schedule add nightly --pattern pipeline --set task="News?" --cron "30 2 * * *" --zone Europe/Berlin
+hemicycle schedule add often --pattern lone --every 900 --overlap buffer_one
+hemicycle schedule
+hemicycle schedule show nightly
+hemicycle schedule pause nightly
+hemicycle schedule run nightly
+hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-03-08T00:00+01:00
+```"""
+
+
+class Deed(StrEnum):
+    """What to do."""
+
+    LIST = 'list'
+    ADD = 'add'
+    SHOW = 'show'
+    PAUSE = 'pause'
+    RESUME = 'resume'
+    RUN = 'run'
+    BACKFILL = 'backfill'
+    REMOVE = 'remove'
+
+
+BY_SERVER = (Deed.RUN, Deed.BACKFILL)
+"""What starts runs: a server has to go on with them."""
+
+
+def schedule(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    deed: Annotated[Deed, typer.Argument(help='What to do.')] = Deed.LIST,
+    name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
+    pattern: Annotated[str, typer.Option(help='Which pattern to run.', show_default=False)] = '',
+    sets: Annotated[
+        list[str],
+        typer.Option('--set', metavar='NAME=VALUE', help='A parameter; repeatable.', show_default=False),
+    ] = [],  # noqa: B006  (Typer copies it)
+    cron: Annotated[
+        list[str], typer.Option(metavar='EXPRESSION', help='When; repeatable.', show_default=False)
+    ] = [],  # noqa: B006
+    every: Annotated[
+        list[float], typer.Option(metavar='SECONDS', help='How often; repeatable.', show_default=False)
+    ] = [],  # noqa: B006
+    zone: Annotated[str, typer.Option(help='The time zone of the expressions.')] = 'UTC',
+    overlap: Annotated[
+        str, typer.Option(metavar='|'.join(get_args(Overlap)), help='If the run before is not done.')
+    ] = 'skip',
+    catch_up: Annotated[
+        float, typer.Option(metavar='SECONDS', min=0, help='How late a run may start after an outage.')
+    ] = 3_600.0,
+    pause_on_failure: Annotated[
+        bool, typer.Option('--pause-on-failure', help='Pause once a run fails.')
+    ] = False,
+    note: Annotated[str, typer.Option(help='Why it is paused, for example.', show_default=False)] = '',
+    since: Annotated[
+        str, typer.Option(metavar='MOMENT', help='Where a backfill begins.', show_default=False)
+    ] = '',
+    until: Annotated[str, typer.Option(metavar='MOMENT', help='Where it ends.', show_default=False)] = '',
+    patterns: Patterns = [],  # noqa: B006
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """List, add, show, pause, resume, run, backfill or remove schedules. A server starts their runs."""
+    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    if overlap not in get_args(Overlap):
+        raise InvalidInput({'--overlap': f'must be one of {", ".join(get_args(Overlap))}, not {overlap!r}'})
+    if deed is not Deed.LIST and not name:
+        raise InvalidInput({'SCHEDULE': f'name the schedule to {deed}'})
+
+    async def work() -> Sequence[Schedule | Tick]:
+        async with _open(storage, settings, deed) as schedules:
+            if deed is Deed.ADD:
+                given = Schedule(
+                    name=name,
+                    action=Action(pattern=pattern, parameters=parse_data(sets)),
+                    spec=ScheduleSpec(
+                        cron=tuple(cron),
+                        intervals=tuple(Interval(every=one) for one in every),
+                        time_zone=zone,
+                    ),
+                    policy=SchedulePolicy(
+                        overlap=cast(Overlap, overlap),
+                        catchup_window=catch_up,
+                        pause_on_failure=pause_on_failure,
+                    ),
+                    note=note,
+                )
+                return [await schedules.add(given)]
+            if deed is Deed.LIST:
+                return await schedules.list()
+            found = await _find(schedules, name)
+            if deed is Deed.BACKFILL:
+                return await schedules.backfill(found, _moment('--since', since), _moment('--until', until))
+            return await _do(schedules, deed, found, note)
+
+    for item in asyncio.run(work()):
+        _print(item, as_json)
+
+
+async def _do(
+    schedules: Schedules | HttpSchedules, deed: Deed, found: str, note: str
+) -> Sequence[Schedule | Tick]:
+    match deed:
+        case Deed.PAUSE | Deed.RESUME:
+            return [await schedules.change(found, paused=deed is Deed.PAUSE, note=note)]
+        case Deed.RUN:
+            return [await schedules.run_now(found)]
+        case Deed.REMOVE:
+            await schedules.remove(found)
+            return []
+    return [await schedules.get(found), *await schedules.log(found, 10)]
+
+
+@asynccontextmanager
+async def _open(storage: Storage, settings: Settings, deed: Deed) -> AsyncIterator[Schedules | HttpSchedules]:
+    """The schedules of the server that is named or serves the database; or those in the database."""
+    if url := server_at_work(storage, settings):
+        from ui.api.client.connection import Connection
+        from ui.api.client.schedules import HttpSchedules
+
+        ask = Connection(url)
+        try:
+            yield HttpSchedules(ask)
+        finally:
+            await ask.close()
+        return
+    if deed in BY_SERVER:
+        raise JournalUnavailable('no server serves this database: start `hemicycle serve`, then try again')
+    async with open_conductor(storage, settings, load_catalog(settings)) as conductor:
+        yield Schedules(conductor)
+
+
+async def _find(schedules: Schedules | HttpSchedules, name: str) -> str:
+    """The id of a schedule, by its name or id. Raises `InvalidInput`."""
+    known = await schedules.list()
+    found = [one.id for one in known if name in (one.id, one.name)]
+    if len(found) == 1:
+        return found[0]
+    names = ', '.join(one.name for one in known) or 'none'
+    raise InvalidInput(
+        {'SCHEDULE': f'{len(found)} schedules are called {name!r}: name the id' if found else
+         f'there is no schedule {name!r}; there are: {names}'}
+    )  # fmt: skip
+
+
+def _moment(option: str, text: str) -> float:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(
+            {option: f'must be a moment such as 2026-03-01T00:00+01:00, not {text!r}'}
+        ) from None
+    return found.timestamp()  # without an offset, in this machine's time zone
+
+
+def _print(item: Schedule | Tick, as_json: bool) -> None:
+    if as_json:
+        from ui.api.wire import encode
+
+        print_json(**encode(item))
+        return
+    out = console()
+    if isinstance(item, Tick):
+        said = ' '.join(filter(None, [item.run if item.state == 'started' else '', item.reason]))
+        line = f'    {_time(item.due, "UTC")}  {item.state:8}  {said}'
+    else:
+        state = 'paused' if item.paused else 'active'
+        line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'
+        if item.next_times:
+            line += f'. Next: {_time(item.next_times[0], item.spec.time_zone)}'
+        if item.note:
+            line += f' ({item.note})'
+    out.print(strip_control(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _time(moment: float, zone: str) -> str:
+    return datetime.fromtimestamp(moment, ZoneInfo(zone)).strftime('%Y-%m-%d %H:%M:%S %Z')

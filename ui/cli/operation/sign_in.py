@@ -1,0 +1,53 @@
+"""hemicycle sign-in: sign in to an MCP server in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from engine import InvalidInput
+from ui.cli.execution.run import load_catalog
+from ui.cli.output.step_text import console
+from ui.cli.session import settings_of
+from ui.formatting.safe_text import strip_control
+
+EPILOG = """Examples:
+
+```
+hemicycle sign-in notion
+hemicycle sign-in notion --no-browser
+```"""
+
+
+def sign_in(
+    server: Annotated[str, typer.Argument(metavar='SERVER', help='Name of an MCP server that has `oauth`.')],
+    browser: Annotated[bool, typer.Option(help='Open the page in a browser.')] = True,
+) -> None:
+    """Sign in to an MCP server in a browser of this machine.
+
+    The tokens are kept next to the configuration, in a file that only you can read, and renewed as
+    needed. The browser must be able to reach this machine at 127.0.0.1.
+    """
+    catalog, out = load_catalog(settings_of('')), console()
+    if server not in catalog.mcp.names:
+        known = ', '.join(catalog.mcp.names) or 'none'
+        raise InvalidInput({'SERVER': f'there is no MCP server {server!r}; there are: {known}'})
+
+    async def show(url: str) -> None:
+        out.print(f'Sign in at: {strip_control(url)}', soft_wrap=True, markup=False)
+        if browser:
+            await asyncio.to_thread(webbrowser.open, url)
+
+    async def run() -> None:
+        try:
+            health = await catalog.mcp.sign_in(server, show)
+        finally:
+            await catalog.close()
+        if health.problem:
+            raise InvalidInput({'SERVER': health.problem.removeprefix(f'MCP server {server}: ')})
+        out.print(f'Signed in: {len(health.tools)} tools', markup=False)
+
+    asyncio.run(run())

@@ -1,0 +1,129 @@
+"""hemicycle worker: drive runs that Temporal hands out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import typer
+
+from engine import Catalog, Conductor, InvalidInput
+from engine.runtime import LiveRuns
+from ui.cli.execution.run import Pace, load_catalog
+from ui.cli.exit_codes import CODES
+from ui.cli.options import FLEET, Database, Durability, Namespace, Patterns, TemporalAddress
+from ui.cli.session import settings_of, storage_of
+from ui.server.logs import LogFormat, RunLog, set_up_logging
+from ui.server.observed_journal import observe
+from ui.server.serve import listen, page_url
+from ui.settings import Settings, Storage
+from ui.telemetry import trace_exporters
+
+EPILOG = f"""Examples:
+
+```
+hemicycle worker --temporal 127.0.0.1:7233 --database postgresql://db/hemicycle
+hemicycle worker --temporal 127.0.0.1:7233 --only race --only vote --label gpu --at-once 4
+```
+
+{CODES}"""
+
+
+def worker(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    temporal: TemporalAddress = '',
+    namespace: Namespace = 'default',
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--only',
+            metavar='PATTERN',
+            help='Serve runs of this pattern only. Repeatable.',
+            rich_help_panel=FLEET,
+            show_default=False,
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--label',
+            metavar='LABEL',
+            help='Serve runs with the tag `worker:LABEL`, and no others. Repeatable.',
+            rich_help_panel=FLEET,
+            show_default=False,
+        ),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option(min=1, max=10_000, help='The most runs to drive at once.', rich_help_panel=FLEET)
+    ] = 50,
+    host: Annotated[str, typer.Option(help='Where web servers reach this worker.')] = '127.0.0.1',
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65_535, help='If taken, the next free port is used; 0 means any.'),
+    ] = 0,
+    url: Annotated[
+        str,
+        typer.Option(
+            help='The address that web servers use, if it is another than that of host and port.',
+            show_default=False,
+        ),
+    ] = '',
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(help='`json` prints one object per line, with the run, the step and the request.'),
+    ] = 'text',
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Drive the runs that Temporal hands out, until it is stopped.
+
+    SIGTERM or Ctrl+C: it takes no more runs and hands over those that it has; calls of real models get 20
+    seconds to end first (`HEMICYCLE_GRACE`), unless there is a second signal. Web servers reach it by HTTP
+    and show the fleet's token (`HEMICYCLE_FLEET_TOKEN`; on one machine, a file in `HEMICYCLE_HOME`).
+    """
+    from ui.fleet.settings import FleetSettings
+    from ui.fleet.worker import FleetWorker, WorkerOptions
+
+    settings, storage = settings_of(database, synchronous, patterns), storage_of(context)
+    if not temporal:
+        raise InvalidInput({'--temporal': 'say where Temporal is, as HOST:PORT'})
+    if host in ('0.0.0.0', '::', '') and not url:
+        raise InvalidInput({'--url': f'needed with --host {host}: how do web servers reach this machine?'})
+    fleet = FleetSettings.of(temporal, namespace, settings.home)
+    catalog = load_catalog(settings, pace)
+    with listen(host, port) as listening:
+        options = WorkerOptions(
+            url=(url or page_url(listening)).rstrip('/'),
+            only=tuple(only or ()),
+            labels=tuple(labels or ()),
+            at_once=at_once,
+            grace=settings.grace,
+        )
+        typer.echo(f'Hemicycle worker at {options.url}')  # flushes
+        set_up_logging(settings.home, log_format)
+
+        async def run() -> None:
+            await FleetWorker(fleet, options, listening, opening(storage, settings, catalog)).run()
+
+        asyncio.run(run())
+
+
+def opening(
+    storage: Storage, settings: Settings, catalog: Catalog
+) -> Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]:
+    """What opens the conductor of a worker."""
+
+    async def opened(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
+        journal = await storage.open(settings)
+        return Conductor(
+            observe(journal, RunLog(), *trace_exporters(journal)),
+            catalog=catalog,
+            owner=owner,
+            workspaces=settings.workspaces,
+            live_runs=live_runs,
+        )
+
+    return opened

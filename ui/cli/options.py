@@ -1,0 +1,86 @@
+"""Options shared by several commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+WHERE = 'Storage'
+SHOWN = 'Output'
+FLEET = 'Fleet'
+
+RunName = Annotated[
+    str,
+    typer.Argument(
+        metavar='RUN',
+        help="The run's id, a unique prefix of it, or `last`.",
+        show_default=False,
+    ),
+]
+Database = Annotated[
+    str,
+    typer.Option(
+        '--database',
+        metavar='PATH',
+        envvar='HEMICYCLE_DATABASE',
+        help='The database: a path, or a URL such as `sqlite:///runs.db`. By default `hemicycle.db` in the'
+        ' folder `HEMICYCLE_HOME`, or in the one the system has for your data.',
+        rich_help_panel=WHERE,
+        show_default=False,
+    ),
+]
+Server = Annotated[
+    str,
+    typer.Option(
+        '--server',
+        metavar='URL',
+        envvar='HEMICYCLE_SERVER',
+        help='The server to work in, such as `http://127.0.0.1:8080`, instead of a database here.',
+        rich_help_panel=WHERE,
+        show_default=False,
+    ),
+]
+Durability = Annotated[
+    str,
+    typer.Option(
+        '--synchronous',
+        metavar='normal|full',
+        help='`normal` survives a crash of the process, `full` a crash of the machine.',
+        rich_help_panel=WHERE,
+    ),
+]
+Patterns = Annotated[
+    list[Path],
+    typer.Option(
+        '--patterns',
+        metavar='DIR',
+        help='A folder with your own patterns and tools, one per `.py` file. Repeatable.',
+        show_default=False,
+    ),
+]
+TemporalAddress = Annotated[
+    str,
+    typer.Option(
+        '--temporal',
+        metavar='HOST:PORT',
+        envvar='HEMICYCLE_TEMPORAL',
+        help='The Temporal server that places the runs of a fleet.',
+        rich_help_panel=FLEET,
+        show_default=False,
+    ),
+]
+Namespace = Annotated[
+    str,
+    typer.Option(
+        '--temporal-namespace',
+        metavar='NAME',
+        envvar='HEMICYCLE_TEMPORAL_NAMESPACE',
+        help='One for each database.',
+        rich_help_panel=FLEET,
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option('--json', help='Print JSON, one object per line.', rich_help_panel=SHOWN)
+]

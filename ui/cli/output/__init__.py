@@ -1,0 +1,1 @@
+"""How commands show runs: progress, reports, tables and JSON."""

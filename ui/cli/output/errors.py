@@ -1,0 +1,31 @@
+"""Errors of the command line: how they are printed, and their exit codes."""
+
+from __future__ import annotations
+
+import typer
+
+from engine import EngineError
+from engine.errors import Diverged, JournalError
+from ui.cli.exit_codes import ExitCode
+from ui.formatting.safe_text import strip_control
+
+
+class CommandError(EngineError):
+    """The command line refuses this; says why."""
+
+
+def print_error(problem: str) -> None:
+    """Print an error on one line of standard error."""
+    line = '; '.join(part.strip() for part in strip_control(problem).splitlines() if part.strip())
+    typer.echo(f'hemicycle: {line}', err=True)
+
+
+def exit_code(error: EngineError) -> ExitCode:
+    """The exit code of a command that an error ends."""
+    match error:
+        case Diverged():
+            return ExitCode.FAILED
+        case JournalError():
+            return ExitCode.STORAGE
+        case _:
+            return ExitCode.REFUSED

@@ -1,0 +1,314 @@
+"""Reporters show a run in progress: for people, as JSON lines, or only its result."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import textwrap
+from dataclasses import asdict
+from typing import Any
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from engine import Transition
+from engine.journal import Fold
+from engine.records import Delta, JournalOutage, Outcome, RunInfo, StatePath, message_of, parent_of
+from ui.cli.output.errors import print_error
+from ui.cli.output.step_text import (
+    UNBOUNDED,
+    console,
+    event_label,
+    format_entered,
+    format_guards,
+    is_workflow_step,
+    step_remark,
+    style_of,
+)
+from ui.formatting.partial_json import readable
+from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.steps import duration
+
+SIMULATED = 'simulated: the scripted model wrote this, no provider was called'
+
+
+class QuietReporter:
+    """Shows the answer on standard output, and problems on standard error."""
+
+    def begin(self, info: RunInfo) -> None:
+        """Nothing."""
+
+    def step(self, transition: Transition, fold: Fold) -> None:
+        """Nothing."""
+
+    def piece(self, delta: Delta) -> None:
+        """Nothing."""
+
+    def trouble(self, trouble: JournalOutage) -> None:
+        """Show what keeps the run from being journaled."""
+        if trouble.problem:
+            print_error(trouble.problem)
+
+    def notice(self, text: str) -> None:
+        """Nothing."""
+
+    def stand(self, still: bool) -> None:
+        """Nothing."""
+
+    def end(self, outcome: Outcome, fold: Fold) -> None:
+        """Show the answer, or why there is none."""
+        if outcome.answer:
+            typer.echo(answer_text(outcome.answer))
+            if 'simulated' in fold.view.origins:
+                console(stderr=True).print(SIMULATED, style='dim')
+        if outcome.status != 'done' or outcome.error:
+            print_error(outcome_sentence(outcome, fold))
+
+
+class JsonReporter(QuietReporter):
+    """Shows each transition as one JSON object on a line, then the outcome."""
+
+    def step(self, transition: Transition, fold: Fold) -> None:
+        """Print one line, at once."""
+        print_json(type='transition', **asdict(transition))
+
+    def end(self, outcome: Outcome, fold: Fold) -> None:
+        """Print the last line."""
+        view = fold.view
+        print_json(
+            type='outcome',
+            **asdict(outcome),
+            seq=view.seq,
+            usage=asdict(view.usage),
+            waiting=view.waiting,
+            origins=list(view.origins),
+        )
+
+
+def print_json(**values: Any) -> None:
+    """Print an object as one ASCII line, which survives any terminal or pipe, even with lone surrogates."""
+    typer.echo(json.dumps(values))
+
+
+def answer_text(answer: Any) -> str:
+    """A run's result, as text."""
+    return strip_control(
+        answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False)
+    )
+
+
+def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
+    """A sentence about how a run ended, or that it has not."""
+    reason = f': {outcome.error}' if outcome.error else ''
+    match outcome.status:
+        case 'done' if outcome.error:
+            return f'run {outcome.run} is done with issues{reason}'
+        case 'done' | 'failed' | 'cancelled':
+            return f'run {outcome.run} {"is " * (outcome.status != "failed")}{outcome.status}{reason}'
+        case 'waiting':
+            return (
+                f'run {outcome.run} waits for a person: {fold.view.waiting}{reason};'
+                f' `hemicycle send {outcome.run}` says what it accepts'
+            )
+        case 'paused':
+            view = fold.view
+            held = '; '.join(f'{path} is held{why and f": {why}"}' for path, why in view.held.items())
+            why = view.stopped or held
+            return (
+                f'run {outcome.run} is paused at step {view.seq} in {", ".join(view.active)}'
+                f'{why and f" ({why})"}; `hemicycle resume {outcome.run}` or `hemicycle step {outcome.run}`'
+                ' continues it'
+            )
+    again = f'`hemicycle resume {outcome.run}` continues it'
+    return f'run {outcome.run} was released at step {fold.view.seq}; {again}'
+
+
+COLOURS = ('cyan', 'green', 'magenta', 'yellow', 'blue', 'bright_cyan')
+NARROWEST, WIDEST = 30, 110
+
+
+class ProgressReporter:
+    """Shows steps and text as they come; in a terminal, a line below shows the current activity."""
+
+    def __init__(self) -> None:
+        self._console = console(stderr=True)
+        self._spinner = Spinner('dots')
+        self._partial: dict[tuple[StatePath, str], str] = {}
+        self._documents: dict[StatePath, tuple[str, int]] = {}
+        """By agent, the JSON it writes and how much of its text is shown; -1 if it writes plain text."""
+        self._heard: set[str] = set()
+        """Agents whose current reply has been shown."""
+        self._colours: dict[str, str] = {}
+        self._palette = itertools.cycle(COLOURS)
+        self._fold: Fold | None = None
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._now,
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def begin(self, info: RunInfo) -> None:
+        """Show what is running, and its id."""
+        simulated = ' · simulated: no model is called' if info.simulated else ''
+        self._say(f'{info.pattern}: {one_line(info.title, 100)}', style='bold')
+        self._say(f'run {info.id}{simulated}', style='dim')
+        if self._console.is_terminal:
+            self._live.start()
+
+    def step(self, transition: Transition, fold: Fold) -> None:
+        """Show a line for the step, and another for anything notable."""
+        self._fold = fold
+        self._unheard(transition)
+        self._flush(transition.event.at)
+        self._documents.pop(parent_of(transition.event.at), None)
+        elapsed = transition.time - fold.projection.started
+        line = Text(f'{elapsed:7.1f}s {transition.seq:4}  ')
+        line.append(f'{event_label(transition):<30} ', style='dim')
+        line.append(
+            format_entered(transition), style='bold' if is_workflow_step(transition, fold.shape) else ''
+        )
+        guards = format_guards(transition.guards) if is_workflow_step(transition, fold.shape) else []
+        if guards:
+            line.append(f'  [{", ".join(guards)}]', style='dim')
+        self._console.print(line)
+        said = step_remark(transition)
+        if said:
+            bad = transition.event.name in ('failed', 'expired', 'abort', 'retry')
+            self._say(f'{"":15}{said}', style='red' if bad else 'dim')
+
+    def piece(self, delta: Delta) -> None:
+        """Show complete lines immediately; the rest waits for more text."""
+        if self._fold and not any(leaf.startswith(delta.path) for leaf in self._fold.projection.active):
+            return  # Text from before the steps that have already been shown.
+        key = (delta.path, delta.kind)
+        if delta.kind == 'call':
+            self._flush(delta.path)
+            self._documents.pop(delta.path, None)
+            self._say(f'{"":15}{delta.path} │ calls {one_line(delta.text)}', style='dim')
+            return
+        if delta.kind == 'waiting':
+            if delta.text:
+                self._say(f'{"":15}{delta.path}: {delta.text}', style='dim')
+            return
+        if delta.kind == 'reset':
+            for kind in ('text', 'reasoning', 'arguments'):
+                self._partial.pop((delta.path, kind), None)
+            self._documents.pop(delta.path, None)
+            self._heard.discard(delta.path)
+            return
+        said = self._decoded(delta)
+        if delta.kind != 'arguments':
+            self._heard.add(delta.path)
+        if (delta.path, 'reasoning') in self._partial and delta.kind == 'text':
+            self._flush(delta.path)
+        *lines, rest = self._wrapped(delta.path, self._partial.get(key, '') + strip_control(said))
+        for line in lines:
+            self._console.print(self._speech(key, line))
+        self._partial[key] = rest
+
+    def _decoded(self, delta: Delta) -> str:
+        """The readable text a piece adds: tool arguments and structured answers come as JSON."""
+        if delta.kind == 'reasoning':
+            return delta.text
+        begun, shown = self._documents.get(delta.path, ('', 0))
+        if shown < 0 or not (begun or delta.text.lstrip().startswith('{')):
+            self._documents[delta.path] = ('', -1)
+            return delta.text
+        begun += delta.text
+        text = readable(begun)
+        if text is None:
+            self._documents[delta.path] = ('', -1)
+            return '' if shown else begun
+        self._documents[delta.path] = (begun, len(text))
+        return text[shown:]
+
+    def trouble(self, trouble: JournalOutage) -> None:
+        """Show that the run waits for the journal, or continues."""
+        self._say(f'{"":15}{trouble.problem or "the journal can be written again"}', style='red')
+
+    def notice(self, text: str) -> None:
+        """Show a message from the command itself."""
+        self._say(f'{"":15}{text}', style='yellow')
+
+    def stand(self, still: bool) -> None:
+        """Hide the moving line while a person types."""
+        self._partial.clear()  # Nothing is in progress: any text that is left arrived after its reply.
+        if still:
+            self._live.stop()
+        elif self._console.is_terminal:
+            self._live.start()
+
+    def end(self, outcome: Outcome, fold: Fold) -> None:
+        """Print the answer on standard output, the rest on standard error."""
+        self._flush()
+        self._live.stop()
+        view = fold.view
+        if outcome.answer and (outcome.status.ended or outcome.status == 'waiting'):
+            self._say('')
+            typer.echo(answer_text(outcome.answer))
+            self._say('')
+            if 'simulated' in view.origins:
+                self._say(SIMULATED, style='dim')
+        self._say(outcome_sentence(outcome, fold), style=f'bold {style_of(outcome.status, outcome.error)}')
+        self._say(
+            f'{duration(view.time - view.started)}, {view.seq} steps, {view.usage.total:,} tokens'
+            f' in {view.usage.calls} calls; `hemicycle show {outcome.run}` shows what happened',
+            style='dim',
+        )
+
+    def _now(self) -> Group:
+        """The bottom line in a terminal. Called in a separate thread."""
+        parts = [self._speech(key, rest) for key, rest in list(self._partial.items()) if rest.strip()]
+        if self._fold:
+            view = self._fold.view
+            doing = ', '.join(view.active) or str(view.status)
+            self._spinner.update(
+                text=Text(f'{doing} · {view.usage.total:,} tokens', style='dim', no_wrap=True)
+            )
+        return Group(*parts, self._spinner)
+
+    def _unheard(self, transition: Transition) -> None:
+        """Show a reply that arrived too fast to be streamed."""
+        path = parent_of(transition.event.at)
+        message = transition.event.data.get('message')
+        if transition.raised or message is None:
+            return
+        text = strip_control(message_of(message).text)
+        if text and path not in self._heard:
+            for line in self._wrapped(path, text):
+                self._console.print(self._speech((path, 'text'), line))
+        self._heard.discard(path)
+
+    def _flush(self, at: str = '') -> None:
+        """Print the incomplete lines of the addressed agent, or of all."""
+        for key in list(self._partial):
+            if not at or key[0] == at or at.startswith(f'{key[0]}.'):
+                rest = self._partial.pop(key)
+                if rest.strip():
+                    self._console.print(self._speech(key, rest))
+
+    def _wrapped(self, path: str, text: str) -> list[str]:
+        """The text in wrapped lines; the last one may still grow."""
+        room = min(self._console.width, WIDEST if self._console.width < UNBOUNDED else UNBOUNDED)
+        width = max(NARROWEST, room - len(path) - 18)
+        lines: list[str] = []
+        for line in text.split('\n'):
+            lines.extend(textwrap.wrap(line, width, drop_whitespace=False, replace_whitespace=False) or [''])
+        return lines
+
+    def _speech(self, key: tuple[StatePath, str], line: str) -> Text:
+        path, kind = key
+        if path not in self._colours:
+            self._colours[path] = next(self._palette)
+        text = Text(f'{"":15}', no_wrap=True, overflow='ellipsis')
+        text.append(f'{path} │ ', style=self._colours[path])
+        return text.append(line.rstrip(), style='dim italic' if kind == 'reasoning' else '')
+
+    def _say(self, line: str, style: str = '') -> None:
+        self._console.print(Text(strip_control(line), style=style))

@@ -1,0 +1,195 @@
+"""A recorded run in words: states, steps, guards, changes of memory, conversations."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.text import Text
+
+from engine import Transition
+from engine.records import Message, RunInfo, Shape, Spending, StateShape, View, message_of
+from engine.runtime import GuardExplanations
+from ui.cli.output.step_text import (
+    console,
+    event_label,
+    format_amount,
+    format_entered,
+    format_guards,
+    format_time,
+    format_usage,
+    format_value,
+    is_workflow_step,
+    status_in_color,
+    step_remark,
+)
+from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.steps import brief_value, duration
+from ui.formatting.values import count
+
+LONGEST = 200
+
+
+class RunReport:
+    """Prints a run at one step to standard output."""
+
+    def __init__(self, shape: Shape, view: View) -> None:
+        self._shape, self._view = shape, view
+        self._console = console()
+
+    def header(self, info: RunInfo) -> None:
+        """Print name, status and figures."""
+        view = self._view
+        self._line(one_line(info.title, LONGEST), style='bold')
+        title = Text(f'run {info.id} · {info.pattern} · ')
+        title.append_text(status_in_color(view.status, view.error))
+        at = f'step {view.seq} of {info.seq}' if view.seq < info.seq else f'{view.seq} steps'
+        title.append(
+            f' · {format_time(info.created)} · {duration(max(0.0, view.time - view.started))} · {at}'
+            f' · {format_usage(view.usage)}{" · simulated" if info.simulated else ""}'
+        )
+        self._console.print(title)
+        for kind, gauge in view.budget.items():
+            state = ', spent' if gauge.exhausted else ', nearly spent' if gauge.warned else ''
+            self._line(
+                f'budget: {format_amount(kind, gauge.used)} of {format_amount(kind, gauge.limit)}{state}'
+            )
+        for warning in view.warnings:
+            self._line(f'warning: {strip_control(warning)}', style='yellow')
+        for name, text in (
+            ('error', view.error),
+            ('waits for', view.waiting),
+            ('stopped', view.stopped),
+            ('held', ', '.join(view.held)),
+            ('breakpoints', ', '.join(item.label for item in view.breakpoints if item.enabled)),
+            ('note', info.note),
+        ):
+            if text:
+                self._line(f'{name}: {strip_control(text)}', style='red' if name == 'error' else '')
+        if info.tags:
+            self._line(f'tags: {", ".join(info.tags)}')
+        if info.parent:
+            self._line(f'forked from {info.parent} at step {info.parent_at}')
+
+    def states(self) -> None:
+        """Print the chart as a tree; `>` marks active states."""
+        self._title('States')
+        children: dict[str, list[StateShape]] = {}
+        for state in self._shape.states:
+            children.setdefault(state.parent, []).append(state)
+        self._branch(children, '', 0)
+
+    def steps(self, steps: Iterable[Transition]) -> None:
+        """Print a line for each step."""
+        self._title('Steps')
+        for step in steps:
+            line = Text(f'{step.time - self._view.started:8.1f}s {step.seq:4}  ')
+            line.append(f'{event_label(step):<30} ', style='dim')
+            line.append(format_entered(step), style='bold' if is_workflow_step(step, self._shape) else '')
+            notes = [f'[{", ".join(format_guards(step.guards))}]'] if step.guards else []
+            notes += [step_remark(step)] if step_remark(step) else []
+            line.append(''.join(f'  {note}' for note in notes), style='dim')
+            self._console.print(line)
+
+    def step(self, step: Transition, grounds: GuardExplanations, before: Mapping[str, Any]) -> None:
+        """Print everything about one step; `before` is the fold's document before it."""
+        self._title(f'Step {step.seq}')
+        self._line(
+            f'{event_label(step)} {format_entered(step)}, '
+            f'{step.time - self._view.started:.1f} s after the start'
+        )
+        if step_remark(step):
+            self._line(step_remark(step))
+        for guard in step.guards:
+            word = 'if' if guard.wanted else 'unless'
+            held = 'holds' if guard.value == guard.wanted else 'not met'
+            where = f'{guard.source} → {guard.dest}' if guard.dest else guard.source
+            self._line(f'{where}: {word} {guard.name} is {"yes" if guard.value else "no"}, {held}')
+            ground = grounds.of(guard.source, guard.dest, guard.name, before, step.event)
+            saw = ', '.join(f'{name} {brief_value(value)}' for name, value in ground.values)
+            for line in filter(None, (ground.says, saw and f'it saw {saw}')):
+                self._line(f'    {strip_control(line)}', style='dim')
+        self._title('Changes')
+        for change in step.changes:
+            value = '' if change.op == 'remove' else f' {format_value(change.value, LONGEST)}'
+            self._line(f'{change.op:<8}{change.path}{value}')
+        if not step.changes:
+            self._line('none')
+
+    def conversations(self) -> None:
+        """Print every agent's conversation."""
+        for path, agent in self._view.agents.items():
+            spent = self._view.spending.get(path, Spending())
+            self._title(
+                f'{path}: {agent.get("role", "")}, {agent.get("model") or "no call yet"}, '
+                f'{format_usage(spent.total)}'
+                f'{" · " if spent.origins else ""}{", ".join(spent.origins)}'
+            )
+            for model, usage in spent.models.items() if len(spent.models) > 1 else ():
+                self._line(f'{model}: {format_usage(usage)}')
+            for message in agent.get('messages', ()):
+                self._message(message_of(message))
+
+    def comparison(self) -> None:
+        """Print how each way of working did, if several were compared: in figures, then what each made."""
+        field = self._shape.field('comparison')
+        sides = [side for side in self._view.memory.get(field) or () if isinstance(side, Mapping)]
+        for side in sides:
+            cost = side.get('cost')
+            facts = (
+                'complete' if side.get('done') else f'failed: {side.get("problem", "")}',
+                count(side.get('steps', 0), 'step'),
+                count(side.get('tool_calls', 0), 'tool call'),
+                f'{side.get("input_tokens", 0) + side.get("output_tokens", 0):,} tokens',
+                duration(side.get('seconds', 0.0)),
+                'cost unknown' if cost is None else f'${cost:.4f}',
+            )
+            self._title(f'Compared: {side.get("way", "")}')
+            self._line(strip_control(', '.join(facts)))
+            self._line(f'\n{strip_control(str(side.get("output", ""))) or "no output"}')
+
+    def memory(self) -> None:
+        """Print the run's memory, one field per line."""
+        self._title('Memory')
+        for name, value in self._view.memory.items():
+            self._line(f'{name}: {format_value(value, LONGEST)}')
+
+    def _message(self, message: Message) -> None:
+        for part in message.parts:
+            match part.kind:
+                case 'text' | 'reasoning':
+                    self._speech(message.role if part.kind == 'text' else 'thinks', part.text)
+                case 'call':
+                    self._speech('asks for', f'{part.name} {part.arguments}')
+                case 'result':
+                    self._speech('gets' if part.ok else 'fails', f'{part.name}: {part.text}')
+
+    def _speech(self, who: str, text: str) -> None:
+        first, *rest = strip_control(text).splitlines() or ['']
+        line = Text(f'{who:>10} ', style='dim')
+        line.append(first, style='' if who == 'assistant' else 'dim')
+        self._console.print(line)
+        if rest:
+            style = '' if who == 'assistant' else 'dim'
+            self._line(textwrap.indent('\n'.join(rest), ' ' * 11), style=style)
+
+    def _branch(self, children: Mapping[str, list[StateShape]], parent: str, depth: int) -> None:
+        for state in children.get(parent, ()):
+            entered = self._view.entered.get(state.path)
+            words: list[str] = [state.kind] if state.kind != 'atomic' else []
+            words += [f'agent: {state.role}'] if state.role else []
+            words += [f'since step {entered[0]}'] if entered else []
+            details = f'  ({", ".join(words)})' if words else ''
+            self._line(
+                f'{">" if entered else " "} {"  " * depth}{state.name}{details}',
+                style='' if entered else 'dim',
+            )
+            self._branch(children, state.path, depth + 1)
+
+    def _title(self, text: str) -> None:
+        self._console.print()
+        self._line(text, style='bold underline')
+
+    def _line(self, text: Any, style: str = '') -> None:
+        self._console.print(Text(strip_control(str(text)), style=style))

@@ -1,0 +1,133 @@
+"""Describes steps, and holds the styles shared by commands that list."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from engine import Status, Transition
+from engine.records import GuardResult, Shape, Usage, message_of
+from ui.formatting.safe_text import one_line
+from ui.formatting.steps import duration, innermost
+
+STYLES = {
+    Status.RUNNING: 'cyan',
+    Status.PAUSED: 'yellow',
+    Status.WAITING: 'magenta',
+    Status.DONE: 'green',
+    Status.FAILED: 'red',
+    Status.CANCELLED: 'yellow',
+}
+
+
+def style_of(status: Status, error: str = '') -> str:
+    """The colour of a run's status; `error` of a run that is done is how its result falls short."""
+    return 'yellow' if status is Status.DONE and error else STYLES[status]
+
+
+def status_in_color(status: Status, error: str = '') -> Text:
+    """A run's status in its colour, by `style_of`."""
+    short = status is Status.DONE and error
+    return Text('done with issues' if short else str(status), style=style_of(status, error))
+
+
+UNBOUNDED = 10_000
+"""Columns of an output that is not a terminal: nothing is cut there."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The console a command writes to; text is not interpreted as markup."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else UNBOUNDED
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+
+
+def format_time(time: float) -> str:
+    """A time as lists show it, in this machine's time zone."""
+    return f'{datetime.fromtimestamp(time, tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}'
+
+
+def format_usage(usage: Usage) -> str:
+    """Tokens, and their cost if there is any; unknown amounts are marked as such."""
+    about = '' if usage.source == 'provider' else 'about '
+    cost = f' · {format_amount("cost", usage.dollars)}' if usage.dollars else ''
+    unknown = f' · price of {usage.unpriced} calls not known' if usage.unpriced else ''
+    cached = f' ({usage.cached:,} from the cache)' if usage.cached else ''
+    return f'{about}{usage.total:,} tokens{cached}{cost}{unknown}'
+
+
+def format_amount(kind: str, value: float) -> str:
+    """An amount of a budget."""
+    if kind == 'cost':
+        return f'${value:,.2f}' if value >= 0.1 or not value else f'${value:.4f}'
+    return f'{value:,.0f} tokens' if kind == 'tokens' else duration(value)
+
+
+def format_entered(transition: Transition) -> str:
+    """The leaves that a step entered."""
+    entered = innermost(transition.entered)
+    if entered:
+        return f'→ {", ".join(entered)}'
+    return 'stays' if transition.active else 'ends'
+
+
+def event_label(transition: Transition) -> str:
+    """What happened, and to what."""
+    event = transition.event
+    return f'{event.name} {event.at}' if event.at else event.name
+
+
+def step_remark(transition: Transition) -> str:  # noqa: PLR0911  (a list of events)
+    """Anything notable about a step: requested tools, errors, retries."""
+    data = transition.event.data
+    match transition.event.name:
+        case 'retry':
+            problem = one_line(str(data.get('error', '')))
+            return f'attempt {transition.event.attempt} in {data.get("delay", 0)} s: {problem}'
+        case 'failed' | 'expired' | 'abort':
+            return one_line(str(data.get('error', '')), 200)
+        case 'cancel' | 'warn' | 'exhaust' | 'pause' | 'step' | 'breakpoints':
+            return one_line(_reason(data), 200)
+        case 'asked' if 'question' in data and not transition.raised:
+            asked = data['question']
+            return one_line(f'{asked.get("server", "")} asks: {asked.get("message", "")}', 200)
+        case 'done' if 'message' in data and not transition.raised:
+            return ', '.join(
+                f'asks for {call.name} {one_line(call.arguments, 60)}'
+                for call in message_of(data['message']).calls
+            )
+        case 'done' if 'results' in data and not transition.raised:
+            return ', '.join(
+                f'{result["name"]} {"gives" if result["ok"] else "refuses"} {one_line(result["text"], 60)}'
+                for result in data['results']
+            )
+    return ''
+
+
+def _reason(data: Mapping[str, Any]) -> str:
+    """Why or how a control event happened."""
+    problems = [f'breakpoint {number}: {problem}' for number, problem in data.get('problems', {}).items()]
+    count = [f'{len(data["breakpoints"])} set'] if 'breakpoints' in data and 'reason' not in data else []
+    return str(data.get('reason') or data.get('how') or '; '.join([*problems, *count]))
+
+
+def format_guards(guards: Iterable[GuardResult]) -> list[str]:
+    """The evaluated guards, as `name yes` or `name no`."""
+    return [f'{guard.name} {"yes" if guard.value else "no"}' for guard in guards]
+
+
+def is_workflow_step(transition: Transition, shape: Shape) -> bool:
+    """Whether a step moves the workflow itself, not just an agent inside one of its states."""
+    tops = {state.path for state in shape.states if not state.parent}
+    return any(path in tops for path in (*transition.left, *transition.entered))
+
+
+def format_value(value: Any, length: int = 100) -> str:
+    """A JSON value on one line."""
+    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), length)

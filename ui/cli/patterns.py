@@ -1,0 +1,65 @@
+"""hemicycle patterns: what can be run, and the files that could not be loaded."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rich.text import Text
+
+from engine.records import Fault
+from ui.cli.execution.run import load_catalog
+from ui.cli.inputs import describe_parameters
+from ui.cli.options import AsJson, Patterns
+from ui.cli.output.reporters import print_json
+from ui.cli.output.step_text import console
+from ui.cli.remote import find_patterns
+from ui.cli.session import settings_of
+from ui.formatting.parameters import PatternInfo, PatternList, main_parameter
+from ui.formatting.safe_text import strip_control
+
+EPILOG = """Examples:
+
+```
+hemicycle patterns
+hemicycle patterns --patterns ./my_patterns
+hemicycle patterns --server http://127.0.0.1:8080
+```"""
+
+
+def patterns(
+    folders: Patterns = [],  # noqa: B006  (Typer copies it)
+    as_json: AsJson = False,
+) -> None:
+    """List patterns with their parameters, and files that could not be loaded."""
+    found = asyncio.run(find_patterns(load_catalog(settings_of('', patterns=folders))))
+    if as_json:
+        _as_json(found)
+        return
+    out = console()
+    for pattern in found.patterns:
+        out.print(_format(pattern))
+    for fault in found.faults:
+        out.print(Text(strip_control(f'not loaded: {_where(fault)}: {fault.problem}'), style='red'))
+
+
+def _format(pattern: PatternInfo) -> Text:
+    text = Text(pattern.name, style='bold')
+    text.append(f'  {pattern.title}\n', style='default')
+    text.append(f'  {pattern.summary}\n', style='default')
+    main = main_parameter(pattern.parameters)
+    for name, bounds, purpose in describe_parameters(pattern):
+        option = f'--set {name}=' + (' or --task' if name == main else '')
+        text.append(f'  {option:<32}', style='cyan')
+        text.append(f'{purpose}{" " * bool(purpose)}({bounds})\n', style='default')
+    return text
+
+
+def _as_json(found: PatternList) -> None:
+    for one in found.patterns:
+        print_json(name=one.name, title=one.title, summary=one.summary, parameters=one.parameters)
+    for fault in found.faults:
+        print_json(fault=fault.problem, path=fault.path, line=fault.line)
+
+
+def _where(fault: Fault) -> str:
+    return f'{fault.path}:{fault.line}' if fault.line else fault.path

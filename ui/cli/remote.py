@@ -1,0 +1,121 @@
+"""The server that a command works in: the one it names, or the one that serves its database."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
+
+from engine import Catalog, Conductor
+from engine.errors import UnknownPattern
+from engine.records import RunId, Shape
+from ui.cli.options import Server
+from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
+from ui.settings import Settings, Storage
+
+if TYPE_CHECKING:
+    from ui.api.client import HttpConductor
+
+PATIENCE = 10.0
+"""Seconds for which a server that does not answer is asked again."""
+NAMED: ContextVar[str] = ContextVar('server', default='')
+"""What `--server` names."""
+
+
+def reachable(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command with an option `--server`."""
+
+    @functools.wraps(command)
+    def run(*args: Any, server: str = '', **options: Any) -> None:
+        NAMED.set(server.strip())
+        command(*args, **options)
+
+    hints = get_type_hints(command, include_extras=True) | {'server': Server}
+    option = inspect.Parameter('server', inspect.Parameter.KEYWORD_ONLY, default='')
+    known = (*inspect.signature(command).parameters.values(), option)
+    signature = inspect.Signature([one.replace(annotation=hints[one.name]) for one in known])
+    run.__annotations__, run.__signature__ = hints, signature  # type: ignore[attr-defined]
+    return run
+
+
+def named_server() -> str:
+    """The address that `--server` names, or ''."""
+    return NAMED.get()
+
+
+def server_at_work(storage: Storage, settings: Settings) -> str:
+    """The address of the server that does the work: the named one, or the database's own; or ''."""
+    if NAMED.get() or not storage.file(settings).exists():
+        return NAMED.get()
+    holder = storage.locks(settings).served() or ''
+    found = re.match(r'https?://\S+', holder)
+    return found[0] if found else ''
+
+
+def token_header() -> dict[str, str]:
+    """What shows a server who asks: the token in `HEMICYCLE_TOKEN`, if there is one."""
+    token = os.environ.get('HEMICYCLE_TOKEN', '').strip()
+    return {'Authorization': f'Bearer {token}'} if token else {}
+
+
+@asynccontextmanager
+async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[Conductor]:
+    """The conductor of a server. Raises `EngineError` if there is none."""
+    from ui.api.client import HttpConductor  # Slow to import.
+
+    async with HttpConductor(url, catalog=catalog, patience=PATIENCE, headers=token_header()) as remote:
+        yield cast(Conductor, remote)
+
+
+async def knows_pattern(url: str, pattern: str) -> bool:
+    """Whether a server can run a pattern."""
+    from ui.api.client import HttpConductor
+
+    async with HttpConductor(url, patience=PATIENCE, headers=token_header()) as remote:
+        try:
+            await remote.pattern(pattern)
+        except UnknownPattern:
+            return False
+        return True
+
+
+async def find_pattern(catalog: Catalog, name: str, url: str = '') -> PatternInfo:
+    """What is known of a pattern: in the named server; or else here; or else in the server at `url`.
+
+    Raises:
+        UnknownPattern
+    """
+    if not NAMED.get() and (name in catalog.patterns or not url):
+        return describe_pattern(catalog.pattern(name))
+    async with connect(NAMED.get() or url) as remote:
+        return await cast('HttpConductor', remote).pattern(name)
+
+
+async def find_patterns(catalog: Catalog) -> PatternList:
+    """What can be run in the named server, or here."""
+    if not NAMED.get():
+        return describe_patterns(catalog)
+    async with connect(NAMED.get()) as remote:
+        return await cast('HttpConductor', remote).patterns()
+
+
+async def find_shape(catalog: Catalog, name: str, parameters: Mapping[str, Any]) -> Shape:
+    """The chart of a pattern with these parameters, in the named server or here. Raises `EngineError`."""
+    if NAMED.get():
+        async with connect(NAMED.get()) as remote:
+            return await cast('HttpConductor', remote).draw(name, parameters)
+    async with Conductor(catalog=catalog) as conductor:
+        return conductor.draw(name, parameters)
+
+
+async def export_remotely(conductor: Conductor, run: RunId, form: str) -> AsyncIterator[bytes]:
+    """Export a run where it is: the secrets that are to be left out are known there."""
+    from ui.api.client import HttpConductor
+
+    async for piece in cast(HttpConductor, conductor).export(run, form):
+        yield piece

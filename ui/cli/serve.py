@@ -1,0 +1,205 @@
+"""hemicycle serve: the dashboard."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine import Catalog, Conductor
+from engine.clock import RealClock
+from engine.errors import JournalUnavailable
+from engine.runtime import LiveRuns
+from ui.access.accounts import Accounts
+from ui.access.oidc import ProviderSettings
+from ui.cli.execution.run import Pace, load_catalog
+from ui.cli.exit_codes import CODES
+from ui.cli.options import Database, Durability, Namespace, Patterns, TemporalAddress
+from ui.cli.output.errors import CommandError
+from ui.cli.session import new_owner, settings_of, storage_of
+from ui.server.door import Door
+from ui.server.logs import LogFormat, RunLog, set_up_logging
+from ui.server.metrics import Metrics
+from ui.server.observed_journal import observe
+from ui.server.serve import check_host, is_local, listen, page_url, run, served_names, valid_origin
+from ui.settings import Locks, ServerPaths, Settings, Storage
+from ui.telemetry import trace_exporters
+
+if TYPE_CHECKING:
+    from ui.fleet.web_fleet import WebFleet
+
+ADDRESS = 'Address'
+EPILOG = f"""Examples:
+
+```
+hemicycle serve --open
+hemicycle serve --port 9000 --database ./team.db --patterns ./my_patterns
+```
+
+{CODES}"""
+
+
+def serve(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    host: Annotated[
+        str,
+        typer.Option(
+            help='Beyond loopback people have to log in: `hemicycle user add` makes the first account.',
+            rich_help_panel=ADDRESS,
+        ),
+    ] = '127.0.0.1',
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=65_535,
+            help='If taken, the next free port is used; 0 means any.',
+            rich_help_panel=ADDRESS,
+        ),
+    ] = 8080,
+    show: Annotated[
+        bool, typer.Option('--open/--no-open', help='Open the browser.', rich_help_panel=ADDRESS)
+    ] = False,
+    origins: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--origin',
+            metavar='URL',
+            envvar='HEMICYCLE_ORIGINS',
+            help='Another site whose pages may use the API and the MCP server (CORS), such as'
+            ' `https://tool.example`. Repeatable; none by default.',
+            rich_help_panel=ADDRESS,
+            show_default=False,
+        ),
+    ] = None,
+    url: Annotated[
+        str,
+        typer.Option(
+            '--url',
+            metavar='URL',
+            envvar='HEMICYCLE_URL',
+            help='How people reach the server through a proxy, such as `https://hemicycle.example`.',
+            rich_help_panel=ADDRESS,
+            show_default=False,
+        ),
+    ] = '',
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(help='`json` prints one object per line, with the run, the step and the request.'),
+    ] = 'text',
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    pace: Pace = None,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+    temporal: TemporalAddress = '',
+    namespace: Namespace = 'default',
+) -> None:
+    """Serve the dashboard, and continue every run whose process is gone.
+
+    The address is the first line that is printed. Ctrl+C stops the server and releases its runs; the next
+    server continues them. Calls of real models get 20 seconds to end first (`HEMICYCLE_GRACE`); a second
+    Ctrl+C cuts them off. One server at a time serves a database.
+
+    With `--temporal`, workers drive the runs, and any number of servers show and steer all of them.
+    """
+    public = valid_origin(url, '--url') if url else ''
+    provider = ProviderSettings.of(os.environ)
+    shared = [valid_origin(text) for text in origins or ()]
+    settings, storage = settings_of(database, synchronous, patterns), storage_of(context)
+    fleet = _fleet(temporal, namespace, settings) if temporal else None
+    locks = None if fleet else storage.locks(settings)
+    if locks and storage.file(settings).exists() and (holder := locks.served()):
+        raise CommandError(_serve(holder))
+    login = asyncio.run(_try(storage, settings)) or provider is not None
+    check_host(host, login=login)
+    door = Door(required=login or not is_local(host), names=served_names(host, public), provider=provider)
+    catalog = load_catalog(settings, pace)
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with listen(host, port) as listening:
+        url = page_url(listening)
+        if locks:
+            try:
+                locks.serve(f'{url} (pid {os.getpid()})')
+            except JournalUnavailable:
+                raise CommandError(_serve(locks.served() or '')) from None
+        taken = f' (port {port} is taken)' if port not in (0, listening.getsockname()[1]) else ''
+        typer.echo(f'Hemicycle is at {url}{taken}')  # flushes
+        set_up_logging(settings.home, log_format)
+        try:
+            metrics = Metrics()
+            opener = _Opener(storage, settings, locks, catalog, metrics, fleet)
+            places = ServerPaths(
+                home=settings.home, database=storage.file(settings), endpoints=settings.endpoints
+            )
+            run(
+                listening,
+                opener,
+                folder=settings.home,
+                show=show,
+                places=places,
+                locks=locks,
+                metrics=metrics,
+                origins=shared,
+                grace=settings.grace,
+                fleet=fleet.view if fleet else None,
+                door=door,
+            )
+        finally:
+            if locks:
+                locks.release()
+
+
+class _Opener:
+    """Makes the server's conductor on the server's event loop."""
+
+    def __init__(  # noqa: PLR0913  (its collaborators)
+        self,
+        storage: Storage,
+        settings: Settings,
+        locks: Locks | None,
+        catalog: Catalog,
+        metrics: Metrics,
+        fleet: WebFleet | None,
+    ) -> None:
+        self._storage, self._settings, self._locks = storage, settings, locks
+        self._catalog, self._metrics, self._fleet = catalog, metrics, fleet
+
+    async def __call__(self) -> Conductor:
+        journal = await self._storage.open(self._settings)
+        observers = (RunLog(), self._metrics, *trace_exporters(journal))
+        owner = new_owner()
+        if self._locks:
+            self._locks.take(owner)
+        return Conductor(
+            observe(journal, *observers),
+            catalog=self._catalog,
+            owner=owner,
+            is_alive=self._locks.is_alive if self._locks else lambda owner: True,
+            workspaces=self._settings.workspaces,
+            live_runs=await self._fleet.live_runs() if self._fleet else LiveRuns,
+        )
+
+
+def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:
+    from ui.fleet.settings import FleetSettings
+    from ui.fleet.web_fleet import WebFleet
+
+    return WebFleet(FleetSettings.of(temporal, namespace, settings.home))
+
+
+async def _try(storage: Storage, settings: Settings) -> bool:
+    """Open and close the database, to report problems before anything is served. Whether it has accounts."""
+    journal = await storage.open(settings)
+    try:
+        return await Accounts(journal, RealClock()).any()
+    finally:
+        await journal.close()
+
+
+def _serve(holder: str) -> str:
+    return (
+        f'this database is served already, at {holder or "another address"}: use that page, stop that server,'
+        ' or name another database with --database'
+    )

@@ -1,0 +1,164 @@
+"""Opens a conductor for a command: to run, to read, or to take over a run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import typer
+
+from engine import Catalog, Conductor, EventRefused, InvalidInput
+from engine.errors import UnknownRun
+from engine.journal import Journal, MemoryJournal
+from engine.records import RunId, RunInfo, RunQuery
+from ui.cli.remote import connect, knows_pattern, named_server, server_at_work
+from ui.server.grace import grace_of
+from ui.settings import Locks, Settings, Storage, Synchronous
+
+Place = Literal['list', 'trash']
+SHOWN_IDS = 5
+
+
+def settings_of(database: str, synchronous: str = 'normal', patterns: list[Path] | None = None) -> Settings:
+    """Make settings from options. Raises `InvalidInput`."""
+    if synchronous not in get_args(Synchronous):
+        raise InvalidInput({'--synchronous': f'must be normal or full, not {synchronous!r}'})
+    return Settings.of(database, cast(Synchronous, synchronous), tuple(patterns or ()))
+
+
+def storage_of(context: typer.Context) -> Storage:
+    """The storage that the composition root gave to the command line."""
+    return cast(Storage, context.obj)
+
+
+def new_owner() -> str:
+    """A unique name for this process."""
+    return f'{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}'
+
+
+@asynccontextmanager
+async def open_conductor(
+    storage: Storage,
+    settings: Settings,
+    catalog: Catalog,
+    *,
+    only: RunId | None = None,
+    pattern: str = '',
+) -> AsyncIterator[Conductor]:
+    """A conductor whose runs are left alone while this process lives; `only` narrows its `recover`.
+
+    Where a server is named, or serves the database and knows the `pattern`, it is that server's.
+    """
+    url = '' if only else server_at_work(storage, settings)
+    if url and (named_server() or not pattern or await knows_pattern(url, pattern)):
+        async with connect(url, catalog) as remote:
+            yield remote
+        return
+    journal = await storage.open(settings)
+    if only is not None:
+        journal = cast(Journal, _OneUnfinished(journal, only))
+    locks: Locks = storage.locks(settings)
+    owner = new_owner()
+    async with Conductor(
+        journal,
+        catalog=catalog,
+        owner=owner,
+        is_alive=locks.is_alive,
+        workspaces=settings.workspaces,
+    ) as conductor:
+        try:
+            locks.take(owner)
+            yield conductor
+        finally:
+            # Release the runs first: anyone who sees no lock may claim them.
+            with grace_of(settings.grace) as over:
+                await conductor.close(over)
+            locks.release()
+
+
+@asynccontextmanager
+async def open_reader(
+    storage: Storage, settings: Settings, catalog: Catalog | None = None
+) -> AsyncIterator[Conductor]:
+    """A conductor for reading runs, even while a server runs them; creates no database."""
+    if url := named_server():
+        async with connect(url, catalog) as remote:
+            yield remote
+        return
+    journal = await storage.open(settings) if storage.file(settings).exists() else MemoryJournal()
+    async with Conductor(journal, catalog=catalog or Catalog(), workspaces=settings.workspaces) as conductor:
+        yield conductor
+
+
+async def find_run(conductor: Conductor, name: str, place: Place = 'list') -> RunId:
+    """Find a run by its id, the beginning of one, or `last`; in the list or the trash.
+
+    Raises:
+        UnknownRun: there is no such run.
+        InvalidInput: several ids match.
+    """
+    if name == 'last':
+        newest = await conductor.runs(RunQuery(place=place, limit=1))
+        if not newest.runs:
+            raise UnknownRun(name)
+        return newest.runs[0].id
+    try:
+        return (await conductor.info(RunId(name))).id
+    except UnknownRun:
+        found = [info.id async for info in conductor.every(place) if name and info.id.startswith(name)]
+    if not found:
+        raise UnknownRun(name)
+    if len(found) > 1:
+        listed = ', '.join(found[:SHOWN_IDS]) + (', ...' if len(found) > SHOWN_IDS else '')
+        raise InvalidInput({'RUN': f'{len(found)} runs begin with {name!r}: {listed}'})
+    return found[0]
+
+
+class _OneUnfinished:
+    """A journal in which only one run is unfinished, so that recovery leaves all others alone."""
+
+    def __init__(self, journal: Journal, run: RunId) -> None:
+        self._journal, self._run = journal, run
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    async def unfinished(self) -> list[RunInfo]:
+        return [info for info in await self._journal.unfinished() if info.id == self._run]
+
+
+@asynccontextmanager
+async def claim(  # noqa: PLR0913  (two have defaults)
+    storage: Storage,
+    settings: Settings,
+    catalog: Catalog,
+    run: RunId,
+    *,
+    what: str = 'steer',
+    paused: bool = True,
+) -> AsyncIterator[Conductor]:
+    """A conductor that owns the run until it is released; `paused` pauses it before anything starts.
+
+    Where a server runs it, it is that server's, and the run is left as it is.
+
+    Raises:
+        EventRefused: the run has ended, or its process is still alive; `what` is the requested action.
+    """
+    if url := server_at_work(storage, settings):
+        async with connect(url, catalog) as remote:
+            if named_server() or remote.owner == (await remote.info(run)).owner:
+                yield remote
+                return
+    async with open_conductor(storage, settings, catalog, only=run) as conductor:
+        info = await conductor.info(run)
+        if info.status.ended:
+            raise EventRefused(run, what, f'it is {info.status}')
+        if run not in await conductor.recover(paused=paused):
+            owned = f'its process {info.owner} is still there; steer it in the dashboard that runs it'
+            raise EventRefused(run, what, conductor.stranded.get(run, owned))
+        yield conductor

@@ -1,0 +1,144 @@
+"""hemicycle traffic: many runs of a pattern in numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from engine import InvalidInput, Status
+from engine.history import merge_shapes
+from engine.records import RunQuery, Traffic
+from ui.cli.history.runs import FILTERS
+from ui.cli.options import AsJson, Database
+from ui.cli.output.reporters import print_json
+from ui.cli.output.step_text import console
+from ui.cli.session import open_reader, settings_of, storage_of
+from ui.formatting.safe_text import one_line
+from ui.formatting.steps import duration, edge_text, path_text
+from ui.formatting.values import day_range, parse_day
+from ui.pages.traffic.heatmap_badges import percent
+from ui.pages.traffic.heatmap_data import EdgeHeat, Heat, StateHeat, fork_note
+from ui.settings import Settings, Storage
+
+EPILOG = """Examples:
+
+```
+hemicycle traffic pipeline
+hemicycle traffic pipeline --tag nightly --since 2026-03-01
+hemicycle traffic pipeline --json | jq '.edges[] | select(.dest == "failed")'
+hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
+```"""
+
+
+def traffic(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    pattern: Annotated[str, typer.Argument(help='The pattern.', show_default=False)],
+    status: Annotated[
+        list[Status] | None,
+        typer.Option(
+            help='Only runs with this status. Repeatable.', rich_help_panel=FILTERS, show_default=False
+        ),
+    ] = None,
+    tag: Annotated[str, typer.Option(help='Only runs with this tag.', rich_help_panel=FILTERS)] = '',
+    search: Annotated[
+        str, typer.Option(help='Only runs that match this text.', rich_help_panel=FILTERS)
+    ] = '',
+    since: Annotated[
+        str,
+        typer.Option(
+            metavar='DAY', help='Only runs since this date, such as 2026-03-04.', rich_help_panel=FILTERS
+        ),
+    ] = '',
+    until: Annotated[
+        str, typer.Option(metavar='DAY', help='Only runs until this date.', rich_help_panel=FILTERS)
+    ] = '',
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """How often runs took each edge, how long they stayed in each state, and where they failed.
+
+    The first time every step of these runs is read; later only what is new. Works while a server is running.
+    """
+    days = {'--since': since, '--until': until}
+    wrong = {
+        option: f'must be a date such as 2026-03-04, not {day!r}'
+        for option, day in days.items()
+        if day and not parse_day(day)
+    }
+    if wrong:
+        raise InvalidInput(wrong)
+    first, last = day_range(since, until)
+    query = RunQuery(
+        text=search, pattern=pattern, status=tuple(status or ()), tag=tag, since=first, until=last
+    )
+    found = asyncio.run(_survey(storage_of(context), settings_of(database), query))
+    if as_json:
+        charts = [
+            {'states': [state.path for state in chart.states], 'runs': runs} for chart, runs in found.shapes
+        ]
+        print_json(**asdict(found) | {'shapes': charts})
+    elif found.runs:
+        _print(found)
+    else:
+        typer.echo(
+            'no runs match' if any((search, tag, since, until, status)) else f'no run of {pattern} yet'
+        )
+
+
+async def _survey(storage: Storage, settings: Settings, query: RunQuery) -> Traffic:
+    async with open_reader(storage, settings) as conductor:
+        return await conductor.traffic(query, _tell if sys.stderr.isatty() else None)
+
+
+def _tell(done: int, of: int) -> None:
+    typer.echo(f'\r{done:,} of {of:,} runs read' + '\n' * (done == of), err=True, nl=False)
+
+
+def _print(found: Traffic) -> None:
+    out = console()
+    heat = Heat.of(found, merge_shapes([shape for shape, _ in found.shapes]), frozenset())
+    ended = ', '.join(f'{number:,} {status}' for status, number in found.statuses.items())
+    out.print(f'{found.runs:,} runs: {ended}')
+    if found.forks:
+        out.print(fork_note(found))
+    if len(found.shapes) > 1:
+        out.print(f'of {len(found.shapes)} different charts; each state counts among the runs that have it')
+    out.print()
+    out.print(_table('state', STATES, [(path_text(state.path), _of_state(state)) for state in heat.states]))
+    out.print()
+    out.print(_table('edge', EDGES, [(edge_text(edge.name), _of_edge(edge)) for edge in heat.edges]))
+    for run, problem in found.unread.items():
+        out.print(f'not counted: run {run}: {one_line(problem, 200)}', style='red')
+
+
+STATES = ('runs', 'visits', 'most', 'median', '90 %', 'total', 'failed', 'expired', 'ended runs')
+EDGES = ('taken', 'runs', 'of all exits')
+
+
+def _table(first: str, heads: tuple[str, ...], rows: list[tuple[str, tuple[str, ...]]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style='bold')
+    table.add_column(first, no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify='right', no_wrap=True)
+    for name, cells in rows:
+        table.add_row(Text(name), *cells, style='' if cells[0] != '0' else 'dim')
+    return table
+
+
+def _of_state(state: StateHeat) -> tuple[str, ...]:
+    found = state.traffic
+    if found is None:
+        return ('0', *('–' for _ in STATES[1:]))
+    times = [duration(seconds) for seconds in (found.median, found.p90, found.seconds)]
+    counts = [f'{number:,}' for number in (found.failed, found.expired, found.fell)]
+    return f'{found.runs:,}', f'{found.visits:,}', f'{found.most:,}', *times, *counts
+
+
+def _of_edge(edge: EdgeHeat) -> tuple[str, ...]:
+    return f'{edge.times:,}', f'{edge.runs:,}', percent(edge.share) if edge.times else '–'

@@ -1,1 +1,0 @@
-"""The commands of `hemicycle`, one file each, and what they share."""

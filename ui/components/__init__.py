@@ -1,0 +1,1 @@
+"""Building blocks of pages: frame, controls, menus, dialogs, and elements that run in the browser."""

@@ -1,0 +1,146 @@
+"""The condition field of a breakpoint: checked while typing, with names and examples to insert."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from nicegui import ui
+
+from engine.runtime import CONDITION_NAMES
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes, text_input
+
+EXAMPLES = (
+    ('cost > 0.5', 'it has used more than half a dollar'),
+    ('tokens > 20000', 'it has used many tokens'),
+    ('score < 60', 'a reviewer gave less'),
+    ('loops >= 3', 'the third time that it gets there'),
+    ('"TODO" in text', 'a reply or tool result contains this'),
+    ('"run_command" in tools', 'this tool is about to run'),
+    ('disagree', 'positions in a debate differ'),
+    ('error != null', 'something went wrong'),
+)
+COLUMN = re.compile(r'column (\d+)')
+INSERT = """() => {
+    const line = document.getElementById("ID"), end = line.value.length;
+    const from = line.selectionStart ?? end, to = line.selectionEnd ?? end;
+    line.focus();
+    line.setRangeText(TEXT, from, to, "end");
+    line.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+SETTLE = '250'
+"""Milliseconds without a keystroke before a condition is checked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionFeedback:
+    """The feedback on a condition."""
+
+    problem: str = ''
+    """Why it is invalid; names the column."""
+    now: str = ''
+    """Its value at the current step, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Evaluates conditions for a form."""
+
+    read: Callable[[str], Awaitable[ConditionFeedback]]
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """The memory fields that can be used, with their current values."""
+
+
+class ConditionField:
+    """A one-line field for a condition; nothing typed is ever lost."""
+
+    def __init__(self, text: str, probe: Probe, on_change: Callable[[], None]) -> None:
+        """Draw it with `text`; `on_change` is called after every change."""
+        self._probe, self._read, self._placed = probe, '', True
+        with ui.element('div').classes('field text condition') as self._box:
+            with ui.element('div').classes('field-head'):
+                head = Text('label', 'Condition', 'label')
+                self._needed = Text('span', '', 'muted small')
+            self._line = text_input(text, maxlength='500', spellcheck='false', autocomplete='off')
+            self._line.props(f'debounce={SETTLE}').classes('mono')
+            base = self._line.html_id
+            set_attributes(head, for_=base)
+            self._caret = Text('pre', '', 'condition-caret mono', aria_hidden='true')
+            self._problem = Text('p', '', 'problem', id=f'{base}-problem', aria_live='polite')
+            self._now = Text('p', '', 'help condition-now', id=f'{base}-now', aria_live='polite')
+            set_attributes(self._line, aria_describedby=f'{base}-problem {base}-now')
+            self._draw_names()
+        self._line.on_value_change(self.check)
+        self._line.on_value_change(on_change)
+        self.set_placed(True)
+        self._show(text, ConditionFeedback())
+        if text:
+            ui.timer(0.01, self.check, once=True)
+
+    @property
+    def text(self) -> str:
+        """The text that is typed."""
+        return str(self._line.value or '').strip()
+
+    async def check(self) -> bool:
+        """Check it and show the feedback; returns whether it is valid."""
+        text = self.text
+        self._read = text
+        found = await self._probe.read(text) if text else ConditionFeedback()
+        if text == self._read:  # nobody has typed meanwhile
+            self._show(text, found)
+        return not found.problem
+
+    def set_placed(self, placed: bool) -> None:
+        """Say whether it may be empty: only if a place is given."""
+        self._placed = placed
+        self._needed.show('optional' if placed else 'required without a state or transition')
+        if not self.text:
+            self._show('', ConditionFeedback())
+
+    def focus(self) -> None:
+        """Focus it."""
+        self._line.run_method('focus')
+
+    def _show(self, text: str, found: ConditionFeedback) -> None:
+        wrong = bool(found.problem)
+        self._box.classes(add='bad' if wrong else '', remove='' if wrong else 'bad')
+        set_attributes(self._line, aria_invalid=str(wrong).lower())
+        at = COLUMN.search(found.problem)
+        self._caret.show(f'{text}\n{" " * (int(at[1]) - 1)}^' if at else '')
+        self._caret.set_visibility(bool(at))
+        self._problem.show(as_sentence(found.problem))
+        always = 'Empty: it stops every time.' if self._placed and not text else ''
+        self._now.show(found.now or always)
+
+    def _draw_names(self) -> None:
+        with ui.element('details').classes('fold condition-help'):
+            Text('summary', 'Names and examples')
+            with ui.element('div').classes('condition-lists'):
+                Text('b', 'Examples', 'small')
+                with ui.element('dl').classes('condition-list'):
+                    for example, note in EXAMPLES:
+                        self._entry(example, note)
+                Text('b', 'Names', 'small')
+                with ui.element('dl').classes('condition-list'):
+                    for name, note in CONDITION_NAMES.items():
+                        self._entry(name, note)
+                if self._probe.fields:
+                    Text('b', 'Memory fields', 'small')
+                    with ui.element('dl').classes('condition-list'):
+                        for name, note in self._probe.fields.items():
+                            self._entry(f'memory.{name}', note)
+
+    def _entry(self, text: str, note: str) -> None:
+        with ui.element('dt'):
+            offer = button(text, kind='small mono')
+        quoted = '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
+        offer.on('click', js_handler=INSERT.replace('ID', self._line.html_id).replace('TEXT', quoted))
+        Text('dd', note, 'muted small')
+
+
+def as_sentence(text: str) -> str:
+    """The text with a capital letter and a full stop."""
+    return f'{text[:1].upper()}{text[1:].rstrip(".")}.' if text else ''

@@ -1,0 +1,93 @@
+"""Debounced work: done at once if there was none lately, otherwise when requests calm down."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from nicegui import background_tasks
+from nicegui.element import Element
+
+PAUSE = 0.4
+"""Minimum seconds between two executions under constant requests."""
+QUIET, LONGEST = 0.12, 1.0
+"""Seconds without a request before waiting work is done: at least, and at most. In between, it is
+twice the time between the last two requests, so that slow ones are not mistaken for the last.
+"""
+MOST = 6
+"""It rests at least this many times as long as the work takes: the page has other things to do."""
+DRAWN = 'return await new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true))))'
+"""Returns once everything sent before has been drawn."""
+PATIENCE = 5.0
+"""Seconds to wait for a browser that does not answer: the page may be hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How soon requested work is done."""
+
+    pause: float = PAUSE
+    longest: float = LONGEST
+    most: float = MOST
+
+
+STEPPING = Pace(pause=0.06, longest=0.08, most=1)
+"""For what must keep up with somebody who steps: at most 100 ms late."""
+
+
+class Debouncer:
+    """Limits how often a page does some work, always doing it again after the last request.
+
+    Args:
+        work: what to do.
+        place: an element of the page; pending work is dropped when it is deleted.
+        pace: how soon it is done.
+    """
+
+    def __init__(self, work: Callable[[], Awaitable[None]], place: Element, pace: Pace | None = None) -> None:
+        self._work, self._place, self._pace = work, place, pace or Pace()
+        self._next = self._asked = 0.0
+        self._gap = self._pace.longest
+        self._waits = False
+
+    async def ask(self) -> None:
+        """Request the work, now or soon."""
+        now = time.monotonic()
+        self._gap, self._asked = now - self._asked, now
+        if now >= self._next:
+            await self._do()
+        elif not self._waits:
+            self._waits = True
+            background_tasks.create(self._later(), name='draw what need not keep up')
+
+    async def _later(self) -> None:
+        while not self._place.is_deleted:
+            now = time.monotonic()
+            quiet, enough = now - self._asked, min(max(QUIET, 2 * self._gap), self._pace.longest)
+            if now >= self._next or (quiet >= enough and self._next < math.inf):
+                break
+            await asyncio.sleep(max(enough - quiet, 0.02))
+        self._waits = False
+        if not self._place.is_deleted:
+            with self._place:
+                await self._do()
+
+    async def _do(self) -> None:
+        self._next, begun = math.inf, time.monotonic()  # nothing else starts meanwhile
+        try:
+            await self._work()
+        finally:
+            now = time.monotonic()
+            self._next = now + max(self._pace.pause, self._pace.most * (now - begun))
+        background_tasks.create(self._rest(now), name='wait for the browser')
+
+    async def _rest(self, begun: float) -> None:
+        """The time the browser takes to draw counts as work, too."""
+        with contextlib.suppress(TimeoutError):
+            await self._place.client.run_javascript(DRAWN, timeout=PATIENCE)
+        now = time.monotonic()
+        self._next = max(self._next, now + self._pace.most * (now - begun))

@@ -1,0 +1,1 @@
+"""Charts as drawings: layout, folding, overlays, zooming and saving."""

@@ -1,0 +1,99 @@
+"""Which states of a chart are collapsed, to keep it readable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine.records import Shape
+
+MOST_STATES = 24
+"""The most states that are drawn by default: more would be too small to read in a column."""
+MOST_REGIONS = 40
+"""The most with the regions of parallel states: what runs side by side is drawn side by side, in rows."""
+
+
+def agent_paths(shape: Shape) -> frozenset[str]:
+    """The paths of states that hold agents."""
+    return frozenset(str(state.path) for state in shape.states if state.role)
+
+
+def foldable(shape: Shape) -> dict[str, int]:
+    """Composite states with their depth, in chart order."""
+    parents = {str(state.parent) for state in shape.states}
+    found = [str(state.path) for state in shape.states if state.path in parents]
+    return {path: path.count('.') for path in sorted(found, key=_order(shape).__getitem__)}
+
+
+def default_folds(shape: Shape) -> frozenset[str]:
+    """What is collapsed at first: as little as stays readable, expanding outermost states first.
+
+    Similar states (same depth, as many children) are expanded together or not at all, agents last. The
+    regions of an outermost parallel state are shown up to `MOST_REGIONS`.
+    """
+    folded, agents = frozenset(foldable(shape)), agent_paths(shape)
+    alike: dict[tuple[bool, int, bool, int], set[str]] = {}
+    for path, depth in foldable(shape).items():
+        inside = [state for state in shape.states if state.parent == path]
+        state = shape.state(path)
+        beside = state is not None and state.kind == 'parallel'
+        alike.setdefault((path in agents, depth, not beside, len(inside)), set()).add(path)
+    for (of_agents, depth, alone, _), group in sorted(alike.items()):
+        most = MOST_STATES if of_agents or depth or alone else MOST_REGIONS
+        seen = {path for path in group if not any(_inside(path, other) for other in folded)}
+        if count_drawn(shape, folded - seen) <= most:
+            folded -= seen
+    return folded
+
+
+def around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
+    """The composite states around active ones."""
+    return frozenset(path for path in foldable(shape) if any(_inside(leaf, path) for leaf in active))
+
+
+def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]:
+    """What to collapse, ever more of it: what is not `active` first, and then what is, from inside."""
+    parts, inside = foldable(shape), around(shape, active)
+    folded = default_folds(shape)
+    for path in sorted(inside & folded, key=parts.__getitem__):
+        if count_drawn(shape, folded - {path}) <= MOST_REGIONS:
+            folded -= {path}
+    yield folded
+    for group in (parts.keys() - inside, {path for path in inside if parts[path]}):
+        for depth in sorted({parts[path] for path in group - folded}, reverse=True):
+            folded |= {path for path in group if parts[path] == depth}
+            yield folded
+
+
+def count_drawn(shape: Shape, folded: frozenset[str]) -> int:
+    """The number of states that are drawn."""
+    return sum(not any(_inside(state.path, path) for path in folded) for state in shape.states)
+
+
+def unfold(folded: frozenset[str], path: str) -> frozenset[str]:
+    """What stays collapsed when the states inside `path` are shown: nothing around it."""
+    return frozenset(other for other in folded if other != path and not _inside(path, other))
+
+
+def enclosing_drawn(shape: Shape, folded: frozenset[str], path: str) -> str:
+    """The innermost drawn composite state at or around `path`, or ''."""
+    return max(
+        (
+            holder
+            for holder in foldable(shape)
+            if (holder == path or _inside(path, holder)) and not any(_inside(holder, one) for one in folded)
+        ),
+        key=len,
+        default='',
+    )
+
+
+def _inside(path: str, outer: str) -> bool:
+    return path.startswith(f'{outer}.')
+
+
+def _order(shape: Shape) -> dict[str, tuple[int, ...]]:
+    """Positions in an order where children directly follow their parent."""
+    places: dict[str, tuple[int, ...]] = {'': ()}
+    for number, state in enumerate(shape.states):
+        places[str(state.path)] = (*places[str(state.parent)], number)
+    return places

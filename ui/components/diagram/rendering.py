@@ -1,0 +1,354 @@
+"""Renders a Shape with Graphviz, once per shape, and computes what to highlight at a step."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from textwrap import wrap
+from typing import Any
+
+import graphviz
+
+from engine import EngineError, Status, Transition
+from engine.records import Edge, EdgeShape, Shape, StateShape, View, parent_of
+from engine.statechart import edge_label, mermaid
+from ui.components.diagram.failure_badges import add_failure_badges
+from ui.components.diagram.folding import agent_paths
+from ui.formatting.steps import innermost
+
+INSTALL = 'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
+
+FORMATS = {'mermaid': 'mmd', 'dot': 'gv', 'svg': 'svg'}
+"""The formats of a chart, and their file extensions."""
+
+GRAPH = {
+    'rankdir': 'TB',
+    'compound': 'true',
+    'newrank': 'true',
+    'nodesep': '0.28',
+    'ranksep': '0.38',
+    'margin': '0.02',
+    'bgcolor': 'transparent',
+    'fontname': 'Helvetica',
+    'fontsize': '12',
+}
+SIDEWAYS = {'rankdir': 'LR', 'ranksep': '0.45'}
+WIDE = {'nodesep': '0.5', 'ranksep': '0.75'}
+NODE = {
+    'shape': 'box',
+    'style': 'rounded',
+    'fontname': 'Helvetica',
+    'fontsize': '12',
+    'height': '0.34',
+    'margin': '0.13,0.05',
+}
+EDGE = {'fontname': 'Helvetica', 'fontsize': '12', 'arrowsize': '0.65'}
+LABEL_WIDTH = 24
+"""Characters per line of an edge label with two lines: long labels make a drawing wide, hence small."""
+
+
+def has_graphviz() -> bool:
+    """Whether charts can be drawn: `dot` is installed."""
+    return shutil.which('dot') is not None
+
+
+Folded = bool | frozenset[str]
+"""Which states are collapsed: all agents, none, or the states at these paths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a chart is laid out."""
+
+    sideways: bool = False
+    """Whether it runs to the right; otherwise it runs downwards."""
+    labels: bool = True
+    """Whether edges have labels."""
+    badges: bool = True
+    """Whether failures are badges; otherwise they are edges."""
+    wide: bool = False
+    """Whether it leaves room for a number on each edge; then failures are edges, too."""
+
+
+PLAIN = Layout(badges=False)
+
+
+async def svg(shape: Shape, *, folded: Folded, wide: bool = False) -> str:
+    """The chart as SVG, or '' without `dot`; failures are badges on the states they leave.
+
+    A `wide` drawing leaves room for a number on each edge, and draws failures as edges.
+    """
+    layout = Layout(wide=wide)
+    return await asyncio.to_thread(lay_out, shape, folded, layout) if has_graphviz() else ''
+
+
+def dot(shape: Shape, *, folded: Folded) -> str:
+    """The chart in Graphviz's language; ids are `s:<state>` and `e:<source>><dest>`."""
+    return _drawing(shape, folded).draw(GRAPH)
+
+
+async def export_chart(shape: Shape, how: str, *, folded: Folded) -> str:
+    """The chart in one of `FORMATS`. Raises `EngineError` if that needs `dot` and it is missing."""
+    if how == 'mermaid':
+        return mermaid(shape, folded=folded)
+    if how == 'dot':
+        return dot(shape, folded=folded)
+    if not has_graphviz():
+        raise EngineError(INSTALL)
+    return await svg(shape, folded=folded) + '\n'
+
+
+@lru_cache(maxsize=512)
+def lay_out(shape: Shape, folded: Folded, layout: Layout) -> str:
+    """The chart as SVG; needs `dot`, and takes it some 30 ms for a chart that was not drawn before."""
+    drawing = _drawing(shape, folded)
+    drawing.layout = layout
+    source = drawing.draw(GRAPH | (SIDEWAYS if layout.sideways else WIDE if layout.wide else {}))
+    text = _run_dot(source)
+    return add_failure_badges(text[text.index('<svg') :], drawing.badges)
+
+
+def _run_dot(source: str) -> str:
+    """What `dot` draws. In large charts it loses invisible edges, and says so by its exit code."""
+    for compound in (
+        'true',
+        'false',
+    ):  # it cannot cut some edges at the border of a box: they end inside then
+        attempt = graphviz.Source(source.replace('compound=true', f'compound={compound}'))
+        try:
+            return str(attempt.pipe(format='svg', encoding='utf-8', quiet=True))
+        except graphviz.CalledProcessError as error:
+            drawn = error.output or ''
+            failure = error
+        text = drawn.decode() if isinstance(drawn, bytes) else str(drawn)
+        if '</svg>' in text:
+            return text
+    raise EngineError(f'dot cannot draw the chart: {failure.stderr}')
+
+
+def _drawing(shape: Shape, folded: Folded) -> _Drawing:
+    return _Drawing(shape, agent_paths(shape) if folded is True else folded or frozenset())
+
+
+@dataclass
+class _Drawing:
+    shape: Shape
+    folded: frozenset[str]
+    hidden: dict[str, str] = field(default_factory=dict)
+    """Hidden states, each with the state drawn in its place."""
+    layout: Layout = PLAIN
+    badges: list[tuple[str, str]] = field(default_factory=list)
+    """Edges that are not drawn, but are to be badges of their source."""
+
+    def draw(self, attributes: dict[str, str]) -> str:
+        badges = self.layout.badges and not self.layout.wide
+        self.inside: dict[str, list[StateShape]] = {}
+        for state in self.shape.states:
+            self.inside.setdefault(state.parent, []).append(state)
+            owner = self.hidden.get(state.parent, state.parent)
+            if owner in self.folded:
+                self.hidden[state.path] = owner
+        graph = graphviz.Digraph(graph_attr=attributes, node_attr=NODE, edge_attr=EDGE)
+        graph.node(
+            '[*]',
+            label='',
+            shape='circle',
+            width='0.16',
+            height='0.16',
+            id='s:[*]',
+            _attributes={'class': 'start'},
+        )
+        self._add(graph, '')
+        for edge, (labels, failing) in self._edges().items():
+            if badges and failing and not self._in_agent(*edge):
+                self.badges.append(edge)
+            else:
+                self._connect(graph, edge, ' / '.join(labels), failing)
+        if badges:
+            self._sink(graph)
+        return str(graph.source)
+
+    def _in_agent(self, source: str, dest: str) -> bool:
+        """Whether both ends are in one agent: such an edge is short."""
+        return parent_of(source) == parent_of(dest) and self._is_agent(parent_of(source))
+
+    def _sink(self, graph: graphviz.Digraph) -> None:
+        """Put the ends of the run on the last rank: no edge leads to those that only failures lead to."""
+        with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
+            for state in self.inside.get('', ()):
+                if state.kind == 'final':
+                    last.node(state.path)
+
+    def _is_agent(self, path: str) -> bool:
+        state = self.shape.state(path)
+        return bool(state and state.role)
+
+    def _add(self, graph: graphviz.Digraph, parent: str) -> None:
+        for state in self._in_order(parent):
+            if state.path in self.hidden:
+                continue
+            children = [child for child in self.inside.get(state.path, ()) if child.path not in self.hidden]
+            classes = f'state {state.kind} outcome-{state.outcome}{self._region(state)}'
+            if not children:
+                peripheries = '2' if state.kind == 'final' else '1'
+                graph.node(
+                    state.path, label=_label(state), id=f's:{state.path}', peripheries=peripheries,
+                    _attributes={'class': classes},
+                )  # fmt: skip
+                continue
+            with graph.subgraph(name=f'cluster_{state.path}') as cluster:
+                cluster.attr(
+                    label=_label(state), id=f's:{state.path}', style='rounded', margin='9', labeljust='l',
+                    _attributes={'class': classes},
+                )  # fmt: skip
+                self._add(cluster, state.path)
+                if state.role:
+                    self._flatten(cluster, state.path)
+                elif state.kind == 'parallel':
+                    self._tile(cluster, [child.path for child in children])
+
+    def _in_order(self, parent: str) -> list[StateShape]:
+        """Child states, in the order in which Graphviz must get them.
+
+        It arranges side-by-side boxes from right to left, but nodes from left to right.
+        """
+        inside = self.inside.get(parent, [])
+        around = self.shape.state(parent)
+        if around is None or around.kind != 'parallel':
+            return inside
+        by_path = {str(state.path): state for state in inside}
+        rows = _rows(list(by_path), self._per_row(list(by_path)))
+        boxes = any(self._drawn_as_cluster(path) for path in by_path)
+        return [by_path[path] for row in rows for path in (reversed(row) if boxes else row)]
+
+    def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
+        """Draw an agent in rows: the states that work, those that wait for a person, and its ends."""
+        rows: list[list[str]] = [[], [], []]
+        for state in self.inside[path]:
+            rows[2 if state.kind == 'final' else 1 if state.waits else 0].append(state.path)
+        for row in rows:
+            with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
+                for node in row:
+                    rank.node(node)
+        for above, below in pairwise(row for row in rows if row):
+            cluster.edge(above[0], below[0], style='invis')
+
+    def _region(self, state: StateShape) -> str:
+        around = self.shape.state(state.parent)
+        return ' region' if around is not None and around.kind == 'parallel' else ''
+
+    def _tile(self, cluster: graphviz.Digraph, regions: list[str]) -> None:
+        """Arrange the regions of a parallel state in rows from left to right, using invisible edges."""
+        rows = _rows(regions, self._per_row(regions))
+        for row in rows:
+            firsts = [self._anchor(region, out=False) for region in row]
+            with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
+                for node in firsts:
+                    rank.node(node)
+                for left, right in pairwise(firsts):
+                    rank.edge(left, right, style='invis')
+        for above, below in pairwise(rows):
+            for index, region in enumerate(below):
+                over = above[min(index, len(above) - 1)]
+                ends = self._anchor(over, out=True), self._anchor(region, out=False)
+                cluster.edge(*ends, style='invis', weight='30')
+
+    def _per_row(self, regions: list[str]) -> int:
+        """The number of regions side by side: a diagram is drawn in a page column, taller than wide."""
+        small = not any(self._drawn_as_cluster(region) for region in regions)
+        most = 3 if small else 2
+        return 2 if len(regions) == 4 else most
+
+    def _edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
+        """The drawn edges, without duplicates, with their labels."""
+        found: dict[tuple[str, str], tuple[list[str], bool]] = {}
+        for edge in self.shape.edges:
+            if not edge.dest:
+                continue  # it leads nowhere: it would be a loop on each state that takes a person's input
+            source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest))
+            if edge.source in self.hidden and source == dest:
+                continue
+            failing = edge.trigger in ('failed', 'expired')
+            labels, _ = found.setdefault((source, dest), ([], failing))
+            # The chart inside every agent is the same: labels there would only widen the drawing.
+            inside = self._is_agent(parent_of(edge.source))
+            label = '' if inside or not self.layout.labels else edge_label(edge)
+            if label and label not in labels and not failing:
+                labels.append(label)
+            found[source, dest] = (labels, found[source, dest][1] and failing)
+        return found
+
+    def _connect(self, graph: graphviz.Digraph, edge: tuple[str, str], label: str, failing: bool) -> None:
+        source, dest = edge
+        options = {'id': f'e:{source}>{dest}'}
+        if self._drawn_as_cluster(source):
+            options['ltail'] = f'cluster_{source}'
+        if self._drawn_as_cluster(dest):
+            options['lhead'] = f'cluster_{dest}'
+        if failing or dest.endswith('.failed'):
+            options |= {'style': 'dashed', 'weight': '0'}
+        elif dest.endswith('.done') or source.count('.') == dest.count('.') == 0:
+            options['weight'] = '20'  # the usual path runs straight down
+        graph.edge(
+            self._anchor(source, out=True),
+            self._anchor(dest, out=False),
+            label='\n'.join(f' {line}' for line in wrap(label, LABEL_WIDTH, max_lines=2, placeholder=' …')),
+            _attributes={'class': 'edge failing' if failing else 'edge'},
+            **options,
+        )
+
+    def _drawn_as_cluster(self, path: str) -> bool:
+        return any(child.path not in self.hidden for child in self.inside.get(path, ()))
+
+    def _anchor(self, path: str, *, out: bool) -> str:
+        """A node inside a cluster that stands for the cluster at an edge's end."""
+        while self._drawn_as_cluster(path):
+            inner = self.inside[path]
+            state = self.shape.state(path)
+            if out and state is not None and state.kind == 'parallel':
+                path = inner[-1].path  # in the last row: what follows is placed below it
+                continue
+            finals = [state.path for state in inner if state.kind == 'final' and state.outcome == 'done']
+            path = finals[0] if out and finals else inner[0].path
+        return path
+
+
+def _rows(regions: list[str], most: int) -> list[list[str]]:
+    return [regions[start : start + most] for start in range(0, len(regions), most)]
+
+
+def _label(state: StateShape) -> str:
+    return state.name.replace('_', ' ')
+
+
+def highlight(
+    shape: Shape, view: View, step: Transition | None, *, seen: Iterable[str] = (), walked: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Highlights after `step`: classes for states and edges, as the browser component takes them."""
+    leaves = list(view.active)
+    # A stopped run has no active state: show those it was in.
+    stopped = innermost(step.left) if step and not leaves else []
+    return {
+        'active': leaves,
+        'inside': [path for path in view.entered if path not in leaves],
+        'seen': list(seen),
+        'waiting': [path for path in leaves if _waits(shape, path)],
+        'broken': stopped if view.status is Status.FAILED else [],
+        'halted': stopped if view.status is Status.CANCELLED else [],
+        'taken': [edge_id(edge) for edge in step.edges] if step else [],
+        'walked': list(walked),
+    }
+
+
+def _waits(shape: Shape, path: str) -> bool:
+    state = shape.state(path)
+    return state is not None and bool(state.waits)
+
+
+def edge_id(edge: Edge | EdgeShape) -> str:
+    """The id of an edge in the drawing."""
+    return f'{edge.source}>{edge.dest or edge.source}'

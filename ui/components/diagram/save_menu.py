@@ -1,0 +1,57 @@
+"""A menu that saves a chart as Mermaid, DOT or SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.records import Shape
+from ui.components.diagram.rendering import FORMATS, Folded, export_chart
+from ui.components.menus import menu
+from ui.components.theme import button
+from ui.components.widgets import Text
+
+NAMES = {
+    'mermaid': ('Mermaid', 'For Markdown, wikis and GitHub'),
+    'dot': ('DOT', 'For Graphviz'),
+    'svg': ('SVG', 'A vector image, for documents and slides'),
+}
+
+
+def save_menu(shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -> None:
+    """A button in the header of a diagram panel; the file holds what the panel shows.
+
+    Args:
+        shape: returns the current chart, if any.
+        folded: returns which agents are collapsed.
+    """
+    with (
+        button('', icon='download', kind='quiet small', label='Save the diagram').props(
+            'aria-haspopup="menu"'
+        ),
+        menu('Save the diagram'),
+    ):
+        for how in FORMATS:
+            title, note = NAMES[how]
+            with (
+                ui.element('button').classes('menu-item two').props('type="button" role="menuitem"') as entry
+            ):
+                Text('b', title)
+                Text('span', note, 'muted small')
+            entry.on('click', partial(_save, how, shape, folded))
+
+
+async def _save(how: str, shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -> None:
+    found = shape()
+    if found is None:
+        ui.notify('There is no diagram yet.')
+        return
+    try:
+        text = await export_chart(found, how, folded=folded())
+    except EngineError as error:
+        ui.notify(str(error), type='warning')
+        return
+    ui.download.content(text, f'{found.pattern}.{FORMATS[how]}')

@@ -1,0 +1,118 @@
+"""A pattern as a few words and arrows for its card: its main path, without failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from engine import Pattern
+from engine.patterns import DynamicAgent
+from engine.records import Shape, StateShape
+from ui.components.widgets import Text, set_attributes
+
+MOST_PARTS = 7
+"""The most parts of a thumbnail; beyond that, states that only branch are omitted."""
+FEW_PARTS = 4
+"""Up to this many parts, their contents are shown, too."""
+MOST_INSIDE = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Station:
+    """A station on the path: its name, its contents, and where it may loop back to."""
+
+    name: str
+    kind: str
+    """`agent`, `parallel`, `compound`, `atomic`, `final` or `tools`."""
+    inside: tuple[str, ...] = ()
+    more: int = 0
+    """How many others are inside."""
+    back: str = ''
+
+
+def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
+    """The main path through a chart; an agent with `tools` is shown with them."""
+    top = [state for state in shape.states if not state.parent and _on_the_way(state)]
+    ends = [state for state in top if state.kind == 'final']
+    shown = [state for state in top if state not in ends[1:]]
+    if len(shown) > MOST_PARTS:
+        shown = [state for state in shown if state.invokes or state.kind != 'atomic']
+    open_to_see = len(shown) <= FEW_PARTS
+    parts: list[Station] = []
+    for state in shown:
+        inside = _inside(shape, state, tuple(tools), opened=open_to_see)
+        if any(inside[:MOST_INSIDE] == part.inside for part in parts):
+            inside = ()  # the same as before
+        parts.append(
+            Station(
+                name=state.name.replace('_', ' '),
+                kind='agent' if state.role else state.kind,
+                inside=inside[:MOST_INSIDE],
+                more=max(0, len(inside) - MOST_INSIDE),
+                back=_back(shape, state, shown),
+            )
+        )
+    return parts
+
+
+def draw_thumbnail(made: type[Pattern], shape: Shape) -> None:
+    """Draw it: boxes and arrows that wrap on a narrow card."""
+    tools = made.role.tools if issubclass(made, DynamicAgent) else ()
+    parts = build_thumbnail(shape, tools)
+    with ui.element('div').classes('sketch').props('role="img"') as drawn:
+        set_attributes(drawn, aria_label=f'{made.title}: {", then ".join(map(_said, parts))}')
+        for number, part in enumerate(parts):
+            with ui.element('span').classes('sketch-step'):
+                if number:
+                    Text('span', '→', 'sketch-arrow')
+                with ui.element('span').classes(f'sketch-part sketch-{part.kind}'):
+                    Text('span', part.name, 'sketch-name')
+                    if part.inside:
+                        with ui.element('span').classes('sketch-inside'):
+                            for name in part.inside:
+                                Text('span', name)
+                            if part.more:
+                                Text('span', f'+{part.more}', 'muted')
+                if part.back:
+                    Text('span', '↺', 'sketch-back', title=f'May lead back to {part.back}')
+
+
+def _said(part: Station) -> str:
+    inside = (
+        f' ({", ".join(part.inside)}{f" and {part.more} more" if part.more else ""})' if part.inside else ''
+    )
+    return f'{part.name}{inside}{f", or back to {part.back}" if part.back else ""}'
+
+
+def _on_the_way(state: StateShape) -> bool:
+    return not state.waits and not (state.kind == 'final' and state.outcome != 'done')
+
+
+def _inside(shape: Shape, state: StateShape, tools: tuple[str, ...], *, opened: bool) -> tuple[str, ...]:
+    if state.role:
+        return tools
+    if state.kind != 'parallel' and not opened:
+        return ()
+    found = [other for other in shape.states if other.parent == state.path and other.kind != 'final']
+    return tuple(other.name.replace('_', ' ') for other in found) if len(found) > 1 else ()
+
+
+def _back(shape: Shape, state: StateShape, shown: list[StateShape]) -> str:
+    """The first station at or before this one that an edge leads back to, even via omitted states."""
+    places = {str(other.path): number for number, other in enumerate(shown)}
+    seen, ahead = set(), {str(state.path)}
+    while ahead:
+        path = ahead.pop()
+        seen.add(path)
+        nexts = {edge.dest for edge in shape.edges if edge.source == path and edge.dest in _tops(shape)}
+        for dest in nexts:
+            if dest in places and places[dest] <= places[str(state.path)]:
+                return dest.replace('_', ' ')
+        ahead |= {dest for dest in nexts if dest not in places} - seen
+    return ''
+
+
+def _tops(shape: Shape) -> set[str]:
+    return {str(state.path) for state in shape.states if not state.parent}

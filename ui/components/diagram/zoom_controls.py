@@ -1,0 +1,32 @@
+"""The zoom buttons of a diagram: in, out, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ui.components.elements import Diagram
+from ui.components.theme import button
+
+ALL = 'Fit the whole diagram (0)'
+FOLLOWED = 'Fit the active states or the whole diagram (0)'
+
+
+def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = ALL) -> None:
+    """Draw three buttons in the header of a diagram panel.
+
+    Args:
+        drawing: returns the current diagram, if any.
+        fit: the text of the last button; `FOLLOWED` if something can be active.
+    """
+
+    def look(how: str) -> None:
+        if shown := drawing():
+            shown.run_method(how)
+
+    for icon, label, how in (
+        ('zoom_out', 'Smaller (-)', 'out'),
+        ('zoom_in', 'Larger (+)', 'closer'),
+        ('fit_screen', fit, 'fit'),
+    ):
+        button('', icon=icon, kind='quiet small', label=label).on('click', partial(look, how))

@@ -1,0 +1,86 @@
+"""Dialogs: confirmations, and a person's details of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar, cast
+
+from nicegui import ui
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import EngineError
+from engine.records import RunInfo
+from ui.components.forms.form import Form
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+
+T = TypeVar('T')
+
+
+class RunDetails(BaseModel):
+    """What a person can enter about a run."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    title: str = Field(min_length=1, max_length=200, title='Title')
+    tags: list[str] = Field([], max_length=20, title='Tags', json_schema_extra={'inline': True})
+    note: str = Field('', max_length=10_000, title='Note', json_schema_extra={'multiline': True})
+
+
+@contextmanager
+def dialog_frame(title: str) -> Iterator[ui.dialog]:
+    """A dialog with a title; it outlives the element that opened it."""
+    with ui.context.client.layout, ui.dialog() as dialog, ui.element('div').classes('card dialog'):
+        heading = Text('h2', title)
+        set_attributes(dialog, aria_labelledby=heading.html_id)
+        yield dialog
+
+
+async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'danger') -> bool:
+    """Whether the person confirms; the safe answer has the focus."""
+    with dialog_frame(title) as dialog:
+        Text('p', text)
+        with ui.element('div').classes('dialog-actions'):
+            stay = button(no).on('click', lambda: dialog.submit(False))
+            set_attributes(stay, autofocus='')
+            button(yes, kind=kind).on('click', lambda: dialog.submit(True))
+    return bool(await await_answer(dialog))
+
+
+def draw_form_actions(dialog: ui.dialog, form: Form, keep: str) -> None:
+    """Draw the buttons of a dialog with a form: Save submits its content, the `keep` button None."""
+
+    def save() -> None:
+        if (given := form.given()) is not None:
+            dialog.submit(given)
+
+    with ui.element('div').classes('dialog-actions'):
+        button(keep).on('click', lambda: dialog.submit(None))
+        button('Save', kind='primary').on('click', save)
+
+
+async def edit_details(info: RunInfo) -> RunDetails | None:
+    """The new details of the run, or None."""
+    with dialog_frame('Edit title, tags and note') as dialog:
+        form = Form(RunDetails, on_change=lambda: None)
+        form.set({'title': info.title, 'tags': info.tags, 'note': info.note})
+        draw_form_actions(dialog, form, 'Cancel')
+    return cast(RunDetails | None, await await_answer(dialog))
+
+
+async def await_answer(dialog: ui.dialog) -> object:
+    """The answer; None if the dialog or the page was closed."""
+    answer: object = await dialog
+    if not dialog.is_deleted:
+        dialog.delete()
+    return answer
+
+
+async def notify_errors(work: Awaitable[T]) -> T | None:
+    """Await the work; if it is refused, tell the person why and return None."""
+    try:
+        return await work
+    except EngineError as error:
+        ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')
+        return None

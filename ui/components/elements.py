@@ -1,0 +1,307 @@
+"""Elements that run in the browser: diagram, conversation, messages, trees, code, combobox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from nicegui import ui
+from nicegui.element import Element
+from nicegui.elements.mixins.value_element import ValueElement
+
+from ui.components.assets import ASSETS
+from ui.components.diagram.overlays import Layer
+
+
+class Diagram(Element, component=ASSETS / 'diagram.js'):
+    """A chart's SVG, highlighted by CSS class."""
+
+    def __init__(  # noqa: PLR0913  (all but the first two have defaults)
+        self,
+        svg: str,
+        *,
+        label: str,
+        states: Sequence[str] = (),
+        on_pick: Callable[[str], Any] | None = None,
+        on_fold: Callable[[str], Any] | None = None,
+        on_context: Callable[[Mapping[str, Any]], Any] | None = None,
+    ) -> None:
+        """Show `svg`; `label` is its accessible name, `states` are the paths listed for screen readers.
+
+        `on_pick` gets the clicked state, `on_fold` the double-clicked one. `on_context` gets the target of a
+        context menu: its `kind` (`state`, `edge`; '' for the background), its `name`, and where (`x`, `y`).
+        """
+        super().__init__()
+        self._props |= {
+            'svg': svg,
+            'label': label,
+            'lit': {},
+            'overlays': {},
+            'states': list(states),
+            'pickable': on_pick is not None,
+        }
+        if on_pick:
+            self.on('pick', lambda event: on_pick(str(event.args)))
+        if on_fold:
+            self.on('fold', lambda event: on_fold(str(event.args)))
+        if on_context:
+            self.on('context', lambda event: on_context(event.args))
+
+    def on_edge(self, heard: Callable[[str, str], Any]) -> None:
+        """Call `heard` for edges with the name (`rendering.edge_id`), and `hover`, `focus` or `press`.
+
+        The name is '' for `leave` (the pointer has left) and `close`.
+        """
+        self.on('edge', lambda event: heard(*map(str, event.args)))
+
+    def on_room(self, heard: Callable[[int, int, bool], Any]) -> None:
+        """Call `heard` with the width and height in pixels, and whether a person chose what is in sight."""
+        self.on('room', lambda event: heard(*event.args))
+
+    def show(self, svg: str, states: Sequence[str] | None = None) -> None:
+        """Show another chart; without `states`, one of the same states."""
+        self._props['svg'] = svg
+        if states is not None:
+            self._props['states'] = list(states)
+        self.update()
+
+    def light(self, lit: dict[str, Any]) -> None:
+        """Highlight states and edges (`rendering.lit`)."""
+        if self._props['lit'] != lit:
+            with self._props.suspend_updates():  # the drawing itself need not be sent again
+                self._props['lit'] = lit
+            self.run_method('relight', lit)
+
+    def preload(self, track: Mapping[str, Any]) -> None:
+        """Have the highlights of all steps, so that a slider that is dragged lights them up at once.
+
+        `track` has by state and by edge the first step (`visits`, `walked`), the states that wait for a
+        person (`waits`), and for each step the active states and the taken edges (`steps`).
+        """
+        self.run_method('preload', track)
+
+    def overlay(self, layer: str, spots: Layer) -> None:
+        """Decorate states and edges as the layer of this name, replacing its earlier decorations."""
+        layers = {**self._props['overlays'], layer: spots}
+        if spots != self._props['overlays'].get(layer, {}):
+            with self._props.suspend_updates():
+                self._props['overlays'] = {name: found for name, found in layers.items() if found}
+            self.run_method('recover', self._props['overlays'])
+
+
+class Conversation(Element, component=ASSETS / 'conversation.js'):
+    """Blocks of text, of which only new ones are sent, and streamed text."""
+
+    def __init__(self, blocks: Sequence[dict[str, Any]], *, label: str, follow: bool = True) -> None:
+        """Show `blocks`; with `follow` it stays scrolled to the end while that is visible."""
+        super().__init__()
+        self._blocks = list(blocks)
+        self._props |= {'blocks': self._blocks, 'label': label, 'follow': follow}
+
+    def show(self, blocks: Sequence[dict[str, Any]]) -> None:
+        """Show these blocks; those already shown stay."""
+        keep = 0
+        for old, new in zip(self._blocks, blocks, strict=False):
+            if old != new:
+                break
+            keep += 1
+        if keep == len(self._blocks) == len(blocks):
+            return
+        self._blocks = list(blocks)
+        with self._props.suspend_updates():  # the browser gets the difference, below
+            self._props['blocks'] = self._blocks
+        self.run_method('splice', keep, self._blocks[keep:])
+
+    def append(self, kind: str, text: str) -> None:
+        """Append a streamed piece."""
+        self.run_method('append', kind, text)
+
+    def reset(self) -> None:
+        """Discard the streamed text."""
+        self.run_method('clear')
+
+
+class TranscriptList(Element, component=ASSETS / 'transcript.js'):
+    """Thousands of text blocks with a filter; keeps none here, and draws those near the viewport."""
+
+    def __init__(self, *, label: str) -> None:
+        """Show none yet; `label` is the accessible name."""
+        super().__init__()
+        self._props |= {'label': label}
+
+    def add(self, blocks: Sequence[dict[str, Any]], *, before: bool = False) -> None:
+        """Add blocks, each with its `step`, after the existing ones, or before them."""
+        if blocks:
+            self.run_method('before' if before else 'after', list(blocks))
+
+    def empty(self) -> None:
+        """Remove all blocks."""
+        self.run_method('clear')
+
+    def show(self, until: int, *, busy: bool) -> None:
+        """Show the blocks up to step `until`; `busy` says that earlier ones are still loading."""
+        self.run_method('show', until, busy)
+
+
+class JsonTree(Element, component=ASSETS / 'tree.js'):
+    """A JSON document that can be expanded branch by branch."""
+
+    def __init__(self, value: dict[str, Any], *, on_follow: Callable[[str], Any] | None = None) -> None:
+        """Show `value`; `on_follow` gets the pointer of a node whose next change is requested."""
+        super().__init__()
+        self._props |= {'value': value, 'changed': [], 'follows': on_follow is not None}
+        if on_follow:
+            self.on('follow', lambda event: on_follow(str(event.args)))
+
+    def show(self, value: dict[str, Any], changed: Sequence[str]) -> None:
+        """Show another document; `changed` are the pointers to mark."""
+        with self._props.suspend_updates():
+            self._props |= {'value': value, 'changed': list(changed)}
+        self.run_method('show', value, list(changed))
+
+
+class Splitters(Element, component=ASSETS / 'splits.js'):
+    """The splitters of the surrounding grid."""
+
+    def __init__(self, *, keep: str = '') -> None:
+        """Show none yet; the browser keeps the sizes under the name `keep`, if there is one."""
+        super().__init__()
+        self._props |= {'columns': 0, 'rows': 0, 'keep': keep}
+
+    def show(self, columns: int, rows: int) -> None:
+        """Put a splitter between each two columns and each two rows."""
+        if (self._props['columns'], self._props['rows']) != (columns, rows):
+            self._props |= {'columns': columns, 'rows': rows}
+            self.update()
+
+
+class Engagement(Element, component=ASSETS / 'engaged.js'):
+    """Says whether the focus or the selection is in a text of the surrounding element."""
+
+    def __init__(self, on_change: Callable[[bool], Any]) -> None:
+        """Call `on_change` whenever that changes."""
+        super().__init__()
+        self.on('change', lambda event: on_change(bool(event.args)))
+
+
+class FileTree(Element, component=ASSETS / 'files.js'):
+    """The files of a folder."""
+
+    def __init__(self, on_pick: Callable[[str], Any], *, label: str) -> None:
+        """Show none yet; `on_pick` gets the path of the clicked file."""
+        super().__init__()
+        self._props |= {'files': [], 'picked': '', 'label': label}
+        self.on('pick', lambda event: on_pick(str(event.args)))
+
+    def show(self, files: Sequence[dict[str, Any]], picked: str) -> None:
+        """Show files (path, note, mark), one of them selected."""
+        shown = list(files)
+        known = self._props['files'] == shown
+        with self._props.suspend_updates():
+            self._props |= {'files': shown, 'picked': picked}
+        if known:
+            self.run_method('pick', picked)
+        else:
+            self.run_method('show', shown, picked)
+
+
+class Code(Element, component=ASSETS / 'code.js'):
+    """Numbered lines of text or of a diff (`ui.formatting.files.diff_rows`)."""
+
+    def __init__(self, on_line: Callable[[int], Any] | None = None) -> None:
+        """Show nothing yet; `on_line` is called with the number of a line that was clicked."""
+        super().__init__()
+        self._props |= {'rows': [], 'label': ''}
+        if on_line:
+            self.on('line', lambda event: on_line(int(event.args)))
+
+    def show(self, rows: Sequence[Sequence[Any]], label: str) -> None:
+        """Show these rows: a kind (`''` in a file), the numbers before and after, the text."""
+        with self._props.suspend_updates():
+            self._props |= {'rows': list(rows), 'label': label}
+        self.run_method('show', list(rows), label)
+
+
+class Combobox(ValueElement[str], component=ASSETS / 'combobox.js'):
+    """A text field with a list that narrows while typing; other values are allowed, too."""
+
+    VALUE_PROP = 'value'
+    LOOPBACK = False
+
+    def __init__(self, value: str, *, label: str, none: str, single: bool = False) -> None:
+        """Hold `value`; `label` is the list's accessible name. `offer` fills the list.
+
+        `none` is shown where nothing in the list matches. A `single` one holds one value, others a list
+        that is separated by commas.
+        """
+        super().__init__(value=value)
+        self._props.pop('loopback')
+        self._props |= {'groups': [], 'busy': '', 'label': label, 'none': none, 'single': single}
+
+    def offer(self, groups: Sequence[dict[str, Any]], busy: str = '') -> None:
+        """Offer groups (`label`, `note` and `options`); `busy` says what is still loading."""
+        if (self._props['groups'], self._props['busy']) != (groups, busy):
+            self._props |= {'groups': list(groups), 'busy': busy}
+            self.update()
+
+
+def live_region() -> ui.label:
+    """A visually hidden line that screen readers announce when it changes."""
+    return ui.label().classes('visually-hidden').props('aria-live="polite"')
+
+
+Form = Literal['list', 'sequence']
+
+
+class MessageList(Element, component=ASSETS / 'messages.js'):
+    """Lines of messages, of which only new ones are sent."""
+
+    def __init__(
+        self, form: Form, *, label: str, on_pick: Callable[[int], Any], on_go: Callable[[int], Any]
+    ) -> None:
+        """Show none yet.
+
+        `on_pick` gets the number of a message to read, `on_go` that of a message whose step to show.
+        """
+        super().__init__()
+        self._rows: list[Sequence[Any]] = []
+        self._parties: list[str] = []
+        self._props |= {'rows': [], 'parties': [], 'form': form, 'label': label, 'at': 0, 'picked': 0}
+        self.on('pick', lambda event: on_pick(int(event.args)))
+        self.on('go', lambda event: on_go(int(event.args)))
+
+    def show(self, rows: Sequence[Sequence[Any]], parties: Sequence[str]) -> None:
+        """Show these lines (`Message.row`) between these parties."""
+        keep = 0
+        for old, new in zip(self._rows, rows, strict=False):
+            if old != new:
+                break
+            keep += 1
+        if keep == len(self._rows) == len(rows) and self._parties == list(parties):
+            return
+        self._rows, self._parties = list(rows), list(parties)
+        with self._props.suspend_updates():  # the browser gets the difference, below
+            self._props |= {'rows': self._rows, 'parties': self._parties}
+        self.run_method('splice', keep, self._rows[keep:], self._parties)
+
+    def stand(self, at: int) -> None:
+        """Position it at a step: later messages are dimmed."""
+        if self._props['at'] != at:
+            with self._props.suspend_updates():
+                self._props['at'] = at
+            self.run_method('stand', at)
+
+    def be(self, form: Form) -> None:
+        """Switch between a list and a sequence diagram."""
+        with self._props.suspend_updates():
+            self._props['form'] = form
+        self.run_method('be', form)
+
+
+class DiffText(Element, component=ASSETS / 'pieces.js'):
+    """A text; what the other text lacks is marked."""
+
+    def __init__(self, pieces: Sequence[tuple[bool, str]], side: str) -> None:
+        """`side` is A or B; the pieces are those of `ui.formatting.word_diff`."""
+        super().__init__()
+        self._props |= {'pieces': [list(piece) for piece in pieces], 'side': side}

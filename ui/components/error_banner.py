@@ -1,0 +1,40 @@
+"""The banner over a run's panes that says what is wrong with it, if anything."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import Conductor
+from engine.records import RunId
+from ui.components.theme import notice
+from ui.formatting.debugger import ELSEWHERE
+
+
+class ErrorBanner:
+    """Empty while all is well."""
+
+    def __init__(self) -> None:
+        self._root = ui.element('div').classes('trouble')
+
+    def say(self, icon: str = '', text: str = '') -> None:
+        """Show a problem; '' clears it."""
+        self._root.clear()
+        if text:
+            with self._root, notice('wait', icon):
+                ui.label(text)
+
+    def warn(self, problem: str, *, mine: bool) -> None:
+        """Warn that a run cannot be journaled; '' clears it. `mine` says whether this server runs it."""
+        # A run lost to another process continues there; one that only waits continues here.
+        hope = ' Nothing is lost: the run continues on its own when it can.' if mine else ''
+        self.say('save', f'{problem}{hope}' if problem else '')
+
+    async def check_owner(self, conductor: Conductor, run: RunId) -> bool:
+        """Say so if this process cannot control the run; returns whether another one runs it."""
+        if stranded := conductor.stranded.get(run):
+            self.say('link_off', f'This run cannot continue: {stranded}. What it did can be looked at.')
+            return False
+        elsewhere = not conductor.runs_here(run) and not (await conductor.info(run)).status.ended
+        if elsewhere:
+            self.say('visibility', ELSEWHERE)
+        return elsewhere

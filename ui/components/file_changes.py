@@ -1,0 +1,63 @@
+"""Files that differ between two folders: a tree of them, and one as a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from nicegui import ui
+
+from engine.errors import WorkspaceError
+from engine.workspace import FileChange
+from ui.components.elements import Code, FileTree
+from ui.components.theme import notice
+from ui.components.widgets import Text
+from ui.formatting.files import diff_rows, entry_line, omission_reason, summarize_changes
+
+
+class FileChanges:
+    """Shows what it reads; the selected file stays selected as long as it differs."""
+
+    def __init__(self) -> None:
+        self._turn, self._picked = 0, ''
+        self._entries: dict[str, FileChange] = {}
+        self._said = Text('p', '', 'files-said muted small', role='status')
+        with ui.element('div').classes('files-body') as self._body:
+            self._tree = FileTree(self._pick, label='Files that differ')
+            with ui.element('div').classes('file'):
+                with ui.element('div').classes('file-head'):
+                    self._name = Text('b', '', 'mono')
+                self._code = Code()
+                self._why = Text('p', '', 'file-why muted')
+        self._trouble = ui.element('div').classes('files-trouble')
+
+    async def show(self, reading: Awaitable[list[FileChange]]) -> None:
+        """Read and show; of several concurrent reads only the newest counts."""
+        self._turn += 1
+        turn = self._turn
+        self._trouble.clear()
+        found: list[FileChange] = []
+        try:
+            found = await reading
+        except WorkspaceError as error:
+            with self._trouble, notice('fail', 'folder_off'):
+                ui.label(str(error))
+        if turn != self._turn:
+            return
+        self._entries = {entry.path: entry for entry in found}
+        self._said.show(summarize_changes(found))
+        self._body.set_visibility(bool(found))
+        self._tree.show([entry_line(entry) for entry in found], '')
+        self._pick(self._picked if self._picked in self._entries else next(iter(self._entries), ''))
+
+    def _pick(self, path: str) -> None:
+        self._picked = path or self._picked
+        entry = self._entries.get(path)
+        if entry is None:
+            return
+        self._tree.run_method('pick', path)
+        reason = omission_reason(entry)
+        self._name.show(path)
+        self._why.show(reason)
+        self._why.set_visibility(bool(reason))
+        self._code.set_visibility(not reason)
+        self._code.show(diff_rows(entry.text), f'Changes of {path}')

@@ -1,0 +1,155 @@
+"""What a form needs to know about a pydantic model's fields."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from ui.formatting.values import parse_tags
+
+Kind = Literal[
+    'text', 'date', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json', 'model'
+]
+KINDS: dict[str, Kind] = {'string': 'text', 'integer': 'integer', 'number': 'number', 'boolean': 'boolean'}
+TEXTS: tuple[Kind, ...] = ('text', 'multiline', 'path')
+"""Kinds that are bounded by length."""
+FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path'}
+BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
+BUDGETS = 'Budgets'
+LONG = 4_000
+"""Texts that may be longer than this get several lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a form."""
+
+    name: str
+    kind: Kind
+    title: str
+    help: str = ''
+    default: Any = None
+    required: bool = False
+    optional: bool = False
+    """Whether it may be left empty."""
+    choices: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of choices, where they differ from the values."""
+    examples: tuple[Any, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    """Values to pick from; others may be typed."""
+    least: float | None = None
+    most: float | None = None
+    """Upper bound of a number, or of a text's length."""
+    above: bool = False
+    """Whether a number must be greater than `least`."""
+    inline: bool = False
+    """On one line: a comma-separated list, or a number in JSON."""
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Other fields and the values with which this one does something; otherwise it is not shown."""
+    group: str = ''
+    """The collapsible section it is in, or ''."""
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words, or ''."""
+        if self.kind in TEXTS:
+            return (
+                f'At most {self.most:,.0f} characters' if self.most is not None and self.most < 1_000 else ''
+            )
+        if self.least is not None and self.above:
+            return f'More than {self.least:,}' + (f', at most {self.most:,}' if self.most is not None else '')
+        if self.least is not None and self.most is not None:
+            return f'{self.least:,} to {self.most:,}'
+        if self.least is not None:
+            return f'At least {self.least:,}'
+        return f'At most {self.most:,}' if self.most is not None else ''
+
+    def read(self, raw: Any) -> Any:
+        """Parse a control's content. Raises `ValueError` for bad JSON."""
+        if self.kind == 'boolean':
+            return bool(raw)
+        text = str(raw)
+        if self.optional and not text.strip():
+            return None
+        if self.kind == 'list':
+            return (
+                list(parse_tags(text))
+                if self.inline
+                else [line.strip() for line in text.splitlines() if line.strip()]
+            )
+        return json.loads(text) if self.kind == 'json' else text
+
+    def write(self, value: Any) -> Any:
+        """What a control shows for a value: a text, or whether a box is ticked."""
+        if self.kind == 'boolean':
+            return bool(value)
+        if value is None:
+            return ''
+        if self.kind == 'list':
+            return (', ' if self.inline else '\n').join(map(str, value))
+        return json.dumps(value, ensure_ascii=False, indent=2) if self.kind == 'json' else str(value)
+
+
+def fields(model: type[BaseModel]) -> list[Field]:
+    """The fields of a model, in its order."""
+    schema = model.model_json_schema()
+    required = schema.get('required', ())
+    return [
+        _field(name, found, schema.get('$defs', {}), name in required)
+        for name, found in schema.get('properties', {}).items()
+    ]
+
+
+def _field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], required: bool) -> Field:
+    parts = list(_parts(found, defined))
+    kinds = [part for part in parts if part.get('type') != 'null']
+    merged: dict[str, Any] = {**(kinds[0] if len(kinds) == 1 else {}), **found}
+    kind = _kind(merged)
+    return Field(
+        name=name,
+        kind=kind,
+        title=found.get('title') or name.replace('_', ' ').capitalize(),
+        help=found.get('description', ''),
+        default=merged.get('default'),
+        required=required,
+        optional=len(kinds) < len(parts),
+        choices=tuple(map(str, merged.get('enum', (merged['const'],) if 'const' in merged else ()))),
+        labels=merged.get('labels', {}),
+        examples=tuple(merged.get('examples', ())),
+        suggestions=tuple(map(str, merged.get('suggestions', ()))),
+        least=_first(merged, 'minimum', 'exclusiveMinimum', 'minLength'),
+        above='exclusiveMinimum' in merged,
+        most=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
+        inline=bool(merged.get('inline')),
+        when={name: tuple(map(str, values)) for name, values in merged.get('when', {}).items()},
+        group=merged.get('group') or (BUDGETS if BUDGET.search(name) else ''),
+    )
+
+
+def _parts(found: Mapping[str, Any], defined: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The alternatives of a field, with references resolved."""
+    for part in found.get('anyOf') or found.get('allOf') or (found,):
+        yield defined.get(part['$ref'].rpartition('/')[2], {}) if '$ref' in part else part
+
+
+def _kind(schema: Mapping[str, Any]) -> Kind:
+    if 'enum' in schema or 'const' in schema:
+        return 'choice'
+    if schema.get('type') == 'array' and schema.get('items', {}).get('type') in KINDS:
+        return 'list'
+    if schema.get('type') == 'string' and schema.get('format') in FORMATS:
+        return FORMATS[schema['format']]
+    is_long = schema.get('maxLength', 0) > LONG
+    if schema.get('type') == 'string' and schema.get('multiline', is_long):
+        return 'multiline'
+    return KINDS.get(schema.get('type', ''), 'json')
+
+
+def _first(schema: Mapping[str, Any], *names: str) -> float | None:
+    return next((schema[name] for name in names if name in schema), None)

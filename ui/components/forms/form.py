@@ -1,0 +1,144 @@
+"""A form drawn from a pydantic model: labels, help, bounds and problems at each field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from nicegui import ui
+from pydantic import BaseModel, ValidationError
+
+from ui.components.forms.control import Control
+from ui.components.forms.fields import Field, fields
+from ui.components.widgets import Text
+from ui.formatting.problems import problems
+
+
+class Form:
+    """The fields of `model`, drawn where it is made; nothing typed into it is ever lost."""
+
+    def __init__(self, model: type[BaseModel], *, on_change: Callable[[], None]) -> None:
+        """Draw the form with the model's defaults; `on_change` is called after every change."""
+        self._model = model
+        self._on_change = on_change
+        self.controls: dict[str, Control] = {}
+        with ui.element('div').classes('form'):
+            for group, members in _folds(fields(model)):
+                if group:
+                    with ui.element('details').classes('fold'):
+                        Text('summary', group)
+                        with ui.element('div').classes('form'):
+                            self._draw(members)
+                else:
+                    self._draw(members)
+            self._whole = Text('p', '', 'problem', role='alert')
+            self._whole.set_visibility(False)
+        self._offer()
+
+    def _draw(self, members: Iterable[Field]) -> None:
+        for field in members:
+            self.controls[field.name] = Control(field, on_change=self._changed, on_leave=self._left)
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The content of the controls, valid or not."""
+        return {name: control.raw for name, control in self.controls.items()}
+
+    def fill(self, raw: Mapping[str, Any]) -> None:
+        """Restore what `raw` gave; fields it does not name stay as they are."""
+        for name, content in raw.items():
+            if name in self.controls:
+                self.controls[name].put(content)
+        self.check(gently=True)
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Show these values; every other field gets its default."""
+        for name, control in self.controls.items():
+            control.put(control.field.write(values.get(name, control.field.default)))
+            control.visited = False
+        self.check(gently=True)
+        self._on_change()
+
+    def check(self, *, gently: bool = False) -> BaseModel | None:
+        """Validate, and show each problem at its field.
+
+        Args:
+            gently: omit problems of fields that are still being typed into.
+
+        Returns:
+            The parsed model, or None if something is invalid.
+        """
+        self._offer()
+        parsed, found = self.parse()
+        self._show(found, gently=gently)
+        return parsed
+
+    def _offer(self) -> None:
+        """Show the fields that do something with the values of the others."""
+        for control in self.controls.values():
+            control.offer(
+                all(
+                    other not in self.controls or str(self.controls[other].raw) in values
+                    for other, values in control.field.when.items()
+                )
+            )
+
+    def given(self) -> BaseModel | None:
+        """The parsed model; None if something is invalid, focusing the first problem."""
+        parsed = self.check()
+        if parsed is None:
+            self.go_to_problem()
+        return parsed
+
+    def parse(self) -> tuple[BaseModel | None, dict[str, str]]:
+        """The parsed model, if valid, and the problems by field."""
+        values: dict[str, Any] = {}
+        unread: dict[str, str] = {}
+        for name, control in self.controls.items():
+            try:
+                values[name] = control.field.read(control.raw)
+            except ValueError as error:
+                unread[name] = f'Invalid JSON: {error}.'
+        try:
+            parsed = self._model.model_validate(values)
+        except ValidationError as error:
+            return None, problems(error) | unread
+        return (None, unread) if unread else (parsed, {})
+
+    def refuse(self, found: Mapping[str, str]) -> None:
+        """Show problems that were found elsewhere."""
+        self._show(found, gently=False)
+
+    def go_to_problem(self) -> None:
+        """Focus the first field with a problem."""
+        for control in self.controls.values():
+            if control.problem:
+                control.focus()
+                return
+
+    def focus(self) -> None:
+        """Focus the first field."""
+        for control in self.controls.values():
+            control.focus()
+            return
+
+    def _show(self, found: Mapping[str, str], *, gently: bool) -> None:
+        for name, control in self.controls.items():
+            control.complain(found.get(name, ''), gently=gently)
+        others = ' '.join(problem for name, problem in found.items() if name not in self.controls)
+        self._whole.show(others)
+        self._whole.set_visibility(bool(others))
+
+    def _changed(self) -> None:
+        self.check(gently=True)
+        self._on_change()
+
+    def _left(self) -> None:
+        self.check(gently=True)
+
+
+def _folds(found: list[Field]) -> list[tuple[str, list[Field]]]:
+    """Fields by section, those without one first."""
+    ordered = sorted(found, key=lambda field: field.group)
+    return [(group, list(members)) for group, members in groupby(ordered, key=lambda field: field.group)]

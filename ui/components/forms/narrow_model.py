@@ -1,0 +1,41 @@
+"""Narrows an event's model to what a form asks for: fields omitted, texts turned into choices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from typing import Any, Literal
+
+from pydantic import BaseModel, create_model
+from pydantic.fields import FieldInfo
+
+
+def narrow_model(
+    model: type[BaseModel], *, without: Collection[str] = (), choices: Mapping[str, Sequence[str]]
+) -> type[BaseModel]:
+    """A model with the fields of `model`, for a form.
+
+    Args:
+        model: the model of the event's data.
+        without: fields that are known, and not asked for.
+        choices: the allowed values of text fields; fields with a default may be left empty.
+    """
+    found: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        if name in without:
+            continue
+        kind: Any = field.annotation
+        if choices.get(name):
+            values = tuple(choices[name]) if field.is_required() else ('', *choices[name])
+            kind = Literal[values]
+        found[name] = (kind, _labelled(field) if choices.get(name) else field)
+    made = create_model(model.__name__, __config__=model.model_config, **found)
+    made.__doc__ = model.__doc__
+    return made
+
+
+def _labelled(field: FieldInfo) -> FieldInfo:
+    found = copy(field)
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    found.json_schema_extra = {**extra, 'labels': {'': '–'}}
+    return found

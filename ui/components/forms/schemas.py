@@ -1,0 +1,139 @@
+"""A JSON schema in words: what a call takes, argument by argument."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+
+from engine.records import resolve_pointer, split_pointer
+from ui.components.widgets import Text
+
+KINDS = {
+    'string': 'text',
+    'integer': 'whole number',
+    'number': 'number',
+    'boolean': 'yes or no',
+    'array': 'list',
+    'object': 'object',
+    'null': 'nothing',
+}
+DEEPEST = 4
+"""The most levels of nested objects that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument, or a part of one."""
+
+    name: str
+    """With its parents: `filter.since`, `lines[].text`."""
+    kind: str
+    required: bool
+    rules: tuple[str, ...] = ()
+    help: str = ''
+
+
+def arguments(schema: Mapping[str, Any]) -> list[Argument]:
+    """The properties of an object's schema, and of nested objects, in order."""
+    return list(_arguments(schema, schema, '', 0))
+
+
+def _arguments(
+    schema: Mapping[str, Any], root: Mapping[str, Any], inside: str, depth: int
+) -> Iterator[Argument]:
+    required = schema.get('required', ())
+    for name, given in schema.get('properties', {}).items():
+        found = _resolved(given, root)
+        yield Argument(
+            name=f'{inside}{name}',
+            kind=_kind(found, root),
+            required=name in required,
+            rules=tuple(_rules(found)),
+            help=str(found.get('description', '')),
+        )
+        inner, mark = (_resolved(found['items'], root), '[].') if found.get('items') else (found, '.')
+        if depth < DEEPEST:
+            yield from _arguments(inner, root, f'{inside}{name}{mark}', depth + 1)
+
+
+def _resolved(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with its reference resolved, and without the null of `… or null`."""
+    made = dict(schema) if isinstance(schema, Mapping) else {}
+    for _ in range(DEEPEST):
+        if '$ref' in made:
+            made = {**resolve_pointer(root, split_pointer(str(made.pop('$ref'))), {}), **made}
+            continue
+        choices = [part for part in made.get('anyOf', ()) if part.get('type') != 'null']
+        if len(choices) == 1:
+            made = {**{key: value for key, value in made.items() if key != 'anyOf'}, **choices[0]}
+            continue
+        break
+    return made
+
+
+def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
+    if 'enum' in schema or 'const' in schema:
+        return 'one of ' + ', '.join(map(_shown, schema.get('enum', [schema.get('const')])))
+    if parts := schema.get('anyOf') or schema.get('oneOf'):
+        return ' or '.join(dict.fromkeys(_kind(_resolved(part, root), root) for part in parts))
+    kinds = schema.get('type', ())
+    words = ' or '.join(KINDS.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    if schema.get('items') and words == 'list':
+        return f'list of {_kind(_resolved(schema["items"], root), root)}'
+    return words or 'anything'
+
+
+def _rules(schema: Mapping[str, Any]) -> Iterator[str]:
+    for least, most, unit in (
+        ('minLength', 'maxLength', 'characters'),
+        ('minItems', 'maxItems', 'entries'),
+        ('minimum', 'maximum', ''),
+    ):
+        low, high = schema.get(least), schema.get(most)
+        if low is not None and high is not None:
+            yield f'{low:,} to {high:,} {unit}'.rstrip()
+        elif high is not None:
+            yield f'at most {high:,} {unit}'.rstrip()
+        elif low is not None and (low, unit) != (1, 'characters'):
+            yield f'at least {low:,} {unit}'.rstrip()
+    if 'exclusiveMinimum' in schema:
+        yield f'more than {schema["exclusiveMinimum"]:,}'
+    if 'exclusiveMaximum' in schema:
+        yield f'less than {schema["exclusiveMaximum"]:,}'
+    if 'pattern' in schema:
+        yield f'matches {schema["pattern"]}'
+    if schema.get('default') not in (None, ''):
+        yield f'{_shown(schema["default"])} by default'
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value or 'nothing'
+
+
+def draw_arguments(schema: Mapping[str, Any]) -> None:
+    """Show the arguments as a list: name and type, then constraints, then purpose."""
+    found = arguments(schema)
+    if not found:
+        Text('p', 'No arguments.', 'muted')
+        return
+    with ui.element('dl').classes('arguments'):
+        for argument in found:
+            with ui.element('div').classes('argument'):
+                with ui.element('dt'):
+                    Text('code', argument.name)
+                    Text('span', argument.kind, 'muted')
+                    if argument.required:
+                        Text('span', 'required', 'chip')
+                with ui.element('dd'):
+                    if argument.help:
+                        Text('p', argument.help)
+                    if argument.rules:
+                        Text('p', '; '.join(argument.rules), 'muted small')
+    with ui.element('details').classes('fold'):
+        Text('summary', 'JSON schema for models')
+        with ui.element('pre').classes('listing').props('tabindex="0"'):
+            Text('code', json.dumps(schema, ensure_ascii=False, indent=2))

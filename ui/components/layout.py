@@ -1,0 +1,49 @@
+"""Layout switches: one part at a time in a narrow window, and a column that can be hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nicegui import ui
+
+from ui.components.theme import button
+
+VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
+SHOW = """() => {
+    const name = "%s";
+    document.querySelector(".run-grid").dataset.view = name;
+    for (const one of document.querySelectorAll(".run-switch .btn"))
+        one.classList.toggle("on", one.dataset.part === name);
+}"""
+
+
+def view_switch(views: Sequence[tuple[str, str]] = VIEWS) -> None:
+    """Draw the switch; a wide window hides it, and shows all parts."""
+    with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
+        for name, text in views:
+            part = ui.element('button').classes(f'btn {"on" if name == "agents" else ""}')
+            part.props(f'type="button" data-part="{name}"').on('click', js_handler=SHOW % name)
+            with part:
+                ui.label(text)
+
+
+def show_part(name: str) -> None:
+    """Show one of the parts, if the window is narrow."""
+    ui.run_javascript(f'({SHOW % name})()')
+
+
+class DiagramSwitch:
+    """Hides the diagram column, giving its width to its neighbour; another click shows it."""
+
+    def __init__(self, place: ui.element, turn: Callable[[bool], None]) -> None:
+        """Draw it in `place`; `turn` gets whether the diagram is hidden."""
+        self._turn, self._hidden = turn, False
+        with place:
+            self._button = button('', icon='vertical_split', kind='quiet', label='Hide the diagram')
+        self._button.props('aria-pressed="false"')
+        self._button.on('click', self._toggle)
+
+    def _toggle(self) -> None:
+        self._hidden = not self._hidden
+        self._button.props(f'aria-pressed="{str(self._hidden).lower()}"')
+        self._turn(self._hidden)

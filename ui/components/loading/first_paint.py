@@ -1,0 +1,111 @@
+"""The first paint of a page: its words before its scripts, and one style sheet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import nicegui
+from nicegui.client import templates
+
+from ui.components.assets import ASSETS, MARK
+from ui.components.loading import quasar
+
+STATIC = Path(nicegui.__file__).parent / 'static'
+IMPORTS = re.compile(r'^\s*@import url\("\{\{ prefix \| safe \}\}.*\n', re.MULTILINE)
+"""Style sheets of NiceGUI's that a browser waits for before it draws anything."""
+LAYERS = '@layer theme, base, quasar, nicegui, components, utilities, overrides, quasar_importants;'
+PARTS = (
+    ('quasar', 'quasar.unimportant.prod.css'),
+    ('quasar_importants', 'quasar.important.prod.css'),
+    ('nicegui', 'nicegui.css'),
+)
+COMMENTS = re.compile(r'/\*.*?\*/', re.DOTALL)
+ICONS = """
+@font-face { font-family: "Material Icons"; font-display: block; src: url(%s) format("woff2") }
+@layer base { .material-icons { font: normal 24px/1 "Material Icons"; display: inline-block;
+  text-transform: none; white-space: nowrap; direction: ltr; font-feature-settings: "liga" } }
+"""
+CRITICAL = """
+#app { display: none }
+#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 Inter, system-ui; color: #1a1f29 }
+#first-words header { display: flex; align-items: center; gap: 20px; height: 52px; padding: 0 20px }
+#first-words a { color: inherit; text-decoration: none; margin-inline-end: 20px }
+#first-words svg { width: 26px; height: 26px; vertical-align: middle }
+#first-words main { max-width: 1192px; margin: 28px auto; padding: 0 24px }
+#first-words h1 { font-size: 22px }
+"""
+"""What is needed for the first words; the style sheet shows the rest, once it is there."""
+REPLACE = """
+addEventListener('load', () => {
+  const app = document.getElementById('app');
+  const watch = new MutationObserver(() => done());
+  const done = () => app.firstChild && (document.getElementById('first-words')?.remove(), watch.disconnect());
+  watch.observe(app, { childList: true });
+  done();
+});
+"""
+"""Drops the first words once the page is drawn: a page has one `main`, also for those who read its source."""
+
+
+class _Light(jinja2.BaseLoader):
+    """NiceGUI's templates without the imports of style sheets, which `style_sheet` holds; with our Quasar."""
+
+    def __init__(self, loader: jinja2.BaseLoader, script: str) -> None:
+        self._loader, self._script = loader, script
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, Any, Any]:
+        """The text of a template."""
+        source, file, fresh = self._loader.get_source(environment, template)
+        source = IMPORTS.sub('', source)
+        return quasar.FULL.sub(f'"{self._script}"', source) if self._script else source, file, fresh
+
+
+def lighten_pages(script: str) -> None:
+    """Have pages served without style sheets that hold back the first paint.
+
+    Their Quasar is the one at the address `script`, unless that is of another version than NiceGUI's.
+    """
+    loader = templates.env.loader
+    if loader is not None and not isinstance(loader, _Light):
+        replaced = quasar.replaces(STATIC / 'quasar.umd.prod.js')
+        templates.env.loader = _Light(loader, script if replaced else '')
+
+
+def style_sheet(own: Sequence[str], font: str) -> str:
+    """All styles in one text: NiceGUI's in its layers, then our own, and the icons at this address."""
+    parts = [LAYERS]
+    for layer, file in PARTS:
+        css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
+        parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
+    parts += [(ASSETS / name).read_text('utf-8') for name in own]
+    parts += [ICONS % font]
+    parts += ['#app { display: block } body:has(#app > *) #first-words { display: none }']
+    return re.sub(r'\n\s*', '\n', COMMENTS.sub('', '\n'.join(parts)))
+
+
+def head_html(sheet: str, font: str) -> str:
+    """Links to the style sheet, which is loaded in parallel with the scripts, and to the font."""
+    return (
+        f'<style>{CRITICAL}</style>'
+        f'<link id="sheet" rel="stylesheet" href="{sheet}" media="print" fetchpriority="high">'
+        '<script>document.getElementById("sheet").onload = function () { this.media = "all"; };</script>'
+        f'<link rel="preload" href="{font}" as="font" type="font/woff2" crossorigin>'
+        f'<meta name="color-scheme" content="light dark"><script>{REPLACE}</script>'
+    )
+
+
+def first_words(title: str, here: str, navigation: Sequence[tuple[str, str]]) -> str:
+    """Header and title as plain HTML, read while the scripts that draw the page are on their way."""
+    links = ''.join(
+        f'<a href="{path}"{" aria-current=page" if path == here else ""}>{name}</a>'
+        for path, name in navigation
+    )
+    return (
+        f'<div id="first-words"><header><a href="/">{MARK} <b>Hemicycle</b></a><nav>{links}</nav></header>'
+        f'<main><h1>{escape(title)}</h1><p role="status">Loading…</p></main></div>'
+    )

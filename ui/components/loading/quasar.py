@@ -1,0 +1,97 @@
+"""Quasar cut down to what pages use: its whole script and style sheet weigh three times as much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ui.components.assets import ASSETS
+
+COMPONENTS = (
+    *('QCheckbox', 'QDialog', 'QIcon', 'QInput', 'QLayout', 'QLinearProgress', 'QMenu', 'QPage'),
+    *('QPageContainer', 'QSlider', 'QToggle', 'QTooltip', 'QUploader'),
+)
+"""The components in our build of its script (`python -m tests.browser.quasar`)."""
+PLUGINS = ('Dark', 'IconSet', 'Lang', 'Notify')
+SCRIPT = Path('vendor') / 'quasar.js'
+FULL = re.compile(r'"[^"]*/static/quasar\.umd\.prod\.js"')
+"""Where NiceGUI's template loads the whole script."""
+VERSION = re.compile(r'Quasar(?: Framework)? v([\d.]+)')
+
+KEPT = (
+    *(
+        'anchor',
+        'avatar',
+        'body',
+        'btn',
+        'checkbox',
+        'control',
+        'dialog',
+        'field',
+        'file',
+        'focus',
+        'focusable',
+    ),
+    *('hoverable', 'icon', 'input', 'item', 'layout', 'linear-progress', 'list', 'menu', 'notification'),
+    *('notifications', 'page', 'placeholder', 'portal', 'position-engine', 'ripple', 'slider', 'spinner'),
+    *('textarea', 'toggle', 'tooltip', 'transition', 'uploader'),
+)
+"""The beginnings of class names, after `q-`, of these components and of what they are made of."""
+_CLASS = re.compile(r'\.q-([a-z-]+)')
+_UNUSED = re.compile(
+    r'\.(?:q-(?:[mp][atrblxy]?|gutter|col-gutter)-|q-btn-(?:group|dropdown|toggle)'
+    r'|(?:text|bg)-(?:red|pink|purple|deep|indigo|blue|light|cyan|teal|green|lime|yellow|amber|orange|brown|grey)'
+    r'|(?:col|offset|order|inset-shadow|shadow|animated)-|text-(?:h\d|sub|body|cap|over|weight)'
+    r'|(?:xs|sm|md|lg|xl|lt|gt)\b)'
+)
+"""Utility classes that our pages, which have styles of their own, do without."""
+
+
+def version(script: Path) -> str:
+    """The version that a script of Quasar names at its beginning; '' if it names none."""
+    with script.open(encoding='utf-8') as file:
+        found = VERSION.search(file.read(300))
+    return found[1] if found else ''
+
+
+def replaces(whole: Path) -> bool:
+    """Whether our build may stand in for NiceGUI's script: it is of the same version."""
+    return version(ASSETS / SCRIPT) == version(whole)
+
+
+def prune(css: str) -> str:
+    """Remove the rules of components and utilities that no page uses from a style sheet."""
+    kept = []
+    for head, body in _rules(css):
+        used, inside = head, body
+        if head.startswith(('@media', '@supports')):
+            inside = prune(body)
+        elif not head.startswith('@'):
+            used = ','.join(selector for selector in head.split(',') if _is_used(selector))
+        if used and inside:
+            kept.append(f'{used}{{{inside}}}')
+    return ''.join(kept)
+
+
+def _rules(css: str) -> Iterator[tuple[str, str]]:
+    """Each rule's selectors, or its at-keyword, and what is between its braces."""
+    depth = start = inside = 0
+    head = ''
+    for brace in re.finditer('[{}]', css):
+        if brace[0] == '{':
+            if depth == 0:
+                head, inside = css[start : brace.start()].strip(), brace.end()
+            depth += 1
+            continue
+        depth -= 1
+        if depth == 0:
+            yield head, css[inside : brace.start()]
+            start = brace.end()
+
+
+def _is_used(selector: str) -> bool:
+    names = _CLASS.findall(selector)
+    return not _UNUSED.search(selector) and all(
+        any(name == kept or name.startswith(f'{kept}-') for kept in KEPT) for name in names
+    )

@@ -1,0 +1,58 @@
+"""Menus with arrow-key navigation, and a button that opens a list to pick from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+
+ARROWS = """(event) => {
+    const entries = [...event.currentTarget.querySelectorAll('[role="menuitem"]')];
+    const last = entries.length - 1, here = entries.indexOf(document.activeElement);
+    const down = here < last ? here + 1 : 0, up = here > 0 ? here - 1 : last;
+    const next = { ArrowDown: down, ArrowUp: up, Home: 0, End: last };
+    if (!(event.key in next)) return;
+    event.preventDefault();
+    entries[next[event.key]].focus();
+}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickerItem:
+    """One entry of a list to pick from."""
+
+    title: str
+    note: str = ''
+    chosen: Callable[[], None]
+
+
+@contextmanager
+def menu(label: str) -> Iterator[ui.menu]:
+    """A menu on the element it is made in; its children must have the role `menuitem`."""
+    with ui.menu().props('auto-close').classes('menu') as made:
+        set_attributes(made, aria_label=label)
+        made.on('keydown', js_handler=ARROWS)
+        with ui.element('div').classes('menu-items').props('role="none"'):
+            yield made
+
+
+def picker(text: str, icon: str, picks: Sequence[PickerItem], *, kind: str = '') -> None:
+    """A button (of `theme.button`'s `kind`), and the list that it opens."""
+    with button(text, icon=icon, kind=kind).props('aria-haspopup="menu"'):
+        ui.icon('expand_more')
+        with menu(text):
+            for pick in picks:
+                with (
+                    ui.element('button')
+                    .classes('menu-item two')
+                    .props('type="button" role="menuitem"') as entry
+                ):
+                    Text('b', pick.title)
+                    if pick.note:
+                        Text('span', pick.note, 'muted small')
+                entry.on('click', pick.chosen)

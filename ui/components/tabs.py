@@ -1,0 +1,98 @@
+"""Tabs whose panels are all in the page: text streamed into a hidden one is not lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from nicegui import ui
+
+from ui.components.widgets import Text, set_attributes
+
+NEW = 'new'
+"""The note of a tab with something that nobody has looked at."""
+
+
+class Tabs:
+    """A row of tabs over panels; the arrow keys move between tabs."""
+
+    def __init__(self, name: str, *, on_change: Callable[[], None] | None = None) -> None:
+        self.shown = ''
+        """The open tab."""
+        self._on_change = on_change
+        self.by_hand = False
+        """Whether the reported change was made by a person."""
+        self._notes: dict[str, Text] = {}
+        self._tabs: dict[str, tuple[ui.element, ui.element]] = {}
+        with ui.element('div').classes('tabs'):
+            self._row = ui.element('div').classes('tab-list').props(f'role="tablist" aria-label="{name}"')
+            self.aside = ui.element('div').classes('tabs-aside')
+            """A place for buttons at the other end of the row."""
+        for key, neighbour in (('left', 'previousElementSibling'), ('right', 'nextElementSibling')):
+            move = f'(event) => {{ event.stopPropagation(); event.target.{neighbour}?.focus(); }}'
+            self._row.on(f'keydown.{key}', js_handler=move)
+
+    @property
+    def titles(self) -> list[str]:
+        """The titles of all tabs."""
+        return list(self._tabs)
+
+    @contextmanager
+    def panel(self, title: str, kind: str = '') -> Iterator[None]:
+        """A panel with its tab; the first one is open. A `flat` panel leaves scrolling to its content."""
+        with self._row:
+            tab = ui.element('button').classes('tab').props('type="button" role="tab"')
+            tab.on('click', lambda: self._choose(title))
+            with tab:
+                ui.label(title)
+                self._notes[title] = Text('span', '', 'tab-note', aria_hidden='true')  # its title says it
+        with (
+            ui.element('div')
+            .classes(f'panel-body {kind}')
+            .props(f'role="tabpanel" aria-label="{title}" tabindex="0"') as panel
+        ):
+            Text('h2', title, 'visually-hidden')
+            yield
+        self._tabs[title] = (tab, panel)
+        self._mark(self.shown or title)
+
+    def offer(self, title: str, offered: bool) -> None:
+        """Show or hide a tab; the open tab stays open."""
+        self._tabs[title][0].set_visibility(offered or self.shown == title)
+
+    def open(self, title: str) -> None:
+        """Open a tab."""
+        self._mark(title)
+        if self._notes[title].text == NEW:
+            self.note(title, '')
+        tab, _ = self._tabs[title]
+        ui.run_javascript(
+            f'getHtmlElement({tab.id})?.scrollIntoView({{ block: "nearest", inline: "nearest" }})'
+        )
+        if self._on_change:
+            self._on_change()
+
+    def suggest(self, title: str) -> None:
+        """Mark a tab as having something new, unless it is open. None opens by itself."""
+        if title != self.shown and title in self._notes and not self._notes[title].text:
+            self.note(title, NEW)
+
+    def note(self, title: str, text: str) -> None:
+        """Mark a tab with a dot that is read as `text`; '' removes it. The tab keeps its width."""
+        if title in self._notes:
+            self._notes[title].show(text)
+            tab, _ = self._tabs[title]
+            tab.classes(add='noted' if text else '', remove='' if text else 'noted')
+            set_attributes(tab, title=text)
+            tab.update()
+
+    def _choose(self, title: str) -> None:
+        self.by_hand = True
+        self.open(title)
+        self.by_hand = False
+
+    def _mark(self, shown: str) -> None:
+        self.shown = shown
+        for title, (tab, panel) in self._tabs.items():
+            tab.props(f'aria-selected="{str(title == shown).lower()}"')
+            panel.set_visibility(title == shown)

@@ -1,0 +1,35 @@
+"""Buttons that copy a text, or save it as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from nicegui import ui
+
+from ui.components.theme import button
+
+COPY = """navigator.clipboard
+    ? navigator.clipboard.writeText(%s).then(() => true, () => false)
+    : false"""
+"""Copies a text; false where the browser does not allow it."""
+
+
+def take_buttons(name: str, content: Callable[[], tuple[str, str]]) -> None:
+    """Draw the buttons.
+
+    Args:
+        name: what they take, for their accessible names.
+        content: returns the name of the file and its text.
+    """
+
+    async def copy() -> None:
+        copied = await ui.run_javascript(COPY % json.dumps(content()[1]), timeout=10)
+        ui.notify('Copied.' if copied else 'The browser does not allow copying here: download it.')
+
+    def download() -> None:
+        file, text = content()
+        ui.download.content(text.encode(errors='replace'), file)
+
+    button('', icon='content_copy', kind='quiet small', label=f'Copy {name}').on('click', copy)
+    button('', icon='download', kind='quiet small', label=f'Download {name}').on('click', download)

@@ -1,0 +1,224 @@
+"""The frame of every page, and small parts: buttons, status pills, notices."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from nicegui import app, ui
+from starlette.responses import Response
+
+from engine import Status
+from ui.components.assets import ASSETS, MARK
+from ui.components.loading.first_paint import first_words, head_html, lighten_pages, style_sheet
+from ui.components.loading.quasar import SCRIPT
+from ui.components.widgets import Text
+from ui.formatting.values import status_class, status_text
+
+NAVIGATION = (
+    ('/', 'Home'),
+    ('/runs', 'Runs'),
+    ('/inbox', 'Inbox'),
+    ('/tools', 'Tools'),
+    ('/settings', 'Settings'),
+)
+"""The main navigation."""
+
+SHEETS = (
+    'hemicycle.css',
+    'pages.css',
+    'run.css',
+    'player.css',
+    'panes.css',
+    'files.css',
+    'loop.css',
+    'board.css',
+    'stepping.css',
+    'made.css',
+    'forks.css',
+    'traffic.css',
+    'beside.css',
+    'wall.css',
+    'inbox.css',
+)
+
+SHORTCUTS = 'shortcuts.js'
+ICONS = 'vendor/icons.woff2'
+"""The icons that pages use (see `tests/browser/icons.py`): all there are weigh twelve times as much."""
+
+Keys = Sequence[tuple[str, str]]
+KEYS: Keys = (
+    ('?', 'This list'),
+    ('Tab', 'Next control; with Shift, the previous one'),
+    ('Esc', 'Close a dialog or a menu'),
+)
+LIST_KEYS: Keys = (
+    ('↑ ↓', 'Next and previous run; with Shift, select them'),
+    ('Space', 'Select a run; with Shift, all up to it'),
+    ('Esc', 'Clear the selection'),
+    ('Ctrl Z', 'Undo a deletion'),
+)
+FORM_KEYS: Keys = (('Ctrl Enter', 'Run'),)
+
+_NIGHT = (
+    'html, body:not(.body--light) { background: #0e1117; color-scheme: dark }'
+    ' body:not(.body--light) #first-words { color: #e6e9ef }'
+)
+FIRST_PAINT = {True: _NIGHT, False: '', None: f'@media (prefers-color-scheme: dark) {{ {_NIGHT} }}'}
+"""Styles until the scripts run, by whether a person chose dark or light: a dark page never begins white."""
+
+
+def warn_everywhere(warning: str) -> None:
+    """Show a warning in the header of every page from now on; '' removes it."""
+    app.state.warning = warning
+
+
+def fill_topbar(draw: Callable[[], None] | None) -> None:
+    """Draw more in the top bar of every page from now on; None draws nothing more."""
+    app.state.topbar = draw
+
+
+def serve_assets() -> None:
+    """Serve one style sheet and the scripts, and add them to every page."""
+    app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
+    font = _stamped(ICONS)
+    sheet = style_sheet(SHEETS, font)
+
+    @app.get('/hemicycle.css', include_in_schema=False)
+    def style() -> Response:
+        return Response(sheet, media_type='text/css', headers={'Cache-Control': 'public, max-age=31536000'})
+
+    lighten_pages(_stamped(str(SCRIPT)))
+    ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', font), shared=True)
+    ui.add_head_html(f'<script defer src="{_stamped(SHORTCUTS)}"></script>', shared=True)
+
+
+def _stamped(asset: str) -> str:
+    """The address of an asset, which is another after each change of it."""
+    return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
+
+
+@contextmanager
+def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) -> Iterator[None]:
+    """A page with header and navigation.
+
+    Args:
+        title: what the page is about.
+        here: the address in the navigation that is highlighted.
+        wide: whether it uses the whole window.
+        keys: the page's own keys and what they do, for the list that `?` shows.
+    """
+    ui.page_title(f'{title} · Hemicycle')
+    chosen = app.storage.user.get('dark')
+    ui.add_head_html(f'<style>{FIRST_PAINT[chosen]}</style>')
+    dark = ui.dark_mode(value=chosen)
+    with ui.context.client.layout, ui.element('header').classes('topbar') as header:
+        with ui.element('a').classes('brand').props('href="/" aria-label="Hemicycle, home"'):
+            ui.html(MARK, sanitize=False)
+            ui.label('Hemicycle')
+        with ui.element('nav').props('aria-label="Main"'):
+            for path, name in NAVIGATION:
+                link = ui.element('a').props(f'href="{path}"')
+                if path == here:
+                    link.props('aria-current="page"')
+                with link:
+                    ui.label(name)
+        ui.element('div').classes('grow')
+        if draw := getattr(app.state, 'topbar', None):
+            draw()
+        _warning()
+        _dark_button(dark)
+    header.move(target_index=0)  # NiceGUI puts what a page draws into its `main`
+    _keys_dialog(keys)
+    ui.add_body_html(first_words(title, here, NAVIGATION))
+    with ui.element('div').classes('window' if wide else 'page') as main:
+        yield
+    ui.skip_link(target=main)
+
+
+def _keys_dialog(keys: Keys) -> None:
+    """The list of keys; `shortcuts.js` opens it."""
+    with ui.element('dialog').classes('card keys-dialog').props('id="keys" aria-labelledby="keys-title"'):
+        Text('h2', 'Keyboard shortcuts', id='keys-title')
+        with ui.element('dl').classes('keys'):
+            for key, meaning in (*keys, *KEYS):
+                with ui.element('dt'):
+                    Text('kbd', key)
+                Text('dd', meaning)
+        with ui.element('form').classes('dialog-actions').props('method="dialog"'):
+            button('Close').props('type="submit"')
+
+
+def _warning() -> None:
+    if warning := getattr(app.state, 'warning', ''):
+        with ui.element('a').classes('warning').props('href="/settings#commands"'):
+            ui.icon('gpp_maybe').props('size="18px"')
+            ui.label(warning)
+
+
+def _dark_button(dark: ui.dark_mode) -> None:
+    def turn(value: bool) -> None:
+        app.storage.user['dark'] = value
+        dark.set_value(value)
+
+    # By default the page follows the system: the first click must invert what is shown.
+    seen = 'document.body.classList.contains("body--dark")'
+    button = ui.element('button').classes('btn quiet icon').props('aria-label="Dark or light"')
+    button.on('click', lambda event: turn(not event.args), js_handler=f'() => emit({seen})')
+    with button:
+        ui.icon('contrast')
+
+
+def pill(status: Status, error: str = '') -> ui.element:
+    """A run's status: a word, an icon and a colour; `error` of a done run is how it falls short."""
+    with ui.element('span').classes(f'pill {status_class(status, error)}') as element:
+        ui.label(status_text(status, error))
+    return element
+
+
+def button(text: str, *, icon: str = '', kind: str = '', label: str = '') -> ui.element:
+    """A button; without a text it is an icon, and `label` says what it does."""
+    element = ui.element('button').classes(f'btn {kind}{"" if text else " icon"}').props('type="button"')
+    if label:
+        element.props(f'aria-label="{label}"')
+        element.tooltip(label)
+    with element:
+        if icon:
+            ui.icon(icon)
+        if text:
+            ui.label(text)
+    return element
+
+
+@contextmanager
+def notice(kind: str, icon: str) -> Iterator[None]:
+    """A message that stays: `fail`, `wait` or `info`."""
+    role = 'alert' if kind == 'fail' else 'status'
+    with ui.element('div').classes(f'notice {kind}').props(f'role="{role}"'):
+        ui.icon(icon).props('size="20px"')
+        with ui.element('div').classes('grow'):
+            yield
+
+
+def empty_state(icon: str, text: str) -> None:
+    """What is shown where there is nothing yet."""
+    with ui.element('div').classes('empty'):
+        ui.icon(icon).props('size="30px"')
+        ui.label(text)
+
+
+ORIGINS = {
+    'simulated': ('theater_comedy', 'Simulated', 'Played by the scripted model: no provider was called'),
+    'live': ('sensors', 'Live', 'Answered by a provider'),
+    'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
+}
+
+
+def origin_chip(origin: str) -> None:
+    """Draw a chip: a word, an icon and a colour."""
+    icon, word, hint = ORIGINS[origin]
+    with ui.element('span').classes(f'chip {origin}'):
+        ui.icon(icon).props('size="15px"')
+        ui.label(word)
+        ui.tooltip(hint)

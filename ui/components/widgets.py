@@ -1,0 +1,126 @@
+"""Small parts of pages and forms: text in any tag, a link, a native select, a labelled control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+from nicegui import ui
+from nicegui.awaitable_response import AwaitableResponse, NullResponse
+from nicegui.element import Element
+from nicegui.elements.mixins.text_element import TextElement
+from nicegui.elements.mixins.value_element import ValueElement
+
+
+class Text(TextElement):
+    """Text in any tag: headings, paragraphs, options."""
+
+    def __init__(self, tag: str, text: str, classes: str = '', **attributes: str) -> None:
+        """Show `text`; attributes are given as Python names, `aria_label` for `aria-label`."""
+        super().__init__(tag=tag, text=text)
+        self.classes(classes)
+        set_attributes(self, **attributes)
+
+    def show(self, text: str) -> None:
+        """Show another text, if it differs."""
+        if self.text != text:
+            self.set_text(text)
+
+
+class NativeSelect(ValueElement[str]):
+    """The browser's own select: works with every keyboard, screen reader and phone."""
+
+    VALUE_PROP = 'value'
+    LOOPBACK = None
+
+    def __init__(
+        self, options: Mapping[str, str], *, value: str, on_change: Callable[[], Any] | None = None
+    ) -> None:
+        """Offer `options`, a mapping of values to their labels."""
+        super().__init__(tag='select', value=value, on_value_change=None)
+        self._props.pop('loopback')
+        self.classes('select')
+        self.offered: dict[str, str] = {}
+        self.offer(options)
+        self.on(
+            'change', lambda event: self.set_value(str(event.args)), js_handler='(e) => emit(e.target.value)'
+        )
+        if on_change:
+            self.on_value_change(lambda _: on_change())
+
+    def offer(self, options: Mapping[str, str]) -> Self:
+        """Offer other options; the value stays, and is offered, too."""
+        wanted = dict(options)
+        if self.value not in wanted:
+            wanted[self.value] = self.value
+        if wanted != self.offered:
+            self.offered = wanted
+            self.clear()
+            with self:
+                for value, shown in wanted.items():
+                    set_attributes(TextElement(tag='option', text=shown), value=value)
+            self.update()
+        return self
+
+
+def set_attributes(element: Element, **attributes: str) -> None:
+    """Set HTML attributes to arbitrary texts, which `props()` would have to parse."""
+    for name, value in attributes.items():
+        element.props[name.rstrip('_').replace('_', '-')] = value
+
+
+@contextmanager
+def link(path: str, classes: str = '', **attributes: str) -> Iterator[Element]:
+    """A link to a page of ours, around its children."""
+    with ui.element('a').classes(classes) as element:
+        set_attributes(element, href=path, **attributes)
+        yield element
+
+
+def disclosure(opened: set[str], key: str, title: str, classes: str = '', inside: str = '') -> Element:
+    """A collapsible section: returns the place to draw in. `opened` remembers its state across redraws."""
+    with ui.element('details').classes(classes) as details:
+        Text('summary', title)
+        body = ui.element('div').classes(inside)
+    if key in opened:
+        details.props('open')
+    details.on(
+        'toggle',
+        lambda event: (opened.add if event.args else opened.discard)(key),
+        js_handler='(event) => emit(event.target.open)',
+    )
+    return body
+
+
+def label(text: str, control: Element, classes: str = 'label') -> Text:
+    """The visible label of a control; a click on it focuses the control."""
+    return Text('label', text, classes, for_=control.html_id)
+
+
+class _Filled(ui.input):
+    """A field whose first value is part of the page: sent again, it would replace what has been typed."""
+
+    def run_method(self, name: str, *args: Any, timeout: float = 1) -> AwaitableResponse:
+        """Call a method of the field in the browser."""
+        if name == 'updateValue' and not self.client.has_socket_connection:
+            return NullResponse()
+        return super().run_method(name, *args, timeout=timeout)
+
+
+class _FilledArea(_Filled, ui.textarea):
+    """The same with several lines."""
+
+
+def text_input(text: str = '', *, kind: str = 'text', **attributes: str) -> ui.input:
+    """A one-line text field, without a label of its own."""
+    field = _Filled(value=text).props(f'borderless dense hide-bottom-space type="{kind}"').classes('input')
+    set_attributes(field, **attributes)
+    return field
+
+
+def text_area(text: str = '', **attributes: str) -> ui.textarea:
+    """A multi-line text field that grows with its content, without a label of its own."""
+    field = _FilledArea(value=text).props('borderless autogrow hide-bottom-space').classes('input area')
+    set_attributes(field, **attributes)
+    return field

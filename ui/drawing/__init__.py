@@ -1,1 +1,0 @@
-"""Charts as drawings: layout, what is folded, what is laid over them, and saving them."""

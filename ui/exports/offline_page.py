@@ -1,0 +1,136 @@
+"""A single HTML file that plays a run offline: data, script and styles are in it; it fetches nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import hashlib
+import html
+import re
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import orjson
+
+from engine import Conductor
+from engine.history import Redaction, program_version
+from engine.records import RunId
+from ui.components.assets import ASSETS, MARK
+from ui.components.diagram.folding import default_folds
+from ui.components.diagram.rendering import svg
+from ui.exports.run_history import RunHistory, read_history
+from ui.exports.text import format_moment, redaction_note
+from ui.formatting.values import STATUS_TEXT
+from ui.replay.marks import KINDS
+
+PARTS = ASSETS / 'export'
+POLICY = (
+    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}';"
+    " base-uri 'none'; form-action 'none'"
+)
+"""What the browser lets the file do: run its own script, use its own styles, and nothing else."""
+
+
+async def render_page(conductor: Conductor, run: RunId, redaction: Redaction | None = None) -> str:
+    """Render the page of a run. Raises `UnknownRun`, `CannotExport`."""
+    past = await read_history(conductor, run)
+    drawing = await svg(past.shape, folded=default_folds(past.shape))
+    hide = redaction or Redaction.of(conductor.catalog)
+    return await asyncio.to_thread(_render, past, drawing, hide, conductor.clock.now())
+
+
+def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) -> str:
+    info, view = past.info, past.view
+    content: dict[str, Any] = redaction.value(
+        {
+            'pattern': info.pattern,
+            'run': info.id,
+            'title': info.title,
+            'facts': _facts(past),
+            'words': {status.value: word for status, word in STATUS_TEXT.items()},
+            'steps': past.steps,
+            'files': past.files,
+            'debate': past.shape.field('debate'),
+            'started': view.started,
+            'note': KINDS['note'].glyph,
+        }
+    )
+    chart = redaction.text(drawing)
+    said = (
+        f'Exported {format_moment(now)} by Hemicycle {program_version()}; {redaction_note(redaction.found)}.'
+        ' This is a recording: no model is called.'
+    )
+    script, style = _script(), _style()
+    data = base64.b64encode(gzip.compress(orjson.dumps(content, default=list), 6, mtime=0)).decode()
+    return Template(_part('page.html')).substitute(
+        policy=POLICY.format(script=_digest(script), style=_digest(style)),
+        title=html.escape(content['title'] or info.pattern),
+        mark=MARK,
+        chart=_bare(chart) or '<p class="empty">No diagram: Graphviz was not installed.</p>',
+        said=html.escape(said),
+        style=style,
+        script=script,
+        data=data,
+    )
+
+
+def _facts(past: RunHistory) -> list[list[str]]:
+    info = past.info
+    parameters = [[name, _short(value)] for name, value in info.parameters.items()]
+    models = ', '.join(f'{role or "all"}: {name}' for role, name in info.models.items())
+    return [
+        ['Run', info.id],
+        ['Pattern', f'{past.shape.title} ({info.pattern})'],
+        ['Started', format_moment(past.view.started or info.created)],
+        *([['Forked from', f'{info.parent} at step {info.parent_at}']] if info.parent else []),
+        ['Models', models or ('scripted, simulated' if info.simulated else 'as configured')],
+        *([['Simulated', 'all models were scripted; no provider was called']] if info.simulated else []),
+        *([['Tags', ', '.join(info.tags)]] if info.tags else []),
+        *([['Note', info.note]] if info.note else []),
+        *parameters,
+    ]
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+
+
+def _bare(drawing: str) -> str:
+    """A drawing without its size, comments and tooltips."""
+    return re.sub(
+        r'<!--.*?-->|<title>.*?</title>|(?<=<svg) width="[^"]*"\s+height="[^"]*"', '', drawing, flags=re.S
+    )
+
+
+@cache
+def _part(name: str) -> str:
+    return (PARTS / name).read_text(encoding='utf-8')
+
+
+@cache
+def _script() -> str:
+    """The parts of the script as one module: what one part exports is a name for the next."""
+    marked, exported = _read(ASSETS / 'vendor' / 'marked.js').rsplit('export{', 1)
+    lexer = re.search(r'(\w+) as lexer\b', exported)
+    assert lexer, 'marked.js exports its lexer'
+    tree = _read(ASSETS / 'tree.js').replace('export default', 'const tree =')
+    markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
+    made = '\n'.join([markdown, tree, _part('board.js'), _part('page.js')])
+    return made.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
+
+
+@cache
+def _style() -> str:
+    return _read(ASSETS / 'hemicycle.css') + _part('page.css')
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding='utf-8')
+
+
+def _digest(text: str) -> str:
+    """The digest by which a policy names an inline part. Browsers normalize line endings to one character."""
+    return base64.b64encode(hashlib.sha256(text.replace('\r\n', '\n').encode()).digest()).decode()

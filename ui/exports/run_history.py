@@ -1,0 +1,187 @@
+"""A run read from its first step to its last, as the data of the offline page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine import Conductor, EngineError, Transition
+from engine.journal import Fold
+from engine.records import Note, RunId, RunInfo, Shape, View
+from ui.components.diagram.rendering import highlight
+from ui.exports.text import CannotExport, note_date
+from ui.formatting.steps import edge_outcomes, headline, path_text
+from ui.formatting.usage import usage_headline
+from ui.replay.conversation import transcript_entry
+from ui.replay.marks import KINDS, mark_of
+
+PAGE = 200
+"""Steps read at once."""
+MOST_STEPS = 20_000
+MOST_TEXT = 96 << 20
+"""Characters of changes that one page can hold; longer histories need a bundle."""
+LONGEST_FILE, MOST_FILES = 20_000, 200
+"""Characters shown of a file, and files shown of an agent."""
+
+
+@dataclass(slots=True)
+class RunHistory:
+    """Everything the page needs from a run, as JSON values."""
+
+    info: RunInfo
+    shape: Shape
+    view: View
+    """The run at its last step."""
+    steps: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+
+
+async def read_pages(conductor: Conductor, info: RunInfo) -> AsyncIterator[list[Transition]]:
+    """Read the run's current steps, a page at a time."""
+    for first in range(0, info.seq, PAGE):
+        yield await conductor.transitions(info.id, after=first, until=min(first + PAGE, info.seq))
+
+
+async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
+    """Read a run. Raises `UnknownRun`, `CannotExport` if it is too long for one page."""
+    info = await conductor.info(run)
+    if info.seq > MOST_STEPS:
+        raise CannotExport(
+            f'it has {info.seq:,} steps, and a page holds {MOST_STEPS:,} at most: save it as a bundle'
+        )
+    shape = await conductor.shape(run)
+    reader = _Reader(info, shape, await conductor.notes(run))
+    async for steps in read_pages(conductor, info):
+        await asyncio.to_thread(reader.take, steps)
+    view = reader.fold.view
+    return RunHistory(
+        info=info, shape=shape, view=view, steps=reader.steps, files=await _files(conductor, info, view.files)
+    )
+
+
+class _Reader:
+    """Goes through the steps once."""
+
+    def __init__(self, info: RunInfo, shape: Shape, notes: Sequence[Note]) -> None:
+        self._notes: dict[int, list[Note]] = {}
+        for note in notes:
+            self._notes.setdefault(note.seq, []).append(note)
+        self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
+        self._shape, self._text = shape, 0
+        self._visits: dict[str, list[int]] = {}
+        self._said: dict[str, Any] = {}
+
+    def take(self, steps: Sequence[Transition]) -> None:
+        for step in steps:
+            self.fold.take(step)
+            self.steps.append(self._step(step))
+            if self._text > MOST_TEXT:
+                raise CannotExport('it has too much text for one page: save it as a bundle')
+
+    def _step(self, step: Transition) -> dict[str, Any]:
+        view = self.fold.view
+        mark = mark_of(step, self._visits)
+        for path in step.entered:
+            self._visits.setdefault(path, []).append(step.seq)
+        changes = [[change.op, change.path, change.value] for change in step.changes]
+        if step.event.name == 'start':
+            changes.insert(0, ['replace', '/memory', step.event.data.get('memory', {})])
+        block = transcript_entry(step, self._shape)
+        notes = [[note.text, note_date(note)] for note in self._notes.get(step.seq, ())]
+        self._text += sum(len(text) for text, _ in notes)
+        self._text += sum(_length(change[2]) for change in changes) + len(block['text'] if block else '')
+        return _filled(
+            time=step.time,
+            title=headline(step),
+            raised=step.raised,
+            attempt=step.event.attempt if step.event.attempt > 1 else 0,
+            error=str(step.event.data.get('error') or ''),
+            entered=step.entered,
+            moves=[[path_text(edge.source), path_text(edge.dest)] for edge in step.edges],
+            lit={
+                name: paths
+                for name, paths in highlight(self._shape, view, step).items()
+                if paths and name not in ('seen', 'walked')
+            },
+            ways=[_way(way) for way in edge_outcomes(step, self._shape)],
+            changes=changes,
+            block=block,
+            mark=[mark.kind, mark.text, KINDS[mark.kind].glyph] if mark else None,
+            notes=notes,
+            now=self._now(view),
+        )
+
+    def _now(self, view: View) -> dict[str, Any]:
+        """What is shown about the run as a whole, where it differs from the step before."""
+        said = {
+            'status': view.status.value,
+            'where': ', '.join(map(path_text, view.active)),
+            'used': usage_headline(view.usage),
+            'waiting': view.waiting,
+            'error': view.error,
+            'budget': [
+                [kind, gauge.used, gauge.limit, gauge.exhausted] for kind, gauge in view.budget.items()
+            ],
+            'spending': [
+                [path_text(path), usage_headline(spent.total), sorted(spent.models)]
+                for path, spent in sorted(view.spending.items())
+            ],
+        }
+        fresh = {name: value for name, value in said.items() if self._said.get(name) != value}
+        self._said = said
+        return fresh
+
+
+def _way(way: Any) -> dict[str, Any]:
+    return {
+        'to': path_text(way.edge.dest) or 'itself',
+        'taken': way.taken,
+        'reason': way.reason,
+        'guards': [
+            [
+                f'{guard.name.replace("_", " ")} = {str(guard.value).lower()}'
+                f'{"" if guard.wanted else " (must be false)"}',
+                guard.value is guard.wanted,
+            ]
+            for guard in way.guards
+        ],
+    }
+
+
+def _filled(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return sum(len(key) + _length(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_length, value))
+    return len(value) if isinstance(value, str) else 5
+
+
+async def _files(conductor: Conductor, info: RunInfo, snapshots: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The files of each agent at the end, with the beginning of their text."""
+    found = []
+    for agent, snapshot in snapshots.items():
+        try:
+            files = await conductor.workspaces.files(info.id, snapshot)
+            rows = [
+                [file.path, file.size, await _text(conductor, info.id, file.digest) if file.digest else '']
+                for file in files[:MOST_FILES]
+            ]
+        except EngineError as error:
+            rows = [[str(error), 0, '']]
+            files = []
+        found.append({'agent': path_text(agent), 'files': rows, 'more': max(0, len(files) - MOST_FILES)})
+    return found
+
+
+async def _text(conductor: Conductor, run: RunId, digest: str) -> str:
+    content = await conductor.workspaces.content(run, digest)
+    if b'\0' in content[:1_000]:
+        return 'Not a text file.'
+    text = content[: LONGEST_FILE * 4].decode(errors='replace')
+    return text if len(text) <= LONGEST_FILE else f'{text[:LONGEST_FILE]}\n… cut here'

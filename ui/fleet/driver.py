@@ -1,0 +1,172 @@
+"""Driver: the activity that drives one run in this process, for as long as there is something to do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from engine.errors import JournalUnavailable
+from engine.records import RunId, StatePath
+from engine.runtime import KeptTimer, LiveRuns, Run
+from ui.fleet.records import DRIVE, Placement, Rest
+from ui.web.fleet import DrivenRun
+
+log = logging.getLogger('hemicycle')
+BEAT: Final = 1.0
+"""Seconds between signs of life."""
+LOOK: Final = 0.2
+"""Seconds between looks whether a run rests."""
+LINGER: Final = 2.0
+"""Seconds that a resting run stays, for a person who answers at once."""
+LATER = timedelta(seconds=1)
+
+
+@dataclass(slots=True)
+class _Driven:
+    """A run that an attempt of an activity drives here."""
+
+    shown: DrivenRun
+    attempt: object
+
+
+class Driver:
+    """Drives the runs that Temporal gives to this process.
+
+    Args:
+        runs: what runs them.
+        most: the most runs at once.
+        grace: seconds that calls of real models may take to end when this process is told to leave.
+    """
+
+    def __init__(self, runs: LiveRuns, *, most: int, grace: float) -> None:
+        self._runs, self.most, self._grace = runs, most, grace
+        self._driven: dict[RunId, _Driven] = {}
+        self._freed = asyncio.Event()
+        self._leaving = self._cut = False
+
+    @property
+    def driven(self) -> tuple[DrivenRun, ...]:
+        """What is driven here, oldest first."""
+        return tuple(one.shown for one in self._driven.values())
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another run may come."""
+        return len(self._driven) < self.most and not self._leaving
+
+    async def room(self) -> None:
+        """Wait until another run may come."""
+        while not self.has_room:
+            self._freed.clear()
+            await self._freed.wait()
+
+    def leave(self) -> None:
+        """Hand over all runs, and take no more."""
+        self._leaving = True
+
+    def cut(self) -> None:
+        """Wait for no call any more."""
+        self._cut = True
+
+    @activity.defn(name=DRIVE)
+    async def drive(self, placement: Placement, timers: list[dict[str, Any]]) -> Rest:
+        """Drive a run until it ends or rests, or has to move."""
+        run = RunId(placement.run)
+        if run not in self._driven and not self.has_room:
+            return Rest(why='moves', timers=timers)
+        async with self._seat(run, placement.pattern) as seat, _beating():
+            live = await self._take(run, timers)
+            if live is None:
+                return Rest(why='ended')
+            try:
+                return await self._follow(live)
+            except asyncio.CancelledError:
+                # Temporal has given the run to somebody else, or to a later attempt of this process.
+                if self._driven.get(run) is seat and self._runs.runs.get(run) is live:
+                    await asyncio.shield(self._runs.let_go(live))
+                raise
+
+    @contextlib.asynccontextmanager
+    async def _seat(self, run: RunId, pattern: str) -> AsyncIterator[_Driven]:
+        since = self._runs.services.clock.now()
+        before = self._driven.get(run)
+        shown = before.shown if before else DrivenRun(run=run, pattern=pattern, since=since)
+        self._driven[run] = seat = _Driven(shown, object())
+        try:
+            yield seat
+        finally:
+            if self._driven.get(run) is seat:
+                del self._driven[run]
+                self._freed.set()
+
+    async def _take(self, run: RunId, timers: Sequence[dict[str, Any]]) -> Run | None:
+        """The run, claimed and restored; or as it is driven here already, for an earlier attempt."""
+        live = self._runs.runs.get(run)
+        if live is not None and not (live.lost or live.over.is_set()):
+            return live
+        try:
+            taken = await self._runs.take(run, [_timer(one) for one in timers])
+        except JournalUnavailable as error:
+            raise ApplicationError(str(error), next_retry_delay=LATER) from error
+        except Exception as error:
+            self._runs.stranded[run] = str(error)
+            raise ApplicationError(str(error) or type(error).__name__, non_retryable=True) from error
+        self._runs.stranded.pop(run, None)
+        return taken
+
+    async def _follow(self, live: Run) -> Rest:
+        """Wait until the run ends, rests or has to move."""
+        clock, rested = self._runs.services.clock, 0.0
+        while not live.over.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(live.over.wait(), LOOK)
+            if live.over.is_set():
+                break
+            if self._leaving:
+                return Rest(why='moves', timers=await self._hand_over(live))
+            rested = (rested or clock.now()) if live.rests else 0.0
+            if rested and clock.now() - rested >= LINGER:
+                until = live.deadline
+                kept = await self._runs.let_go(live)
+                return Rest(why='rests', until=until, timers=[asdict(timer) for timer in kept])
+        if live.projection.status.ended:
+            return Rest(why='ended')
+        raise ApplicationError(live.lost or 'the run was let go', next_retry_delay=timedelta(seconds=0.2))
+
+    async def _hand_over(self, live: Run) -> list[dict[str, Any]]:
+        """Let go of a run; paid calls of models may end first."""
+        if not live.info.simulated:
+            drained = asyncio.ensure_future(live.drain())
+            until = self._runs.services.clock.now() + self._grace
+            while not (drained.done() or self._cut) and self._runs.services.clock.now() < until:
+                await asyncio.wait({drained}, timeout=LOOK)
+            drained.cancel()
+        return [asdict(timer) for timer in await self._runs.let_go(live)]
+
+
+@contextlib.asynccontextmanager
+async def _beating() -> AsyncIterator[None]:
+    """Show Temporal that this activity is alive."""
+
+    async def beat() -> None:
+        while True:
+            activity.heartbeat()
+            await asyncio.sleep(BEAT)
+
+    beats = asyncio.create_task(beat(), name='heartbeat')
+    try:
+        yield
+    finally:
+        beats.cancel()
+
+
+def _timer(kept: dict[str, Any]) -> KeptTimer:
+    return KeptTimer(**{**kept, 'path': StatePath(kept['path'])})

@@ -1,0 +1,93 @@
+"""Finder: which workers there are, and which of them could go on with a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from temporalio import activity
+
+from engine import EngineError
+from ui.api.client import Connection
+from ui.api.wire import decode
+from ui.fleet.owners import address_of, name_of
+from ui.fleet.records import FIND, Found, Placement
+from ui.fleet.routes import Fit
+from ui.fleet.temporal import Temporal
+from ui.web.fleet import WorkerInfo
+
+KEPT: Final = 1.0
+"""Seconds for which what the workers say of themselves is kept."""
+
+
+class Finder:
+    """Asks Temporal for the workers, and each for what it is.
+
+    Args:
+        temporal: knows who polls.
+        connect: the connection to a worker, by its address.
+    """
+
+    def __init__(self, temporal: Temporal, connect: Callable[[str], Connection]) -> None:
+        self._temporal, self._connect = temporal, connect
+        self._asking: asyncio.Task[list[WorkerInfo]] | None = None
+        self._at = 0.0
+
+    async def workers(self) -> list[WorkerInfo]:
+        """All workers, by name; those that do not answer, too. Raises `TemporalUnavailable`."""
+        now = asyncio.get_running_loop().time()
+        if self._asking is None or now - self._at > KEPT:
+            self._asking, self._at = asyncio.create_task(self._ask_all()), now
+        return await asyncio.shield(self._asking)
+
+    @activity.defn(name=FIND)
+    async def find(self, placement: Placement) -> Found:
+        """A version of a run's pattern that some worker has, and that replays what the run did."""
+        there = [worker for worker in await self.workers() if not (worker.problem or worker.draining)]
+        if not there:
+            return Found(version='', reason='no worker can be reached')
+        if placement.label and not any(placement.label in worker.labels for worker in there):
+            return Found(version='', reason=f'no worker carries the label {placement.label!r}')
+        known: dict[str, WorkerInfo] = {}
+        for worker in there:
+            if placement.pattern in worker.patterns and _carries(worker, placement.label):
+                known.setdefault(worker.patterns[placement.pattern], worker)
+        if not known:
+            return Found(version='', reason=f'no worker knows the pattern {placement.pattern!r}')
+        if placement.version in known:
+            return Found(version=placement.version)
+        problems = []
+        for version, worker in known.items():
+            if not (problem := await self._problem(worker, placement.run)):
+                return Found(version=version)
+            problems.append(f'{worker.name}: {problem}')
+        return Found(version='', reason=f'no worker replays what it did: {"; ".join(problems)}')
+
+    async def _problem(self, worker: WorkerInfo, run: str) -> str:
+        try:
+            answer = await self._connect(worker.url).ask('POST', 'worker/fits', safe=True, json={'run': run})
+        except EngineError as error:
+            return str(error)
+        return decode(Fit, answer.json()).problem
+
+    async def _ask_all(self) -> list[WorkerInfo]:
+        owners = [owner for owner in await self._temporal.pollers() if address_of(owner)]
+        return sorted(await asyncio.gather(*map(self._ask, owners)), key=lambda worker: worker.name)
+
+    async def _ask(self, owner: str) -> WorkerInfo:
+        url = address_of(owner)
+        try:
+            found = await self._connect(url).one(WorkerInfo, 'worker')
+        except EngineError as error:
+            return WorkerInfo(name=name_of(owner), url=url, problem=str(error))
+        if found.name != name_of(owner):
+            return WorkerInfo(
+                name=name_of(owner), url=url, problem='it has ended; another one has its address'
+            )
+        return found
+
+
+def _carries(worker: WorkerInfo, label: str) -> bool:
+    """Whether a worker takes runs with this label; one with labels takes no others."""
+    return label in worker.labels if label or worker.labels else True

@@ -1,0 +1,71 @@
+"""What goes through Temporal about a run: where it belongs, and why its worker has let go of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+WORKFLOW: Final = 'hemicycle-run'
+DRIVE, FIND, WAKE = 'drive', 'find', 'wake'
+"""The activities, and the signal."""
+CONTROL: Final = 'hemicycle'
+"""The task queue that every worker serves: workflows, and finding workers for runs."""
+LABEL_TAG: Final = 'worker:'
+"""A run with the tag `worker:gpu` is for workers with the label `gpu` alone."""
+MEMO: Final = 'waits'
+"""The field of a workflow's memo that says why no worker can take its run."""
+
+
+def workflow_id(run: str) -> str:
+    """The id of the workflow that places a run."""
+    return f'{WORKFLOW}-{run}'
+
+
+def label_of(tags: tuple[str, ...]) -> str:
+    """The label that a run's tags ask for, or ''."""
+    return next((tag.removeprefix(LABEL_TAG) for tag in tags if tag.startswith(LABEL_TAG)), '')
+
+
+def queue_name(pattern: str, version: str, label: str) -> str:
+    """The task queue of runs that a worker can drive if it has this version of the pattern, and the label."""
+    return f'{CONTROL}/{pattern}@{version}' + (f'+{label}' if label else '')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """Which workers may drive a run."""
+
+    run: str
+    pattern: str
+    version: str
+    """Of the pattern's code."""
+    label: str = ''
+    heartbeat: float = 3.0
+    """Seconds without a sign of life after which a worker is taken for dead."""
+
+    @property
+    def queue(self) -> str:
+        """The task queue it waits in."""
+        return queue_name(self.pattern, self.version, self.label)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rest:
+    """Why a worker has let go of a run."""
+
+    why: Literal['ended', 'rests', 'moves']
+    """`rests`: it goes on when a person acts or `until` has come. `moves`: another worker should take it."""
+    until: float | None = None
+    """In seconds since 1970."""
+    timers: list[dict[str, Any]] = field(default_factory=list)
+    """What is left of its time-outs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Where a run can go on."""
+
+    version: str
+    """Of its pattern; '' if no worker can take it."""
+    reason: str = ''
+    """Why it has to wait."""

@@ -1,0 +1,144 @@
+"""Relays: bring steps and streamed text from the worker that drives a run into this process's feed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Final
+
+from engine import EngineError
+from engine.errors import JournalUnavailable
+from engine.journal import Journal
+from engine.records import JournalOutage, RunId, RunInfo
+from engine.runtime import Feed, Item
+from ui.api.client import Connection, RunIsOver, stream_items
+from ui.fleet.owners import address_of, name_of
+
+log = logging.getLogger('hemicycle')
+LOOK: Final = 0.25
+"""Seconds between looks for the run's next worker."""
+SILENCE: Final = 1.0
+"""Seconds without an item after which it is looked whether the run is still there."""
+
+
+class Relays:
+    """One stream for each run that is watched here, however many pages watch it.
+
+    Args:
+        journal: says who drives a run.
+        feed: gets what the streams carry.
+        connect: the connection to a worker, by its address.
+    """
+
+    def __init__(self, journal: Journal, feed: Feed, connect: Callable[[str], Connection]) -> None:
+        self._journal, self._feed, self._connect = journal, feed, connect
+        self._watchers: Counter[RunId] = Counter()
+        self._tasks: dict[RunId, asyncio.Task[None]] = {}
+        self._live: set[RunId] = set()
+        self._rests: dict[RunId, int] = {}
+
+    def is_live(self, run: RunId) -> bool:
+        """Whether a worker's stream of the run arrives."""
+        return run in self._live
+
+    def at_rest(self, run: RunId) -> int:
+        """The step at which a watched run rests; otherwise 0."""
+        return self._rests.get(run, 0)
+
+    @asynccontextmanager
+    async def following(self, run: RunId) -> AsyncIterator[None]:
+        """Relay a run for as long as someone watches it."""
+        self._watchers[run] += 1
+        if run not in self._tasks:
+            self._tasks[run] = asyncio.create_task(self._relay(run), name=f'relay {run}')
+        try:
+            yield
+        finally:
+            self._watchers[run] -= 1
+            if not self._watchers[run]:
+                del self._watchers[run]
+                self._tasks.pop(run).cancel()
+                self._rests.pop(run, None)
+
+    async def close(self) -> None:
+        """End all relays."""
+        tasks = [*self._tasks.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _relay(self, run: RunId) -> None:
+        gone: tuple[str, int] | None = None
+        while True:
+            try:
+                info = await self._journal.info(run)
+            except JournalUnavailable as error:
+                self._say(run, str(error))
+                await asyncio.sleep(LOOK)
+                continue
+            except EngineError:
+                return  # It is deleted.
+            if info.status.ended:
+                self._leave(run)
+                return
+            if address_of(info.owner) and gone != (info.owner, info.epoch):
+                try:
+                    await self._stream(info)
+                    gone = (info.owner, info.epoch)  # It drives the run no more.
+                except RunIsOver:
+                    self._leave(run)
+                    return
+                except JournalUnavailable:
+                    self._leave(run)
+                    self._say(run, UNREACHABLE.format(name_of(info.owner)))
+                except EngineError as error:
+                    log.warning('run %s: its worker %s says: %s', run, name_of(info.owner), error)
+                    gone = (info.owner, info.epoch)
+                self._leave(run)
+            await asyncio.sleep(LOOK)
+
+    async def _stream(self, info: RunInfo) -> None:
+        run = info.id
+        connection = self._connect(address_of(info.owner))
+
+        def told(rests: int | None) -> None:
+            if run not in self._live:
+                self._live.add(run)
+                self._say(run, '')
+            if rests is not None:
+                self._rests[run] = rests
+
+        async with aclosing(stream_items(connection, run, info.seq, told)) as items:
+            coming = asyncio.ensure_future(anext(items, None))
+            try:
+                while await self._comes(coming, info):
+                    if (item := coming.result()) is None:
+                        return
+                    self._feed.publish(item)
+                    coming = asyncio.ensure_future(anext(items, None))
+            finally:
+                coming.cancel()
+                await asyncio.wait({coming})
+
+    async def _comes(self, coming: asyncio.Future[Item | None], info: RunInfo) -> bool:
+        """Wait for an item. False: another process has the run, and the silent worker may be frozen."""
+        while not (await asyncio.wait({coming}, timeout=SILENCE))[0]:
+            with suppress(JournalUnavailable):
+                now = await self._journal.info(info.id)
+                if now.epoch != info.epoch:
+                    return False
+        return True
+
+    def _say(self, run: RunId, problem: str) -> None:
+        self._feed.publish(JournalOutage(run=run, problem=problem))
+
+    def _leave(self, run: RunId) -> None:
+        if run in self._live:
+            self._live.discard(run)
+            self._feed.wake(run)
+
+
+UNREACHABLE: Final = 'Its worker {} cannot be reached: this page follows the journal, without streamed text.'

@@ -1,0 +1,94 @@
+"""What a worker serves to the fleet: what it is, whether it could take a run, and leaving."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from engine import EngineError
+from engine.records import RunId
+from engine.runtime import acting_as
+from ui.api.dependencies import Engine
+from ui.api.problems import problem, problems
+from ui.api.wire import wire
+from ui.fleet.settings import ACTING
+from ui.web.fleet import WorkerInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """Whether a worker could go on with a run."""
+
+    problem: str = ''
+    """Why not, or ''."""
+
+
+class Asked(BaseModel):
+    """A run that is to be taken."""
+
+    model_config = ConfigDict(extra='forbid')
+
+    run: str = Field(max_length=100)
+
+
+def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None]) -> APIRouter:
+    """The routes.
+
+    Args:
+        describe: what the worker is and drives.
+        leave: has it hand over its runs and end.
+    """
+    router = APIRouter(prefix='/worker', tags=['Server'])
+
+    @router.get('', response_model=wire(WorkerInfo))
+    async def describe_worker() -> WorkerInfo:
+        """Describe this worker, with the runs that it drives."""
+        return describe()
+
+    @router.post('/fits', response_model=wire(Fit), responses=problems(404))
+    async def fits(conductor: Engine, asked: Asked) -> Fit:
+        """Say whether this worker's version of a run's pattern replays all that the run did."""
+        try:
+            info = await conductor.info(RunId(asked.run))
+            if info.seq > info.parent_at or info.parent is None:
+                await conductor.audit(info.id)
+        except EngineError as error:
+            return Fit(problem=str(error))
+        return Fit()
+
+    @router.post('/drain', status_code=202)
+    async def drain() -> None:
+        """Hand over all runs, and end."""
+        leave()
+
+    return router
+
+
+class TokenOnly:
+    """Middleware: answers only those who show the fleet's token."""
+
+    def __init__(self, served: ASGIApp, token: str) -> None:
+        self._served, self._expected = served, f'Bearer {token}'.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request or a socket."""
+        if scope['type'] not in ('http', 'websocket'):
+            await self._served(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        shown = headers.get('authorization', '').encode()
+        if secrets.compare_digest(shown, self._expected):
+            with acting_as(unquote(headers.get(ACTING, ''))):
+                await self._served(scope, receive, send)
+        elif scope['type'] == 'websocket':
+            await send({'type': 'websocket.close', 'code': 1008, 'reason': 'no token'})
+        else:
+            refused = problem(401, 'no-token', "the fleet's token is missing or wrong")
+            await refused(scope, receive, send)

@@ -1,0 +1,54 @@
+"""Runs of one worker: those that Temporal has given it, and no others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any
+
+from engine import EngineError
+from engine.records import RunId, RunInfo
+from engine.runtime import Item, LiveRuns
+
+NOT_HERE = 'a worker starts no runs by itself: ask a web server'
+
+
+class WorkerRuns(LiveRuns):
+    """The live runs of a worker. It begins none by itself and ends a stream with its part in the run."""
+
+    async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
+        """Refuse: web servers create runs."""
+        raise EngineError(NOT_HERE)
+
+    async def fork(self, info: RunInfo, *chart: Any) -> None:
+        """Refuse: web servers create runs."""
+        raise EngineError(NOT_HERE)
+
+    async def recover(
+        self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
+    ) -> list[RunId]:
+        """Continue nothing: Temporal says what is driven here."""
+        return []
+
+    async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Steps and text, for as long as the run is driven here."""
+        live = self.runs.get(run)
+        if live is None:
+            return
+        gone = asyncio.ensure_future(live.over.wait())
+        async with aclosing(super().watch(run, after=after)) as items:
+            coming = asyncio.ensure_future(anext(items, None))
+            try:
+                while True:
+                    await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
+                    if not coming.done() and not live.projection.status.ended:
+                        return  # It is driven elsewhere now, or rests.
+                    if (item := await coming) is None:
+                        return
+                    yield item
+                    coming = asyncio.ensure_future(anext(items, None))
+            finally:
+                for task in (coming, gone):
+                    task.cancel()
+                await asyncio.wait({coming, gone})

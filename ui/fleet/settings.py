@@ -1,0 +1,95 @@
+"""Where the fleet is: the address of Temporal, the token that its processes share, and timeouts."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+
+from engine import InvalidInput
+from engine.runtime import ACTOR
+from ui.api.client import Connection
+
+TOKEN = 'HEMICYCLE_FLEET_TOKEN'
+ACTING = 'X-Hemicycle-Actor'
+"""The header that says who acts."""
+TIMEOUT = httpx.Timeout(10.0, connect=2.0)
+"""Of a request to a worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSettings:
+    """What all processes of a fleet must agree on."""
+
+    temporal: str
+    """HOST:PORT"""
+    namespace: str
+    token: str
+    """Web servers show it to workers."""
+
+    @classmethod
+    def of(cls, temporal: str, namespace: str, home: Path) -> FleetSettings:
+        """Settings from options; the token is in the environment, or in a file that is made once.
+
+        Raises:
+            InvalidInput: the address is none.
+        """
+        host, colon, port = temporal.strip().rpartition(':')
+        if not (colon and host and port.isascii() and port.isdecimal()):
+            raise InvalidInput({'--temporal': f'must be HOST:PORT, such as 127.0.0.1:7233, not {temporal!r}'})
+        token = os.environ.get(TOKEN, '').strip() or _kept_token(home)
+        return cls(temporal=temporal.strip(), namespace=namespace, token=token)
+
+    def connection(self, url: str) -> Connection:
+        """A connection to a worker or server of the fleet."""
+        made = Connection(
+            url, patience=0.0, headers={'Authorization': f'Bearer {self.token}'}, timeout=TIMEOUT
+        )
+        made.http.event_hooks = {'request': [_name_actor]}
+        return made
+
+
+async def _name_actor(request: httpx.Request) -> None:
+    """Say who acts: the worker writes it into the journal."""
+    request.headers[ACTING] = quote(ACTOR.get(), safe='')
+
+
+class Connections:
+    """One connection to each worker."""
+
+    def __init__(self, settings: FleetSettings) -> None:
+        self._settings = settings
+        self._known: dict[str, Connection] = {}
+
+    def __call__(self, url: str) -> Connection:
+        """The connection to the worker at this address."""
+        if url not in self._known:
+            self._known[url] = self._settings.connection(url)
+        return self._known[url]
+
+    async def close(self) -> None:
+        """Close all."""
+        for connection in self._known.values():
+            await connection.close()
+        self._known.clear()
+
+
+def _kept_token(home: Path) -> str:
+    """The token of the processes that share this folder."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = home / 'fleet-token'
+    if not path.exists():
+        # Complete before it has its name: another process may read it at once.
+        made = home / f'fleet-token.{secrets.token_hex(4)}'
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, 'w') as file:
+            file.write(secrets.token_urlsafe(32))
+        with suppress(FileExistsError):
+            os.link(made, path)
+        made.unlink()
+    return path.read_text().strip()

@@ -1,0 +1,112 @@
+"""Placing runs with Temporal: a workflow for each, signals that wake it, and who serves its queues."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from temporalio.api.enums.v1 import PendingActivityState, TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.service import RPCError, RPCStatusCode
+
+from engine import EngineError
+from engine.records import RunId
+from ui.fleet.records import CONTROL, MEMO, WAKE, WORKFLOW, Placement, workflow_id
+
+TIMEOUT: Final = timedelta(seconds=5)
+"""For one request."""
+OPEN: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+
+
+class TemporalUnavailable(EngineError):
+    """Temporal does not answer: what runs goes on, and nothing else is placed until it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A run that has a workflow."""
+
+    run: RunId
+    reason: str
+    """Why no worker can take it, or ''."""
+
+
+class Temporal:
+    """What is asked of Temporal: placing runs, and waking them.
+
+    Args:
+        client: connected, or lazily.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    @classmethod
+    async def at(cls, address: str, *, namespace: str, identity: str = '') -> Temporal:
+        """Connect: at once for a worker with an `identity`, otherwise when it is first used.
+
+        Raises:
+            TemporalUnavailable
+        """
+        with _answers():
+            client = await Client.connect(
+                address, namespace=namespace, identity=identity or None, lazy=not identity
+            )
+        return cls(client)
+
+    async def place(self, placement: Placement) -> None:
+        """Have a run driven; wakes it if it is placed already. Raises `TemporalUnavailable`."""
+        with _answers():
+            await self.client.start_workflow(
+                WORKFLOW,
+                args=[placement, []],
+                id=workflow_id(placement.run),
+                task_queue=CONTROL,
+                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                start_signal=WAKE,
+                rpc_timeout=TIMEOUT,
+            )
+
+    async def is_held(self, run: RunId) -> bool:
+        """Whether some worker has taken the run and not let go of it yet. Raises `TemporalUnavailable`."""
+        with _answers():
+            try:
+                found = await self.client.get_workflow_handle(workflow_id(run)).describe(rpc_timeout=TIMEOUT)
+            except RPCError as error:
+                if error.status == RPCStatusCode.NOT_FOUND:
+                    return False
+                raise
+        started = PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
+        return any(one.state == started for one in found.raw_description.pending_activities)
+
+    async def placed(self) -> AsyncIterator[Placed]:
+        """All runs that have an open workflow. Raises `TemporalUnavailable`."""
+        with _answers():
+            async for found in self.client.list_workflows(OPEN, rpc_timeout=TIMEOUT):
+                reason = await found.memo_value(MEMO, '')
+                yield Placed(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
+
+    async def pollers(self) -> list[str]:
+        """The names of the workers that were there within the last minutes. Raises `TemporalUnavailable`."""
+        asked = DescribeTaskQueueRequest(
+            namespace=self.client.namespace,
+            task_queue=TaskQueue(name=CONTROL),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+        )
+        with _answers():
+            found = await self.client.workflow_service.describe_task_queue(asked, timeout=TIMEOUT)
+        return sorted({poller.identity for poller in found.pollers})
+
+
+@contextlib.contextmanager
+def _answers() -> Iterator[None]:
+    try:
+        yield
+    except (RPCError, RuntimeError) as error:  # A client that never connected raises `RuntimeError`.
+        raise TemporalUnavailable(f'Temporal does not answer: {error}') from error

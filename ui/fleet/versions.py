@@ -1,0 +1,29 @@
+"""Versions of patterns: what tells whether two workers run the same code of one."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from functools import cache
+from pathlib import Path
+
+import engine
+from engine import Pattern
+
+ENGINE = Path(inspect.getfile(engine)).parent
+
+
+def version_of(pattern: type[Pattern]) -> str:
+    """The version of a pattern: a digest of the engine's code and of the folder of the pattern's file."""
+    file = Path(inspect.getfile(pattern))
+    own = '' if file.is_relative_to(ENGINE) else _digest(file.parent, '*.py')
+    return hashlib.sha256(f'{_digest(ENGINE, "**/*.py")}{own}'.encode()).hexdigest()[:12]
+
+
+@cache
+def _digest(folder: Path, files: str) -> str:
+    """Of the code in a folder, as it was when this process first looked."""
+    hashed = hashlib.sha256()
+    for path in sorted(folder.glob(files)):
+        hashed.update(f'{path.relative_to(folder)}\0'.encode() + path.read_bytes())
+    return hashed.hexdigest()

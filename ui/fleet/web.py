@@ -1,0 +1,231 @@
+"""FleetRuns: the runs of a whole fleet, as a web server sees and steers them; it drives none."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final, TypeVar
+
+from engine.errors import EventRefused, JournalUnavailable, RunElsewhere, StaleOwner, UnknownPattern
+from engine.records import RunId, RunInfo
+from engine.runtime import ConditionResult, Item, LiveRuns
+from ui.api.client import Connection, ServerUnreachable
+from ui.api.wire import decode
+from ui.fleet.owners import address_of
+from ui.fleet.records import Placement, label_of
+from ui.fleet.relay import Relays
+from ui.fleet.temporal import Temporal, TemporalUnavailable
+from ui.fleet.versions import version_of
+
+R = TypeVar('R')
+log = logging.getLogger('hemicycle')
+PATIENCE: Final = 15.0
+"""Seconds for which a command waits for a worker that can take it."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+
+
+class FleetRuns(LiveRuns):
+    """Runs that workers drive: they are created, steered and watched here.
+
+    A command goes to the worker that drives the run. Where none does, it is decided and journaled here; the
+    work that it leads to starts in the worker that takes the run then.
+
+    Args:
+        temporal: what places runs.
+        connect: the connection to a worker, by its address.
+        collaborators: as for `LiveRuns`.
+    """
+
+    works = False
+
+    def __init__(
+        self, *, temporal: Temporal, connect: Callable[[str], Connection], **collaborators: Any
+    ) -> None:
+        super().__init__(**collaborators)
+        self._temporal, self._connect = temporal, connect
+        self.relays = Relays(self.journal, self.feed, connect)
+        self._placing: dict[RunId, asyncio.Task[None]] = {}
+        self._again: set[RunId] = set()
+        """Runs that something new has come for while they were being placed."""
+        self._holding: dict[RunId, asyncio.Lock] = {}
+
+    async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
+        """Journal a new run and its first step, and have a worker drive it."""
+        await super().create(info, *chart_and_state)
+        await self._pass_on(info)
+
+    async def fork(self, info: RunInfo, *chart: Any) -> None:
+        """Journal a run that starts in another's history, and have a worker drive it."""
+        await super().fork(info, *chart)
+        await self._pass_on(info)
+
+    async def recover(
+        self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
+    ) -> list[RunId]:
+        """Place the unfinished runs that Temporal does not know; returns them."""
+        try:
+            known = {placed.run async for placed in self._temporal.placed()}
+        except TemporalUnavailable as error:
+            log.warning('%s', error)
+            return []
+        lost = [info for info in await self.journal.unfinished() if info.id not in known and where(info)]
+        for info in lost:
+            self._place(info)
+        return [info.id for info in lost]
+
+    def runs_here(self, run: RunId) -> bool:
+        """Whether it can be steered from here: all runs of the fleet can."""
+        return True
+
+    def is_live(self, run: RunId) -> bool:
+        """Whether its worker's stream arrives."""
+        return self.relays.is_live(run)
+
+    def at_rest(self, run: RunId) -> int:
+        """The step at which a watched run rests; otherwise 0."""
+        return self.relays.at_rest(run)
+
+    async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Steps and text, from the run's worker; from the journal while it has none."""
+        async with self.relays.following(run), aclosing(super().watch(run, after=after)) as items:
+            async for item in items:
+                yield item
+
+    async def send(
+        self,
+        run: RunId,
+        name: str,
+        *,
+        at: str = '',
+        data: Mapping[str, Any] | None = None,
+        seen: int | None = None,
+    ) -> None:
+        """Send an event to the run's worker, or journal it here if it has none."""
+        body = {'name': name, 'at': at, 'data': dict(data or {})}
+        await self._reach(
+            run,
+            name,
+            there=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen),
+            here=lambda: super(FleetRuns, self).send(run, name, at=at, data=data, seen=seen),
+        )
+
+    async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
+        """Evaluate a condition where the run is driven, or here."""
+
+        async def there(worker: Connection) -> ConditionResult | None:
+            told = await worker.steer(f'runs/{run}/probe', {'condition': condition})
+            return None if told is None else decode(ConditionResult, told)
+
+        here = super().probe
+        return await self._reach(run, 'breakpoints', there=there, here=lambda: here(run, condition))
+
+    async def release(self, grace: asyncio.Future[Any] | None = None) -> None:
+        """End the relays; nothing is driven here."""
+        await self.relays.close()
+        for task in [*self._placing.values()]:
+            task.cancel()
+        await super().release(grace)
+
+    async def _reach(
+        self,
+        run: RunId,
+        name: str,
+        *,
+        there: Callable[[Connection], Awaitable[R]],
+        here: Callable[[], Awaitable[R]],
+    ) -> R:
+        """Do something where the run is driven; or here, if it is driven nowhere.
+
+        Raises:
+            EventRefused: as the run refuses it, or it has ended.
+            JournalUnavailable: no worker could be reached in time; or the connection broke, and the journal
+                says whether it was done.
+        """
+        loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
+        until, problem = loop.time() + PATIENCE, 'no worker has taken the run'
+        while True:
+            info = await self.journal.info(run)
+            if info.status.ended:
+                raise EventRefused(run, name, f'it is {info.status}')
+            held, worker = False, address_of(info.owner)
+            try:
+                if worker:
+                    return await there(self._connect(worker))
+            except (RunElsewhere, StaleOwner):
+                held = (await self.journal.info(run)).epoch != info.epoch  # Another one took it just now.
+            except ServerUnreachable as error:
+                if error.sent:
+                    raise
+                problem, held = str(error), await self._may_be_held(run)
+            if not held and await self._fits(info):
+                with contextlib.suppress(RunElsewhere, StaleOwner):
+                    return await self._do_here(info, here)
+            if loop.time() > until:
+                raise JournalUnavailable(f'{problem}: nothing was done; try again')
+            self._place(info)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _may_be_held(self, run: RunId) -> bool:
+        try:
+            return await self._temporal.is_held(run)
+        except TemporalUnavailable:
+            return True
+
+    async def _fits(self, info: RunInfo) -> bool:
+        """Whether this process knows the run's pattern, with the chart that the run has."""
+        try:
+            return self.chart_of(info).shape == await self.journal.shape(info.id)
+        except JournalUnavailable:
+            raise
+        except Exception as error:
+            log.warning('run %s cannot be steered by this process alone: %s', info.id, error)
+            return False
+
+    async def _do_here(self, info: RunInfo, here: Callable[[], Awaitable[R]]) -> R:
+        """Claim the run, decide and journal, start nothing, and let a worker go on."""
+        async with self._holding.setdefault(info.id, asyncio.Lock()):
+            try:
+                if await self.take(info.id) is None:
+                    raise EventRefused(info.id, 'event', 'it has ended')
+                return await here()
+            finally:
+                await self._pass_on(info)
+                self._holding.pop(info.id, None)
+
+    async def _pass_on(self, info: RunInfo) -> None:
+        """Let go of a run that was decided on here, and have a worker go on with it."""
+        if live := self.runs.get(info.id):
+            await self.let_go(live)
+        self._place(info)
+
+    def _place(self, info: RunInfo) -> None:
+        if info.id in self._placing:
+            self._again.add(info.id)
+        else:
+            task = asyncio.create_task(self._keep_placing(info), name=f'place {info.id}')
+            self._placing[info.id] = task
+            task.add_done_callback(lambda done: self._placing.pop(info.id, None))
+
+    async def _keep_placing(self, info: RunInfo) -> None:
+        """Place a run, or wake it; while Temporal does not answer, again."""
+        try:
+            version = version_of(self.catalog.pattern(info.pattern))
+        except UnknownPattern:
+            version = 'unknown'
+        asked = Placement(run=info.id, pattern=info.pattern, version=version, label=label_of(info.tags))
+        pause = FIRST_PAUSE
+        while True:
+            self._again.discard(info.id)
+            try:
+                await self._temporal.place(asked)
+            except TemporalUnavailable as error:
+                log.warning('run %s waits to be placed: %s', info.id, error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 10 * LONGEST_PAUSE)
+            else:
+                if info.id not in self._again:
+                    return

@@ -1,0 +1,91 @@
+"""WebFleet: what a web server of a fleet uses in place of its own runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from engine import Conductor, EngineError, InvalidInput, Status
+from engine.records import RunId
+from engine.runtime import LiveRuns
+from ui.fleet.finder import Finder
+from ui.fleet.settings import Connections, FleetSettings
+from ui.fleet.temporal import Temporal
+from ui.fleet.web import FleetRuns
+from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
+
+log = logging.getLogger('hemicycle')
+SWEEP: Final = 60.0
+"""Seconds between looks for runs that nobody has placed."""
+QUEUED = 'the workers that could take it are busy'
+UNPLACED = 'Temporal does not know it yet'
+
+
+class WebFleet:
+    """Makes the runs and the view of a web server.
+
+    Args:
+        settings: where the fleet is.
+    """
+
+    def __init__(self, settings: FleetSettings) -> None:
+        self._settings = settings
+
+    async def live_runs(self) -> Callable[..., LiveRuns]:
+        """What makes the runs; needs no connection yet."""
+        self._temporal = await Temporal.at(self._settings.temporal, namespace=self._settings.namespace)
+        self._connections = Connections(self._settings)
+        return partial(FleetRuns, temporal=self._temporal, connect=self._connections)
+
+    def view(self, conductor: Conductor) -> FleetView:
+        """What the page of workers reads."""
+        return LiveFleet(self._temporal, conductor, self._connections)
+
+
+class LiveFleet:
+    """Reads the fleet from Temporal, the workers and the journal.
+
+    Args:
+        temporal: knows who polls, and what is placed.
+        conductor: knows what has not ended.
+        connections: to the workers.
+    """
+
+    def __init__(self, temporal: Temporal, conductor: Conductor, connections: Connections) -> None:
+        self._temporal, self._conductor, self._connections = temporal, conductor, connections
+        self._finder = Finder(temporal, connections)
+
+    async def workers(self) -> list[WorkerInfo]:
+        """All workers, by name."""
+        return await self._finder.workers()
+
+    async def waiting(self) -> list[WaitingRun]:
+        """The runs that could go on, but no worker drives them."""
+        driven: set[RunId] = {one.run for worker in await self.workers() for one in worker.runs}
+        reasons = {placed.run: placed.reason async for placed in self._temporal.placed()}
+        return [
+            WaitingRun(info=info, reason=reasons.get(info.id, UNPLACED) or QUEUED)
+            for info in await self._conductor.journal.unfinished()
+            if info.id not in driven and (info.status is Status.RUNNING or reasons.get(info.id))
+        ]
+
+    async def drain(self, name: str) -> None:
+        """Have a worker hand over its runs and leave."""
+        for worker in await self.workers():
+            if worker.name == name:
+                await self._connections(worker.url).ask('POST', 'worker/drain', safe=True)
+                return
+        raise InvalidInput({'worker': f'there is no worker {name!r} any more'})
+
+    async def watch_over(self) -> None:
+        """Place, forever, what could not be placed when it was created, or was lost with Temporal's data."""
+        while True:
+            await asyncio.sleep(SWEEP)
+            try:
+                for run in await self._conductor.recover():
+                    log.info('run %s is placed', run)
+            except EngineError as error:
+                log.warning('%s', error)

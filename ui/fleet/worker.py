@@ -1,0 +1,269 @@
+"""A worker: takes runs from Temporal's task queues, drives them, and serves the API to web servers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from temporalio.worker import (
+    CustomSlotSupplier,
+    FixedSizeSlotSupplier,
+    SlotMarkUsedContext,
+    SlotPermit,
+    SlotReleaseContext,
+    SlotReserveContext,
+    UnsandboxedWorkflowRunner,
+    Worker,
+    WorkerTuner,
+)
+
+from engine import Conductor, InvalidInput, Pattern
+from engine.history import program_version
+from engine.runtime import LiveRuns
+from ui.api.app import PREFIX, build_api
+from ui.fleet.driver import BEAT, Driver
+from ui.fleet.finder import Finder
+from ui.fleet.owners import name_of, owner_of
+from ui.fleet.records import CONTROL, queue_name
+from ui.fleet.routes import TokenOnly, worker_routes
+from ui.fleet.runs import WorkerRuns
+from ui.fleet.settings import Connections, FleetSettings
+from ui.fleet.temporal import Temporal, TemporalUnavailable
+from ui.fleet.versions import version_of
+from ui.fleet.workflow import RunWorkflow
+from ui.web.backend import Backend
+from ui.web.fleet import WorkerInfo
+
+log = logging.getLogger('hemicycle')
+AGAIN: Final = 1.0
+"""Seconds between attempts to reach Temporal at the start."""
+OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]
+"""Opens the journal and makes a conductor with this owner, whose runs are made by the function."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """What a worker takes."""
+
+    url: str
+    """Where web servers reach it."""
+    only: Sequence[str] = ()
+    """The patterns that it serves; all by default."""
+    labels: Sequence[str] = ()
+    """Runs with one of these labels, and no others; without labels, runs without one."""
+    at_once: int = 50
+    grace: float = 0.0
+    """Seconds that calls of real models may take to end when it leaves."""
+
+
+class FleetWorker:
+    """One worker process.
+
+    Args:
+        fleet: where the fleet is.
+        options: what it takes.
+        listening: where it serves the API.
+        open_conductor: opens its journal, with its name and what makes its runs.
+    """
+
+    def __init__(
+        self,
+        fleet: FleetSettings,
+        options: WorkerOptions,
+        listening: socket.socket,
+        open_conductor: OpenConductor,
+    ) -> None:
+        self._fleet, self._options, self._listening, self._open = fleet, options, listening, open_conductor
+        self.owner = owner_of(options.url)
+        self._leaving = asyncio.Event()
+        self._versions: dict[str, str] = {}
+
+    async def run(self) -> None:
+        """Drive runs until this process is told to leave; then hand them over.
+
+        Raises:
+            EngineError: it cannot begin.
+        """
+        made: list[WorkerRuns] = []
+
+        def make(**collaborators: Any) -> LiveRuns:
+            made.append(WorkerRuns(**collaborators))
+            return made[0]
+
+        connections = Connections(self._fleet)
+        conductor = await self._open(self.owner, make)
+        try:
+            self._versions = {
+                pattern.name: version_of(pattern) for pattern in _chosen(conductor, self._options.only)
+            }
+            self._driver = Driver(made[0], most=self._options.at_once, grace=self._options.grace)
+            self._started = conductor.clock.now()
+            with self._signals():
+                async with self._serving(conductor):
+                    temporal = await self._connected()
+                    if temporal:
+                        await self._work(temporal, Finder(temporal, connections))
+        finally:
+            await connections.close()
+            await conductor.close()
+
+    def describe(self) -> WorkerInfo:
+        """What it is and does."""
+        return WorkerInfo(
+            name=name_of(self.owner),
+            url=self._options.url,
+            started=self._started,
+            program=program_version(),
+            patterns=self._versions,
+            labels=tuple(self._options.labels),
+            at_once=self._options.at_once,
+            draining=self._leaving.is_set(),
+            runs=self._driver.driven,
+        )
+
+    async def _connected(self) -> Temporal | None:
+        """Temporal, once it answers; None if this process is to leave before."""
+        said = False
+        while not self._leaving.is_set():
+            try:
+                return await Temporal.at(
+                    self._fleet.temporal, namespace=self._fleet.namespace, identity=self.owner
+                )
+            except TemporalUnavailable as error:
+                if not said:
+                    log.warning('%s', error)
+                said = True
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._leaving.wait(), AGAIN)
+        return None
+
+    async def _work(self, temporal: Temporal, finder: Finder) -> None:
+        workers = [self._control(temporal, finder), *self._drivers(temporal)]
+        running = [asyncio.create_task(worker.run()) for worker in workers]
+        log.info('%s takes runs of %s', name_of(self.owner), ', '.join(sorted(self._versions)))
+        leaving = asyncio.create_task(self._leaving.wait())
+        done, _ = await asyncio.wait([*running, leaving], return_when=asyncio.FIRST_COMPLETED)
+        self._leaving.set()
+        self._driver.leave()
+        await asyncio.gather(*(worker.shutdown() for worker in workers), return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
+        for task in done - {leaving}:
+            await task  # Why it could not go on.
+
+    def _control(self, temporal: Temporal, finder: Finder) -> Worker:
+        return Worker(
+            temporal.client,
+            task_queue=CONTROL,
+            workflows=[RunWorkflow],
+            activities=[finder.find],
+            workflow_runner=UnsandboxedWorkflowRunner(),
+            # A dead worker's cache would be waited for; and these histories are short.
+            max_cached_workflows=0,
+            identity=self.owner,
+        )
+
+    def _drivers(self, temporal: Temporal) -> Iterator[Worker]:
+        fixed, room = FixedSizeSlotSupplier(1), _Room(self._driver)
+        for pattern, version in self._versions.items():
+            for label in self._options.labels or ('',):
+                yield Worker(
+                    temporal.client,
+                    task_queue=queue_name(pattern, version, label),
+                    activities=[self._driver.drive],
+                    tuner=WorkerTuner.create_composite(
+                        workflow_supplier=fixed,
+                        activity_supplier=room,
+                        local_activity_supplier=fixed,
+                        nexus_supplier=fixed,
+                    ),
+                    max_concurrent_activity_task_polls=1,
+                    max_heartbeat_throttle_interval=timedelta(seconds=BEAT),
+                    graceful_shutdown_timeout=timedelta(seconds=self._options.grace + 5),
+                    identity=self.owner,
+                )
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+
+        def leave() -> None:
+            if self._leaving.is_set():
+                self._driver.cut()  # The second signal: nobody wants to wait.
+            self._leaving.set()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, leave)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    @contextlib.asynccontextmanager
+    async def _serving(self, conductor: Conductor) -> Any:
+        backend = Backend()
+        backend.open(conductor)
+        api = build_api(backend)
+        api.include_router(worker_routes(self.describe, self._leaving.set))
+        guarded = TokenOnly(api, self._fleet.token)
+        app = Starlette(routes=[Route('/healthz', _health), Mount(PREFIX, guarded)])
+        config = uvicorn.Config(app, log_config=None, lifespan='off', timeout_graceful_shutdown=1)
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[self._listening]), name='serve the API')
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            conductor.feed.close()  # Streams end, and with them their connections.
+            await serving
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # The worker has its own.
+
+
+class _Room(CustomSlotSupplier):
+    """Lets every queue be polled while the driver has room."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:
+        await self._driver.room()
+        return SlotPermit()
+
+    def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:
+        return SlotPermit() if self._driver.has_room else None
+
+    def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
+        pass
+
+    def release_slot(self, ctx: SlotReleaseContext) -> None:
+        pass
+
+
+def _chosen(conductor: Conductor, only: Sequence[str]) -> list[type[Pattern]]:
+    """The patterns that are served. Raises `UnknownPattern`, `InvalidInput`."""
+    if only:
+        return [conductor.catalog.pattern(name) for name in dict.fromkeys(only)]
+    if not conductor.catalog.patterns:
+        raise InvalidInput({'--patterns': 'there is no pattern to serve'})
+    return [*conductor.catalog.patterns.values()]
+
+
+async def _health(request: Request) -> Response:
+    return PlainTextResponse('ok\n')

@@ -1,0 +1,107 @@
+"""The workflow that places one run: it waits for a worker, and whenever the run rests, for a signal."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
+
+from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Found, Placement, Rest
+
+LONGEST: Final = timedelta(days=365)
+FIRST_WAIT, LONGEST_WAIT = 10.0, 300.0
+"""Seconds in a queue after which other workers are looked for; doubled each time."""
+LOOK_AGAIN = 5.0
+"""Seconds after which a run that no worker can take is looked at again."""
+AT_ONCE: Final = RetryPolicy(initial_interval=timedelta(milliseconds=100), backoff_coefficient=1.0)
+"""For workers that die: the next one takes the run at once."""
+
+
+@workflow.defn(name=WORKFLOW, sandboxed=False)
+class RunWorkflow:
+    """Places a run. What the run does is in its journal alone."""
+
+    def __init__(self) -> None:
+        self._wakes = 0
+        self._reason = ''
+
+    @workflow.signal(name=WAKE)
+    def wake(self) -> None:
+        """Something came for the run."""
+        self._wakes += 1
+
+    @workflow.run
+    async def run(self, placement: Placement, timers: list[dict[str, Any]]) -> None:
+        """Have workers drive the run until it has ended."""
+        wait = FIRST_WAIT
+        while not workflow.info().is_continue_as_new_suggested():
+            seen = self._wakes
+            try:
+                rest = await self._drive(placement, timers, wait)
+            except ActivityError as error:
+                if not _is_queued(error):
+                    self._say(str(error.cause or error))
+                    await self._sleep(seen, LOOK_AGAIN)
+                    continue
+                wait = min(2 * wait, LONGEST_WAIT)
+                placement = await self._find(placement)
+                continue
+            self._say('')
+            wait, timers = FIRST_WAIT, rest.timers
+            if rest.why == 'ended':
+                return
+            if rest.why == 'moves':
+                placement = await self._find(placement)
+            else:
+                now = workflow.now().timestamp()
+                await self._sleep(seen, None if rest.until is None else max(0.0, rest.until - now))
+        workflow.continue_as_new(args=[placement, timers])
+
+    async def _drive(self, placement: Placement, timers: list[dict[str, Any]], wait: float) -> Rest:
+        rest: Rest = await workflow.execute_activity(
+            DRIVE,
+            args=[placement, timers],
+            result_type=Rest,
+            task_queue=placement.queue,
+            schedule_to_start_timeout=timedelta(seconds=wait),
+            start_to_close_timeout=LONGEST,
+            heartbeat_timeout=timedelta(seconds=placement.heartbeat),
+            retry_policy=AT_ONCE,
+        )
+        return rest
+
+    async def _find(self, placement: Placement) -> Placement:
+        """Look which workers can take the run; wait until there are some."""
+        while True:
+            seen = self._wakes
+            found = await workflow.execute_activity(
+                FIND, placement, result_type=Found, start_to_close_timeout=timedelta(minutes=1)
+            )
+            self._say(found.reason)
+            if found.version:
+                return replace(placement, version=found.version)
+            await self._sleep(seen, LOOK_AGAIN)
+
+    async def _sleep(self, seen: int, seconds: float | None) -> None:
+        """Wait for a signal after `seen` of them, or for some time."""
+        timeout = None if seconds is None else timedelta(seconds=seconds)
+        try:
+            await workflow.wait_condition(lambda: self._wakes > seen, timeout=timeout)
+        except builtins.TimeoutError:
+            return
+
+    def _say(self, reason: str) -> None:
+        """Show why the run has to wait; '' if it has not."""
+        if reason != self._reason:
+            self._reason = reason
+            workflow.upsert_memo({MEMO: reason or None})
+
+
+def _is_queued(error: ActivityError) -> bool:
+    cause = error.cause
+    return isinstance(cause, TimeoutError) and cause.type == TimeoutType.SCHEDULE_TO_START

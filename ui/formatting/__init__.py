@@ -1,0 +1,1 @@
+"""Turns engine records into text for people; nothing here draws."""

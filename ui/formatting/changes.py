@@ -1,0 +1,95 @@
+"""Values and changes of a run's data in words: no raw JSON, no numbers of 15 digits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ui.formatting.steps import path_text, short_json
+from ui.formatting.values import count
+
+LONGEST = 400
+DEEPEST = 3
+"""Levels that are written out; what is further inside is counted."""
+MOST = 12
+"""Entries that are written out of one list or mapping."""
+TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
+
+
+def format_number(value: float) -> str:
+    """A number as people read it: at most six digits that matter."""
+    return f'{value:,.0f}' if abs(value) >= 100_000 or value == int(value) else f'{value:.6g}'
+
+
+def change_title(pointer: str) -> str:
+    """Where a change is (a JSON pointer), in words; an entry that was added to a list is said to be."""
+    parts = pointer.strip('/').split('/')
+    added = parts[-1:] == ['-']
+    names = [part.replace('~1', '/').replace('~0', '~') for part in parts[: -1 if added else None]]
+    return path_text('.'.join(names)) + (' · added' if added else '')
+
+
+def value_text(value: Any) -> str:
+    """A value of the run's data as lines of text."""
+    if isinstance(value, Mapping) and 'role' in value and isinstance(value.get('parts'), Sequence):
+        return _message(value)
+    text = '\n'.join(_lines(value, 0))
+    return text if len(text) <= LONGEST else f'{text[: LONGEST - 1]}…'
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    said = [TITLES.get(str(message['role']), str(message['role']))]
+    for part in message['parts']:
+        match part.get('kind'):
+            case 'call':
+                said.append(f'Calls {part.get("name")}')
+            case 'result':
+                said.append(f'{part.get("name")}: {_brief(part.get("text"))}')
+            case 'text' | 'reasoning':
+                said.append(_brief(part.get('text')))
+    return '\n'.join(said)
+
+
+def _brief(text: Any) -> str:
+    return short_json(str(text or ''), 240)
+
+
+def _lines(value: Any, depth: int) -> list[str]:
+    items: list[tuple[str, Any]]
+    if isinstance(value, Mapping):
+        items = [(str(key).replace('_', ' '), item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        items = [('•', item) for item in value]
+    else:
+        return [plain(value)]
+    if not items:
+        return ['none']
+    if depth >= DEEPEST:
+        return [count(len(items), 'entry', 'entries')]
+    found = []
+    for key, item in items[:MOST]:
+        lead, mark = '  ' * depth, '' if key == '•' else ':'
+        if isinstance(item, (Mapping, list, tuple)) and item:
+            inner = _lines(item, depth + 1)
+            if not mark:  # the first line of an entry follows its bullet
+                found.append(f'{lead}{key} {inner.pop(0).strip()}')
+            else:
+                found.append(f'{lead}{key}:')
+            found += inner
+        else:
+            found.append(f'{lead}{key}{mark} {plain(item)}')
+    return found + ([f'… and {len(items) - MOST} more'] if len(items) > MOST else [])
+
+
+def plain(value: Any) -> str:
+    """A single value in words."""
+    match value:
+        case None:
+            return 'none'
+        case bool():
+            return 'yes' if value else 'no'
+        case float():
+            return format_number(value)
+        case dict() | list() | tuple():
+            return 'none'
+    return str(value) or 'empty'

@@ -1,0 +1,226 @@
+"""Two runs compared in words: where and why they diverge, and how the numbers differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from engine import Transition
+from engine.history import Comparison, Divergence, Row, RunStats
+from engine.records import parent_of
+from ui.formatting.steps import duration, innermost, path_text
+from ui.formatting.usage import cost_text, dollars
+from ui.formatting.values import count, status_text
+
+FACETS = {
+    'text': 'other words',
+    'tools': 'other tools or results',
+    'files': 'other files',
+    'model': 'another model',
+    'guards': 'other results of guards',
+    'data': 'other data',
+}
+"""How steps on the same path can differ."""
+KINDS = {'same': 'Both', 'apart': 'Different', 'only-a': 'Only A', 'only-b': 'Only B'}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One measure of both runs."""
+
+    name: str
+    a: str
+    b: str
+    difference: str
+    """In words: how much more or less in B; '' if equal."""
+
+
+def verdict_sentence(found: Comparison) -> str:
+    """Whether they took the same path, in a sentence or two."""
+    parted = found.divergence
+    if parted is not None:
+        return f'The runs diverge {_where(parted)}. {divergence_reason(found, parted)}'
+    if found.a.info.id == found.b.info.id:
+        return f'The same run twice: {count(len(found.rows), "step")}, all identical.'
+    sentence = ''
+    if found.same_way:
+        sentence = f'The runs took the same path, all {count(len(found.rows), "step")}.'
+    else:
+        shared = sum(row.kind == 'same' for row in found.rows)
+        sentence = f'So far the runs took the same path, {count(shared, "step")}.{_goes_on(found)}'
+    apart = sum(bool(row.facets) for row in found.rows)
+    return f'{sentence} In {count(apart, "step")}, output or tool calls differ.' if apart else sentence
+
+
+def divergence_reason(found: Comparison, parted: Divergence) -> str:
+    """Why they diverge, in a sentence."""
+    a, b = parted.a, parted.b
+    if a is None or b is None:
+        gone, side = (b, 'A') if a is None else (a, 'B')
+        assert gone is not None
+        tally = found.a if side == 'A' else found.b
+        other = 'B' if side == 'A' else 'A'
+        ended = tally.view.status.ended and not parted.region
+        was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
+        return f'{side} {was}, and {other} {_went(gone)}.'
+    ways = f'A {_went(a)}, B {_went(b)}'
+    match parted.cause:
+        case 'guard' if parted.guards:
+            # Which guards are no longer evaluated follows from one that answered differently.
+            both = [one for one in parted.guards if None not in (one.a, one.b)] or parted.guards
+            said = [
+                f'“{one.name.replace("_", " ")}” was {_answer(one.a)} in A and {_answer(one.b)} in B'
+                for one in both
+            ]
+            guards = list(dict.fromkeys(said))  # one guard may be on several edges
+            more = f' (and {len(guards) - 3} more)' if len(guards) > 3 else ''
+            return f'The guard {", ".join(guards[:3])}{more}: {ways}.'
+        case 'event':
+            return f'A received “{_event(a)}”, B “{_event(b)}”: {ways}.'
+    return f'{ways}.'
+
+
+def _outcome(tally: RunStats) -> str:
+    return status_text(tally.view.status, tally.view.error)
+
+
+def measures(found: Comparison) -> list[Measure]:
+    """The measures of both runs, with their differences."""
+    a, b = found.a, found.b
+    return [
+        Measure(
+            name='Outcome', a=_outcome(a), b=_outcome(b),
+            difference='' if _outcome(a) == _outcome(b) else 'differs',
+        ),
+        *_measures(a, b),
+        Measure(
+            name='Cost', a=cost_text(a.view.usage), b=cost_text(b.view.usage), difference=_cost(a, b),
+        ),
+    ]  # fmt: skip
+
+
+NUMBERS: tuple[tuple[str, Callable[[RunStats], int]], ...] = (
+    ('Steps', lambda side: side.view.seq),
+    ('Tokens in', lambda side: side.view.usage.input),
+    ('Tokens out', lambda side: side.view.usage.output),
+    ('Model calls', lambda side: side.view.usage.calls),
+    ('Tool calls', lambda side: sum(side.tools.values())),
+    ('States re-entered', lambda side: side.loops),
+    ('Errors', lambda side: side.errors),
+    ('Retries', lambda side: side.retries),
+    ('Human actions', lambda side: side.people),
+)
+
+
+def _measures(a: RunStats, b: RunStats) -> Iterator[Measure]:
+    times = a.view.seconds, b.view.seconds
+    much = abs(times[1] - times[0])
+    differs = f'{_sign(times)}{duration(much)}, {_more(times)} in B' if much >= 0.05 else ''
+    yield Measure(name='Working time', a=duration(times[0]), b=duration(times[1]), difference=differs)
+    for name, read in NUMBERS:
+        values = read(a), read(b)
+        yield Measure(name=name, a=f'{values[0]:,}', b=f'{values[1]:,}', difference=difference(*values))
+
+
+def difference(a: int, b: int) -> str:
+    """How much more or less in B: a sign, a number, a word; '' if equal."""
+    return '' if a == b else f'{_sign((a, b))}{abs(b - a):,}, {_more((a, b))} in B'
+
+
+def _cost(a: RunStats, b: RunStats) -> str:
+    costs = a.view.usage.cost, b.view.usage.cost
+    if costs[0] is None or costs[1] is None:
+        return '' if costs[0] == costs[1] and a.view.usage == b.view.usage else 'not known'
+    values = costs[0], costs[1]
+    return (
+        ''
+        if values[0] == values[1]
+        else f'{_sign(values)}{dollars(abs(values[1] - values[0]))}, {_more(values)} in B'
+    )
+
+
+def _sign(values: tuple[float, float]) -> str:
+    return '+' if values[1] > values[0] else '−'  # noqa: RUF001  (a minus sign)
+
+
+def _more(values: tuple[float, float]) -> str:
+    return 'more' if values[1] > values[0] else 'less'
+
+
+def edges_text(edges: tuple[str, ...]) -> str:
+    """Edges in words: `reviewing → analyzing`; a state that contains both ends is named once."""
+    return ', '.join(map(_shown, edges))
+
+
+def _shown(edge: str) -> str:
+    source, _, dest = edge.partition('>')
+    inside = parent_of(source)
+    if dest == source:
+        return f'{path_text(source)} → itself'
+    if inside and inside == parent_of(dest):
+        start, end = (path_text(path[len(inside) + 1 :]) for path in (source, dest))
+        return f'{path_text(inside)}: {start} → {end}'
+    return f'{path_text(source)} → {path_text(dest)}'
+
+
+def row_text(row: Row) -> str:
+    """What the steps of a row did."""
+    return _event_text(row.event, row.edges)
+
+
+def row_other(row: Row) -> str:
+    """What B's step did, if they diverge there."""
+    event, *edges = row.other or ('',)
+    return _event_text(event, tuple(edges))
+
+
+def _event_text(event: str, edges: tuple[str, ...]) -> str:
+    moved = edges_text(edges)
+    usual = event in ('done', 'always', 'start')
+    return moved if moved and usual else ' · '.join(filter(None, (moved, event)))
+
+
+def _where(parted: Divergence) -> str:
+    steps = [f'at step {step.seq} of {side}' for side, step in (('A', parted.a), ('B', parted.b)) if step]
+    region = f', in {path_text(parted.region)}' if parted.region else ''
+    return f'{" and ".join(steps)}{region}'
+
+
+def _went(step: Transition) -> str:
+    dests = innermost(dict.fromkeys(edge.dest or edge.source for edge in step.edges))
+    if not dests:
+        return f'took “{_event(step)}”' if step.active else f'ended by “{_event(step)}”'
+    return f'went to {", ".join(map(path_text, dests))}'
+
+
+def _event(step: Transition) -> str:
+    return f'{step.event.name} · {path_text(step.event.at)}' if step.event.at else step.event.name
+
+
+def _answer(value: bool | None) -> str:
+    return {None: 'not evaluated', True: 'met', False: 'not met'}[value]
+
+
+def _goes_on(found: Comparison) -> str:
+    going = [side for side, tally in (('A', found.a), ('B', found.b)) if not tally.view.status.ended]
+    cut = ' Only the first steps of these long runs were compared.' if any(found.beyond) else ''
+    return f' {" and ".join(going)} {"are" if len(going) > 1 else "is"} still running.{cut}' if going else cut
+
+
+def comparison_notes(found: Comparison) -> list[str]:
+    """Additional notes: how the runs are related, what was left out."""
+    notes = []
+    if found.shared:
+        notes.append(f'The first {count(found.shared, "step")} are shared: the fork inherited them.')
+    if found.a.info.pattern != found.b.info.pattern:
+        notes.append(
+            f'A is a {found.a.info.pattern}, B is a {found.b.info.pattern}: few steps can be matched.'
+        )
+    elif found.a.shape != found.b.shape:
+        notes.append('The charts differ; the diagram merges both.')
+    for side, beyond in zip('AB', found.beyond, strict=True):
+        if beyond:
+            notes.append(
+                f'The last {count(beyond, "step")} of {side} were not compared: the run is too long.'
+            )
+    return notes

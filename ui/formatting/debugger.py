@@ -1,0 +1,164 @@
+"""Step mode in words: names, keys and hints of its controls, places, and why a step is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine import Breakpoint
+from engine.journal import StepMode
+from engine.records import EdgeShape, Shape, StatePath, View, within
+from ui.formatting.steps import edge_text, path_text, reason_text
+
+DebugAction = Literal['pause', 'resume', 'in', 'over', 'out']
+
+
+@dataclass(frozen=True, slots=True)
+class ControlText:
+    """A control of step mode, as people see it."""
+
+    name: str
+    icon: str
+    key: str
+    hint: str
+    """What it does."""
+
+    def tooltip(self, *, region: bool = False) -> str:
+        """What it does, and its key; keys act on the whole run, so a region's controls have none."""
+        return self.hint if region else f'{self.hint} ({self.key.upper()})'
+
+
+CONTROLS: dict[DebugAction, ControlText] = {
+    'pause': ControlText('Pause', 'pause', 'c', 'Start nothing new; work in progress finishes'),
+    'resume': ControlText('Continue', 'play_arrow', 'c', 'Run until something stops it'),
+    'in': ControlText('Step in', 'arrow_downward', 'i', 'Run one piece of work, also inside an agent'),
+    'over': ControlText(
+        'Step over', 'redo', 'o', 'Run until the workflow itself moves, skipping over agents'
+    ),
+    'out': ControlText('Step out', 'arrow_upward', 'u', 'Run until the agent or its parent state ends'),
+}
+STEPS: tuple[StepMode, ...] = ('in', 'over', 'out')
+KEYS = (
+    ('C', 'Pause or continue'),
+    ('I', 'Paused: step in'),
+    ('O', 'Paused: step over'),
+    ('U', 'Paused: step out'),
+)
+"""As lists of keys show them."""
+ELSEWHERE = 'Another process runs it: you can watch it here, but not control it.'
+
+
+HIT = re.compile(r'\bbreakpoint (\d+) at step \d+: ')
+
+
+def pause_sentence(reason: str) -> str:
+    """The engine's reason why a run is paused, as a sentence."""
+    if not reason:
+        return ''
+    said = reason_text(reason)
+    return f'Stopped at {said}' if HIT.match(reason) else f'{said[0].upper()}{said[1:]}'
+
+
+def hit_numbers(reason: str) -> frozenset[str]:
+    """The numbers of the breakpoints that the engine gives as the reason for a pause."""
+    return frozenset(HIT.findall(reason))
+
+
+def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
+    """Why a step is not possible now, or '': in the region `at`, or in the whole run.
+
+    Args:
+        how: the kind of step.
+        shape: the run's chart.
+        view: the run as it is now.
+        at: the path of a region.
+    """
+    if has_ended(shape, view, at):
+        return 'It has ended and waits for the others' if at else 'It has ended'
+    inside = [leaf for leaf in view.active if within(leaf, at)]
+    if all(_waits(shape, leaf) for leaf in inside if not _final(shape, leaf)):
+        return 'It waits for your answer'
+    if how == 'out' and not at and not common_ancestor(inside):
+        return f'{" and ".join(map(path_text, inside))} has no parent to step out of'
+    return ''
+
+
+def has_ended(shape: Shape, view: View, at: str = '') -> bool:
+    """Whether a region, or the whole run, has ended."""
+    return all(_final(shape, leaf) for leaf in view.active if within(leaf, at))
+
+
+def common_ancestor(leaves: Sequence[str]) -> str:
+    """The innermost state that contains all these leaves; '' is the whole run."""
+    paths = [leaf.split('.')[:-1] for leaf in leaves]
+    same = []
+    for names in zip(*paths, strict=False):
+        if len(set(names)) > 1:
+            break
+        same.append(names[0])
+    return '.'.join(same)
+
+
+def active_regions(shape: Shape, active: Sequence[StatePath]) -> dict[str, str]:
+    """The regions that are active side by side, each with its current state."""
+    found: dict[str, list[str]] = {}
+    for state in shape.states:
+        parent = shape.state(state.parent)
+        leaves = [str(leaf) for leaf in active if within(leaf, state.path)]
+        if leaves and parent is not None and parent.kind == 'parallel':
+            found[state.path] = leaves
+    return {
+        path: ', '.join(
+            path_text(leaf.removeprefix(f'{path}.')) if leaf != path else 'at work' for leaf in leaves
+        )
+        for path, leaves in found.items()
+    }
+
+
+def location_text(item: Breakpoint) -> str:
+    """The place of a breakpoint."""
+    if item.enter:
+        return f'Entering {path_text(item.enter)}'
+    if item.leave:
+        return f'Leaving {path_text(item.leave)}'
+    return f'Taking {edge_text(item.edge)}' if item.edge else 'Anywhere'
+
+
+def breakpoint_label(item: Breakpoint) -> str:
+    """A breakpoint in a sentence, as screen readers announce it."""
+    said = location_text(item)
+    return f'{said}, when {item.when}' if item.when else said
+
+
+def breakpoint_facts(item: Breakpoint) -> list[str]:
+    """Other facts about a breakpoint."""
+    times = f'hit {item.hits} times' if item.hits > 1 else 'hit once' if item.hits else 'not hit yet'
+    return [times, pause_scope(item), *(['once'] if item.once else [])]
+
+
+def pause_scope(item: Breakpoint) -> str:
+    """What a breakpoint pauses."""
+    return 'holds its region only' if item.stop == 'region' else 'holds the whole run'
+
+
+def edge_labels(shape: Shape) -> dict[str, str]:
+    """The names of a chart's edges, with their labels."""
+    found: dict[str, list[EdgeShape]] = {}
+    for edge in shape.edges:
+        found.setdefault(f'{edge.source}>{edge.dest or edge.source}', []).append(edge)
+    return {
+        name: f'{edge_text(name)} ({", ".join(dict.fromkeys(edge.trigger for edge in several))})'
+        for name, several in found.items()
+    }
+
+
+def _final(shape: Shape, leaf: str) -> bool:
+    state = shape.state(leaf)
+    return state is not None and state.kind == 'final'
+
+
+def _waits(shape: Shape, leaf: str) -> bool:
+    state = shape.state(leaf)
+    return state is not None and bool(state.waits)

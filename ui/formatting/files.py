@@ -1,0 +1,114 @@
+"""Files as people read them: previews, and the lines of a unified diff."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.workspace import FileChange, FileVersion
+from ui.formatting.values import count
+
+MOST_BYTES = 400_000
+MOST_LINES = 8_000
+"""Lines shown of a file; longer files are downloads."""
+HUNK = re.compile(r'^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePreview:
+    """A file's lines, or why they are not shown."""
+
+    lines: tuple[str, ...] = ()
+    note: str = ''
+
+
+def preview(content: bytes) -> FilePreview:
+    """A preview of some content: text as lines, anything else as a sentence."""
+    if len(content) > MOST_BYTES:
+        return FilePreview(note=f'Too large to show ({size(len(content))}). Download it instead.')
+    try:
+        text = '\0' if b'\0' in content else content.decode()
+    except UnicodeDecodeError:
+        text = '\0'
+    if text == '\0':
+        return FilePreview(note=f'Not a text file ({size(len(content))}). Download it instead.')
+    if not text:
+        return FilePreview(note='Empty file.')
+    lines = text.removesuffix('\n').split('\n')
+    if len(lines) > MOST_LINES:
+        return FilePreview(note=f'Too long to show ({len(lines):,} lines). Download it instead.')
+    return FilePreview(lines=tuple(lines))
+
+
+def size(length: int) -> str:
+    """A number of bytes for people: 812 B, 4.1 kB, 2.3 MB."""
+    if length < 1_000:
+        return f'{length} B'
+    for limit, unit in ((1_000_000, 'kB'), (1_000_000_000, 'MB')):
+        if length < limit:
+            return f'{length * 1_000 / limit:.1f} {unit}'
+    return f'{length / 1_000_000_000:.1f} GB'
+
+
+def diff_rows(diff: str) -> list[list[Any]]:
+    r"""The rows of a unified diff: a kind, the line numbers before and after (0 if none), the text.
+
+    Kinds are ` `, `+`, `-`, `\` (a note) and `@`, a gap whose text says how many unchanged lines it hides.
+    """
+    return list(_rows(diff))
+
+
+def _rows(diff: str) -> Iterator[list[Any]]:
+    before = after = 0
+    # Only a line feed ends a line, not a form feed.
+    for line in diff.removesuffix('\n').split('\n')[2:]:
+        hunk = HUNK.match(line)
+        if hunk:
+            folded = int(hunk[2]) - (after or 1)
+            before, after = int(hunk[1]), int(hunk[2])
+            if folded > 0:
+                yield ['@', 0, 0, f'{folded:,} unchanged {"line" if folded == 1 else "lines"}']
+            continue
+        kind, text = line[:1] or ' ', line[1:]
+        yield [kind, before if kind in ' -' else 0, after if kind in ' +' else 0, text]
+        before += kind in ' -'
+        after += kind in ' +'
+
+
+def entry_line(entry: FileVersion | FileChange) -> dict[str, str]:
+    """An entry as the tree shows it."""
+    if isinstance(entry, FileVersion):
+        return {'path': entry.path, 'note': 'link' if entry.target else size(entry.size)}
+    counts = f'+{entry.added} -{entry.removed}' if entry.text else ''
+    return {'path': entry.path, 'mark': entry.kind, 'note': counts}
+
+
+def summarize_changes(changes: Sequence[FileChange]) -> str:
+    """All differences in one line."""
+    if not changes:
+        return 'No differences.'
+    added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
+    return f'{count(len(changes), "file differs", "files differ")}: +{added:,} -{removed:,} lines'
+
+
+def omission_reason(change: FileChange) -> str:
+    """Why a change has no lines to show."""
+    if change.text:
+        return ''
+    if change.binary:
+        return f'Not a text file; {change.kind}.'
+    old, new = change.before, change.after
+    if old and new and old.digest == new.digest:
+        return 'Only its permissions changed.'
+    return (
+        f'Too long to compare; {change.kind}.'
+        if max(file.size for file in (old, new) if file)
+        else f'Empty file {change.kind}.'
+    )
+
+
+def mode_note(file: FileVersion) -> str:
+    """A note on a file's permissions."""
+    return ', executable' if file.executable else ''

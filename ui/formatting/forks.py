@@ -1,0 +1,99 @@
+"""What a fork changes, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from engine import Transition
+from engine.history import CostEstimate
+from engine.records import RunInfo
+from ui.formatting.steps import duration, pointer_text, role_title, short_json
+from ui.formatting.usage import dollars as money
+from ui.formatting.values import count
+
+BASES = {
+    'parent': 'an estimate from what the original used after this step',
+    'runs': 'an estimate from other runs of this pattern, first step to last',
+    'none': '',
+}
+FREE = 'Free: no provider is called.'
+
+
+def turn_sentence(asked: int, end: int) -> str:
+    """Which steps a fork keeps beyond the one that was asked for: immediate consequences belong to it."""
+    if end == asked + 1:
+        return f'Step {end} is an immediate consequence of step {asked} and is kept with it.'
+    return f'Steps {asked + 1} to {end} are immediate consequences of step {asked} and are kept with it.'
+
+
+def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:
+    """Whether the forks are certain to cost nothing, and what they may use in total."""
+    if not forecasts:
+        return True, ''
+    if all(found.free for found in forecasts):
+        takes = _sum([found.seconds for found in forecasts])
+        return True, f'{FREE} It takes about {duration(takes)}.' if takes else FREE
+    paying = [found for found in forecasts if not found.free]
+    calls, tokens = _sum([found.calls for found in paying]), _sum([found.tokens for found in paying])
+    cost, seconds = _sum([found.dollars for found in paying]), _sum([found.seconds for found in paying])
+    if calls is None or tokens is None:
+        return False, 'Calls live models. The cost is unknown: no similar run has ended yet.'
+    facts = [
+        count(round(calls), 'live call'),
+        f'{round(tokens):,} tokens',
+        money(cost) if cost is not None else 'a price that is not known',
+        *([duration(seconds)] if seconds is not None else []),
+    ]
+    return False, f'About {", ".join(facts[:-1])} and {facts[-1]}: {BASES[paying[0].basis]}.'
+
+
+def _sum(amounts: Sequence[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if len(known) == len(amounts) else None
+
+
+MOST = 40
+"""Characters shown of a value."""
+SAME = 'as the original'
+
+
+def summarize_overrides(parent: RunInfo | None, info: RunInfo, begin: Transition | None) -> str:
+    """The overrides of a fork, on one line.
+
+    Args:
+        parent: the run that was forked; None if it no longer exists.
+        info: the fork.
+        begin: its own first step, which holds its edits.
+    """
+    said = [*_edits(begin.event.data if begin else {}), *(_settings(parent, info) if parent else ())]
+    if dict(info.options.get('play') or {}).get('after') == 'recorded':
+        said.append('replayed')
+    return ', '.join(dict.fromkeys(said)) or SAME
+
+
+def _edits(data: Mapping[str, Any]) -> Iterator[str]:
+    for change in data.get('changes') or ():
+        pointer = str(change['path'])
+        if pointer.startswith('/memory/'):
+            yield f'{pointer_text(pointer)} = {short_json(change.get("value"), MOST)}'
+        elif '/messages/' in pointer:
+            yield 'agents got different messages'
+
+
+def _settings(parent: RunInfo, info: RunInfo) -> Iterator[str]:
+    for name, value in info.parameters.items():
+        if value != parent.parameters.get(name):
+            yield f'{name.replace("_", " ")} = {short_json(value, MOST)}'
+    for role, model in info.models.items():
+        if model != parent.models.get(role, parent.models.get('')):
+            yield f'{role_title(role) if role else "all"}: {model}'
+    before, now = (dict(run.options.get('effort') or {}) for run in (parent, info))
+    for role in dict.fromkeys([*before, *now]):
+        if now.get(role) != before.get(role):
+            yield f'{role_title(role) if role else "all"}: effort {now.get(role) or "left to the model"}'
+    for what in ('instructions', 'tools'):
+        before, now = (dict(run.options.get(what) or {}) for run in (parent, info))
+        for role in now:
+            if now[role] != before.get(role):
+                yield f'{role_title(role)}: different {what}'

@@ -1,0 +1,72 @@
+"""What callers need to know of patterns: parameters as schemas, the one that is the text, and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine import Catalog, Pattern
+from engine.agents import AgentInfo, agents_of
+from engine.records import Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternInfo:
+    """A pattern as callers see it."""
+
+    name: str
+    title: str
+    summary: str
+    family: str
+    """The heading under which it is listed, or ''."""
+    parameters: Mapping[str, Any]
+    """The JSON Schema of its parameters."""
+    inputs: Mapping[str, Any]
+    """By event that people send: the JSON Schema of its data."""
+    roles: tuple[AgentInfo, ...] = ()
+    """Its agents, one per role."""
+    answer: str = ''
+    """The memory field with the result, or ''."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternList:
+    """All patterns, and the files that could not be loaded."""
+
+    patterns: tuple[PatternInfo, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+
+def describe_pattern(pattern: type[Pattern]) -> PatternInfo:
+    """What callers need to know of a pattern."""
+    return PatternInfo(
+        name=pattern.name,
+        title=pattern.title,
+        summary=' '.join(pattern.summary.split()),
+        family=pattern.family,
+        parameters=pattern.Parameters.model_json_schema(),
+        inputs={name: model.model_json_schema() for name, model in pattern.inputs.items()},
+        roles=agents_of(pattern),
+        answer=pattern.answer,
+    )
+
+
+def describe_patterns(catalog: Catalog) -> PatternList:
+    """What callers need to know of all that can be run."""
+    made = tuple(describe_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns))
+    return PatternList(patterns=made, faults=tuple(catalog.faults))
+
+
+def main_parameter(schema: Mapping[str, Any]) -> str:
+    """The parameter behind `--task`: the first multi-line one, else the first required, else any; or ''.
+
+    Args:
+        schema: the JSON Schema of a pattern's parameters.
+    """
+    texts = {
+        name: field for name, field in schema.get('properties', {}).items() if field.get('type') == 'string'
+    }
+    required = schema.get('required', [])
+    ranked = sorted(texts, key=lambda name: (not texts[name].get('multiline'), name not in required))
+    return ranked[0] if ranked else ''

@@ -1,0 +1,30 @@
+"""Markdown as plain text, where words are compared and not laid out."""
+
+from __future__ import annotations
+
+import re
+
+RULES = (
+    (re.compile(r'^[ \t]*(```|~~~).*\n?', re.MULTILINE), ''),  # fences of code
+    (re.compile(r'^[ \t]*\|?[ \t:|-]*-{3,}[ \t:|-]*\n?', re.MULTILINE), ''),  # rules, and those in tables
+    (re.compile(r'^[ \t]*\|(.*)\|[ \t]*$', re.MULTILINE), lambda row: ' · '.join(cells(row[1]))),
+    (re.compile(r'^[ \t]*#{1,6}[ \t]+', re.MULTILINE), ''),
+    (re.compile(r'^([ \t]*)[-*+][ \t]+', re.MULTILINE), r'\1• '),
+    (re.compile(r'^[ \t]*>[ \t]?', re.MULTILINE), ''),
+    (re.compile(r'!?\[([^\]\n]*)\]\([^)\n]*\)'), r'\1'),
+    (re.compile(r'\*\*(?=\S)(.+?)(?<=\S)\*\*'), r'\1'),
+    (re.compile(r'(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?!\w)'), r'\1'),
+    (re.compile(r'`([^`\n]+)`'), r'\1'),
+)
+
+
+def cells(row: str) -> list[str]:
+    """The cells of a table's row."""
+    return [cell.strip() for cell in row.split('|')]
+
+
+def plain_markdown(text: str) -> str:
+    """The words of a Markdown text, line by line."""
+    for pattern, replacement in RULES:
+        text = pattern.sub(replacement, text)
+    return text

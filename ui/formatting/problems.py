@@ -1,0 +1,62 @@
+"""Validation problems in plain words, by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+SENTENCES = {
+    'missing': 'Fill this in.',
+    'string_too_short': 'Enter at least {min_length} characters (now {size}).',
+    'string_too_long': 'Use at most {max_length:,} characters (now {size:,}).',
+    'greater_than_equal': 'Must be {ge} or more.',
+    'less_than_equal': 'Must be {le} or less.',
+    'greater_than': 'Must be more than {gt}.',
+    'less_than': 'Must be less than {lt}.',
+    'int_parsing': 'Must be a whole number.',
+    'int_parsing_size': 'Must be a smaller number.',
+    'int_from_float': 'Must be a whole number.',
+    'float_parsing': 'Must be a number.',
+    'finite_number': 'Must be a number.',
+    'too_short': 'Enter at least {min_length} entries (now {actual_length}).',
+    'too_long': 'Enter at most {max_length} entries (now {actual_length}).',
+}
+"""By pydantic's error type; other errors keep pydantic's own message."""
+CHOICES = ('enum', 'literal_error')
+
+
+def problems(error: ValidationError) -> dict[str, str]:
+    """Problems by field; '' is the whole."""
+    found: dict[str, str] = {}
+    for item in error.errors(include_url=False):
+        place = item['loc']
+        problem = describe_problem(str(item['type']), item.get('ctx', {}), item.get('input'), item['msg'])
+        if len(place) > 1:
+            entry = place[1] + 1 if isinstance(place[1], int) else place[1]
+            problem = f'Entry {entry}: {problem}'
+        found.setdefault(str(place[0]) if place else '', problem)
+    return found
+
+
+def describe_problem(kind: str, bounds: Mapping[str, Any], given: Any, message: str) -> str:
+    """One problem as a sentence that says what would be right."""
+    size = len(given.strip()) if isinstance(given, str) else 0
+    if kind == 'string_too_short' and not size:
+        least = bounds['min_length']
+        return f'Fill this in: at least {least} characters.' if least > 1 else SENTENCES['missing']
+    if given == '' and kind in CHOICES:
+        return 'Choose one.'
+    if kind in SENTENCES:
+        whole = {
+            name: int(to) if isinstance(to, float) and to.is_integer() else to for name, to in bounds.items()
+        }
+        return SENTENCES[kind].format(**{**whole, 'size': size})
+    said = message.removeprefix('Value error, ')
+    return f'{said[:1].upper()}{said[1:]}{"" if said.endswith((".", "!", "?")) else "."}'
+
+
+def _plain(bound: Any) -> Any:
+    """Format a whole number as one, even if its field takes fractions."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound

@@ -1,0 +1,19 @@
+"""Makes outside text safe for a terminal and a log: models may write escape sequences."""
+
+from __future__ import annotations
+
+import re
+
+HARMFUL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
+"""Control characters except tab and line feed, bidirectional controls, lone surrogates."""
+
+
+def strip_control(text: str) -> str:
+    """The text without anything a terminal would obey."""
+    return HARMFUL.sub('', text.replace('\r\n', '\n'))
+
+
+def one_line(text: str, length: int = 80) -> str:
+    """The text on one line, cut at `length`."""
+    line = ' '.join(strip_control(text).split())
+    return line if len(line) <= length else f'{line[: length - 1].rstrip()}…'

@@ -1,0 +1,230 @@
+"""Describes steps for people: what an event could have led to, durations, paths."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from posixpath import commonpath
+from typing import Any
+
+from engine import Status, Transition
+from engine.history import kind_of
+from engine.records import (
+    Change,
+    EdgeShape,
+    GuardResult,
+    RunInfo,
+    Shape,
+    View,
+    resolve_pointer,
+    split_pointer,
+    within,
+)
+from ui.formatting.values import count
+
+WORDED = 60
+"""Characters in the short form of a value."""
+
+
+def role_title(role: str) -> str:
+    """A role's name as a title."""
+    return re.sub(r'(?<=[a-z])(?=\d)', ' ', role.replace('_', ' ').replace('-', ' ')).capitalize()
+
+
+def origin_text(info: RunInfo) -> str:
+    """How a run derives from another: fork at 8, run again, retry at 5; else ''."""
+    words = {'root': '', 'fork': 'fork', 'rerun': 'run again', 'retry': 'retry'}[kind_of(info)]
+    return f'{words} at {info.parent_at}' if info.parent_at else words
+
+
+def headline(transition: Transition) -> str:
+    """A step in a few words."""
+    event = transition.event
+    return f'{event.name} · {path_text(event.at)}' if event.at else event.name
+
+
+def innermost(paths: Iterable[str]) -> list[str]:
+    """The paths that contain none of the others."""
+    listed = list(paths)
+    return [path for path in listed if not any(other.startswith(f'{path}.') for other in listed)]
+
+
+def path_text(path: str) -> str:
+    """A state's path for people."""
+    return 'start' if path == '[*]' else path.replace('.', ' › ').replace('_', ' ')  # noqa: RUF001  (the separator between parts of a path)
+
+
+def edge_text(name: str) -> str:
+    """An edge's name, `source>dest`, for people."""
+    source, _, dest = name.partition('>')
+    end = path_text(dest) if dest not in ('', source) else 'itself'
+    return f'{path_text(source)} → {end}'
+
+
+HALT = re.compile(
+    r'(\bbreakpoint \d+ at step \d+: )(?:(enter|leave) (.+?)|edge (.+?) → (.+?))(?= when |; |$)'
+)
+DOING = {'enter': 'entering', 'leave': 'leaving'}
+INSIDE = re.compile(r'(\bstepped out of |\bnothing is recorded of how )(.+?)(?= at step \d| ended)')
+
+
+def reason_text(reason: str) -> str:
+    """The engine's reason why a run is paused or no longer replayed, with places made readable."""
+
+    def halt(found: re.Match[str]) -> str:
+        hit, verb, path, source, dest = found.groups()
+        where = f'{DOING[verb]} {path_text(path)}' if verb else f'taking {edge_text(f"{source}>{dest}")}'
+        return f'{hit}{where}'
+
+    return INSIDE.sub(lambda found: f'{found[1]}{path_text(found[2])}', HALT.sub(halt, reason))
+
+
+def active_text(paths: Sequence[str]) -> str:
+    """Where a run is, on one line: its active state, or what encloses several and their number."""
+    if len(paths) < 2:
+        return ''.join(map(path_text, paths))
+    around = commonpath(['/' + path.replace('.', '/') for path in paths]).strip('/')
+    return ' · '.join(
+        [*([path_text(around.replace('/', '.'))] if around else []), f'{len(paths)} in parallel']
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeOutcome:
+    """An edge that the event could have taken: taken, or why not."""
+
+    edge: EdgeShape
+    taken: bool
+    guards: tuple[GuardResult, ...]
+    reason: str
+
+
+def edge_outcomes(transition: Transition, shape: Shape) -> list[EdgeOutcome]:
+    """Every edge for the step's event, in chart order, and its outcome."""
+    event = transition.event
+    candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
+    return list(_ways(candidates, transition))
+
+
+def _concerns(edge: EdgeShape, transition: Transition) -> bool:
+    at = transition.event.at
+    exact = transition.event.name in ('done', 'always')
+    if not at:
+        return edge.source in transition.left or edge.source == '[*]'
+    return edge.source == at or (not exact and within(at, edge.source))
+
+
+def _ways(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[EdgeOutcome]:
+    left = list(transition.guards)
+    chosen = {(edge.source, edge.dest) for edge in transition.edges}
+    settled = False
+    for edge in candidates:
+        asked = []
+        wanted = [*((name, True) for name in edge.conditions), *((name, False) for name in edge.unless)]
+        for name, want in wanted:
+            if left and (left[0].name, left[0].wanted, left[0].dest) == (name, want, edge.dest):
+                asked.append(left.pop(0))
+        failed = [guard for guard in asked if guard.value is not guard.wanted]
+        taken = not settled and not failed and (edge.source, edge.dest) in chosen
+        if taken:
+            reason = 'taken'
+        elif failed:
+            reason = (
+                f'blocked: {failed[0].name.replace("_", " ")} is {"true" if failed[0].value else "false"}'
+            )
+        else:
+            reason = 'not evaluated: an earlier transition matched' if settled else 'not taken'
+        settled = settled or taken
+        yield EdgeOutcome(edge=edge, taken=taken, guards=tuple(asked), reason=reason)
+
+
+def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:
+    """The values that the changes replace, read before any change is applied."""
+    return [resolve_pointer(document, split_pointer(change.path)) for change in changes]
+
+
+def duration(seconds: float) -> str:
+    """A duration for people: 0.4 s, 12 s, 3:07, 1:02:45."""
+    if seconds < 10:
+        return f'{max(seconds, 0):.1f} s'
+    whole = int(seconds)
+    if whole < 60:
+        return f'{whole} s'
+    hours, rest = divmod(whole, 3600)
+    return f'{hours}:{rest // 60:02}:{rest % 60:02}' if hours else f'{rest // 60}:{rest % 60:02}'
+
+
+def time_of_day(then: float) -> str:
+    """The time of day of a moment: 14:32:05."""
+    return datetime.fromtimestamp(then).astimezone().strftime('%H:%M:%S')
+
+
+def clock_end(view: View, now: float) -> float:
+    """When a run's clocks stop: they stand still while it is paused and once it has ended."""
+    return view.time if view.status.ended or view.status is Status.PAUSED else now
+
+
+def elapsed(since: float, now: float, born: float) -> float:
+    """Seconds from `since` to `now`; for a fork, `born` after its first steps, from its start."""
+    return max(0.0, now - (max(since, born) if now >= born else since))
+
+
+def short_json(value: Any, limit: int = 160) -> str:
+    """A JSON value on one line, its fractions to six significant digits."""
+    text = value if isinstance(value, str) else json.dumps(_rounded(value), ensure_ascii=False, default=str)
+    text = ' '.join(text.split())
+    return text if len(text) <= limit else f'{text[: limit - 1]}…'
+
+
+def _rounded(value: Any) -> Any:
+    match value:
+        case float() if math.isfinite(value) and not value.is_integer():
+            return float(f'{value:.6g}')
+        case dict():
+            return {name: _rounded(held) for name, held in value.items()}
+        case list() | tuple():
+            return [_rounded(held) for held in value]
+    return value
+
+
+def brief_value(value: Any) -> str:
+    """A JSON value in a few words; for a list or a mapping, its size."""
+    match value:
+        case None:
+            return 'none'
+        case _ if value in ('', [], {}):  # as a pattern, {} would match any mapping
+            return 'empty'
+        case bool():
+            return str(value).lower()
+        case float():
+            return f'{value:,.4g}' if abs(value) < 10_000 else f'{value:,.0f}'
+        case list() | dict():
+            text = _listed(value)
+            return text if 0 < len(text) <= WORDED else count(len(value), 'entry', 'entries')
+    return short_json(value, WORDED)
+
+
+def _listed(value: list[Any] | dict[str, Any]) -> str:
+    """The entries of a flat list or mapping; '' of a nested one."""
+    held = value.values() if isinstance(value, dict) else value
+    if any(isinstance(one, (list, dict)) for one in held):
+        return ''
+    if isinstance(value, dict):
+        return ', '.join(f'{name}: {brief_value(one)}' for name, one in value.items())
+    return ', '.join(map(brief_value, value))
+
+
+def excerpt(text: str, limit: int = 140) -> str:
+    """The beginning of a text on one line, without Markdown syntax."""
+    bare = re.sub(r'[*`]+|^#+ ', '', text, flags=re.MULTILINE)
+    return short_json(re.sub(r'^[ |:-]*$|(?<!\S)\|(?!\S)', ' ', bare, flags=re.MULTILINE), limit)
+
+
+def pointer_text(pointer: str) -> str:
+    """A place in a run's data, for people."""
+    parts = split_pointer(pointer.removeprefix('/memory'))
+    return ' › '.join(part.replace('_', ' ') for part in parts)  # noqa: RUF001

@@ -1,0 +1,133 @@
+"""Tool calls as people read them: what was requested, the outcome, how long it took."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.tools import Tool
+from ui.formatting.problems import problems
+from ui.formatting.steps import duration
+
+Block = dict[str, Any]
+"""What `Conversation` shows: kind, title, note, text; for tools also what `call_block` adds."""
+
+CUT = re.compile(
+    r'^\[cut: ([\d,]+) more characters(?:; the whole is kept as artifact ([0-9a-f]{64}))?\]$', re.M
+)
+"""The note that the engine adds to a result that is too long (`engine.tools.protocol`)."""
+DENIED = 'A person did not allow this'
+DROPPED = 'This was not run'
+WORDS = {
+    'asked': 'asked for',
+    'waiting': 'waiting for you',
+    'running': 'running',
+    'ok': 'done',
+    'failed': 'failed',
+    'denied': 'not allowed',
+    'dropped': 'not run',
+}
+"""The outcome of a call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTime:
+    """How long a batch of calls took, by journal times."""
+
+    seconds: float
+    calls: int
+
+    def __str__(self) -> str:
+        return duration(self.seconds) if self.calls == 1 else f'{duration(self.seconds)} for all {self.calls}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContext:
+    """What is known about an agent's tool calls beyond its conversation."""
+
+    stage: str = 'asked'
+    """The stage of calls that have no result yet."""
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    took: Mapping[str, BatchTime] = field(default_factory=dict)
+    """By call id."""
+    kept: str = ''
+    """The base address of the run's stored contents."""
+
+
+def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls: CallContext) -> Block:
+    """A call with its result.
+
+    Returns:
+        In addition to the keys of every block: `state` (of `WORDS`), `ok`; `arguments` as pairs of name and
+        value, or `raw`, their text if it is not a JSON object; `tags`; `cut` and `kept`, how many characters
+        the result lacks and where the full result is.
+    """
+    state = calls.stage if result is None else _ending(result)
+    took = calls.took.get(part['id'])
+    pairs, raw = argument_pairs(str(part['arguments']))
+    text = str(result['text']) if result else ''
+    cut = CUT.search(text)
+    known = calls.tools.get(part['name'])
+    return {
+        'kind': 'tool',
+        'title': part['name'],
+        'state': state,
+        'note': f'{WORDS[state]} · {took}' if result and took else WORDS[state],
+        'ok': None if result is None else bool(result['ok']),
+        'arguments': pairs,
+        'raw': raw,
+        'text': text,
+        'tags': tool_tags(known),
+        'cut': cut[1] if cut else '',
+        'kept': f'{calls.kept}/{cut[2]}?name={part["name"]}.txt' if cut and cut[2] and calls.kept else '',
+    }
+
+
+def argument_pairs(text: str) -> tuple[list[tuple[str, Any]], str]:
+    """The arguments of a call as pairs, or as text if the model did not write a JSON object."""
+    try:
+        values = json.loads(text or '{}')
+    except (ValueError, RecursionError):
+        return [], text
+    return (list(values.items()), '') if isinstance(values, dict) else ([], text)
+
+
+def tool_tags(tool: Tool | None) -> list[str]:
+    """What to know about a tool before using it."""
+    if tool is None:
+        return []
+    return [
+        *(['side effects'] if tool.side_effects else []),
+        *(['asks first'] if tool.approval else []),
+    ]
+
+
+def _ending(result: Mapping[str, Any]) -> str:
+    if result['ok']:
+        return 'ok'
+    text = str(result['text'])
+    return 'denied' if text.startswith(DENIED) else 'dropped' if text.startswith(DROPPED) else 'failed'
+
+
+def argument_problem(text: str, tool: Tool | None) -> str:
+    """What is wrong with arguments that a person wrote for a call; '' if nothing."""
+    try:
+        values = json.loads(text.strip() or '{}')
+    except RecursionError:
+        return 'Nested too deeply.'
+    except ValueError as error:
+        return f'Invalid JSON: {error}.'
+    if not isinstance(values, dict):
+        return 'Must be a JSON object.'
+    if tool is None:
+        return ''
+    try:
+        tool.arguments.model_validate(values)
+    except ValidationError as error:
+        return ' '.join(f'{name or "Arguments"}: {said}' for name, said in problems(error).items())
+    return ''

@@ -1,0 +1,135 @@
+"""Tokens and dollars as people read them: estimates are marked, and unknown is not 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from engine.models import CHARACTERS_A_TOKEN
+from engine.records import Usage, View
+from ui.formatting.values import compact, count
+
+UNKNOWN = 'unknown'
+COLUMNS: tuple[tuple[str, Callable[[Usage], int]], ...] = (
+    ('Input', lambda usage: usage.input),
+    ('Cached', lambda usage: usage.cached),
+    ('Output', lambda usage: usage.output),
+    ('Thinking', lambda usage: usage.reasoning),
+)
+SELDOM = ('Cached', 'Thinking')
+"""Columns that are omitted if empty."""
+
+
+def token_count(usage: Usage, value: int) -> str:
+    """A number of tokens: exact, marked as an estimate, or unknown."""
+    if usage.source == 'missing':
+        return f'{value:,}+' if value else UNKNOWN
+    return f'{"≈" if usage.source == "estimated" else ""}{value:,}'
+
+
+def dollars(amount: float) -> str:
+    """An amount of money: $0, $0.0042, $1.27."""
+    if amount == 0:
+        return '$0'
+    if amount < 0.0001:
+        return 'under $0.0001'
+    return f'${amount:.4f}' if amount < 0.1 else f'${amount:,.2f}'
+
+
+def cost_text(usage: Usage) -> str:
+    """The cost; if the price of a part is unknown, a lower bound, or unknown."""
+    if usage.unpriced:
+        return f'{dollars(usage.dollars)}+' if usage.dollars else UNKNOWN
+    return dollars(usage.dollars)
+
+
+def usage_summary(usage: Usage) -> str:
+    """An agent's usage in a few words; '' if there is none."""
+    sign = '≈' if usage.source == 'estimated' else ''
+    tokens = f'{sign}{compact(usage.input)} in, {sign}{compact(usage.output)} out'
+    if usage.source == 'missing':
+        tokens = f'{compact(usage.total)}+ tokens' if usage.total else 'tokens unknown'
+    known_as_none = not usage.total and usage.source != 'missing' and not usage.unpriced
+    return '' if known_as_none else ' · '.join([tokens, *_cost(usage)])
+
+
+def with_streamed(usage: Usage, characters: int) -> Usage:
+    """The usage together with an estimate of a reply that is still being streamed."""
+    if not characters:
+        return usage
+    source = usage.source if usage.source == 'missing' else 'estimated'
+    return replace(usage, output=usage.output + -(-characters // CHARACTERS_A_TOKEN), source=source)
+
+
+def usage_headline(usage: Usage) -> str:
+    """A run's usage, for its header."""
+    total = token_count(usage, usage.total)
+    tokens = 'tokens unknown' if total == UNKNOWN else f'{total} tokens'
+    return ' · '.join([tokens, count(usage.calls, 'call'), *_cost(usage)])
+
+
+def _cost(usage: Usage) -> list[str]:
+    """The cost, if there is any to report: simulated work costs nothing."""
+    said = cost_text(usage)
+    return ['cost unknown' if said == UNKNOWN else said] if usage.unpriced or usage.dollars else []
+
+
+def usage_rows(
+    view: View, named: Callable[[str], str]
+) -> tuple[list[str], list[tuple[str, list[list[str]]]]]:
+    """Usage by agent and by model.
+
+    Returns:
+        The column names, and groups of rows with their titles; the last one is the total.
+    """
+    agents = [(named(path), spent.total) for path, spent in sorted(view.spending.items())]
+    models = sorted(view.models.items(), key=lambda item: -item[1].total)
+    columns = [
+        (name, read)
+        for name, read in COLUMNS
+        if name not in SELDOM or any(read(usage) for _, usage in [*models, ('', view.usage)])
+    ]
+
+    def row(name: str, usage: Usage) -> list[str]:
+        return [
+            name,
+            *(token_count(usage, read(usage)) for _, read in columns),
+            f'{usage.calls:,}',
+            cost_text(usage),
+        ]
+
+    def groups() -> Iterator[tuple[str, list[list[str]]]]:
+        if agents:
+            yield 'By agent', [row(*item) for item in agents]
+        if models:
+            yield 'By model', [row(*item) for item in models]
+        yield 'Together', [row('The whole run', view.usage)]
+
+    return ['', *(name for name, _ in columns), 'Calls', 'Cost'], list(groups())
+
+
+def cache_note(usage: Usage, saving: float | None) -> str:
+    """What prompt caching did; `saving` is in dollars, None if unknown. '' if it did nothing."""
+    if not (usage.cached or usage.written):
+        return ''
+    share = f'{usage.cached / max(usage.input, 1):.0%}'
+    said = f'Prompt caching: {usage.cached:,} of {usage.input:,} input tokens ({share}) came from the cache'
+    if saving is None or not round(saving, 6):
+        return f'{said}.'
+    if saving < 0:
+        return f'{said}; so far, writing to it has cost {dollars(-saving)} more than it saved.'
+    return f'{said}, which saved about {dollars(saving)}.'
+
+
+def usage_notes(view: View) -> list[str]:
+    """What to know about the numbers."""
+    usage = view.usage
+    usages = [*([usage] if usage.calls else []), *view.models.values()]
+    found = []
+    if any(item.source == 'estimated' for item in usages):
+        found.append('≈ is an estimate: the provider gave no numbers.')
+    if any(item.source == 'missing' for item in usages):
+        found.append('Some calls came without numbers of tokens.')
+    if any(item.unpriced for item in usages):
+        found.append('The price of some models is not known; it can be set in the endpoints’ file.')
+    return found

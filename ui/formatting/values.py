@@ -1,0 +1,123 @@
+"""Numbers, times and lists as people read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from engine import Status
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+STATUS_TEXT = {
+    Status.RUNNING: 'Running',
+    Status.PAUSED: 'Paused',
+    Status.WAITING: 'Waiting for you',
+    Status.DONE: 'Done',
+    Status.FAILED: 'Failed',
+    Status.CANCELLED: 'Cancelled',
+}
+"""The text for a run's status."""
+
+
+def status_text(status: Status, error: str = '') -> str:
+    """The text for a run's status; `error` of a run that is done is how its result falls short."""
+    return 'Done with issues' if status is Status.DONE and error else STATUS_TEXT[status]
+
+
+def status_class(status: Status, error: str = '') -> str:
+    """The CSS class of a run's status."""
+    return f'{status.value} issues' if status is Status.DONE and error else status.value
+
+
+def count(number: int, one: str, many: str = '') -> str:
+    """A number of things: `1 step`, `12 steps`, `3.4k tokens`."""
+    return f'{compact(number)} {one if number == 1 else many or f"{one}s"}'
+
+
+def compact(number: int) -> str:
+    """A number in a few characters: 950, 3.4k, 1.2M."""
+    for limit, unit in ((1_000_000, 'M'), (1_000, 'k')):
+        if number >= limit:
+            shown = number / limit
+            return f'{shown:.0f}{unit}' if shown >= 100 else f'{shown:.1f}'.removesuffix('.0') + unit
+    return str(number)
+
+
+def ago(then: float, now: float) -> str:
+    """How long before `now`: just now, 5 min ago, 3 h ago, 12 days ago, 4 Mar 2026."""
+    passed = max(0.0, now - then)
+    for limit, unit, name in ((MINUTE, 10, 's'), (HOUR, MINUTE, 'min'), (DAY, HOUR, 'h')):
+        if passed < limit:
+            number = int(passed // unit) * (10 if unit == 10 else 1)
+            return f'{number} {name} ago' if number else 'just now'
+    if passed < 30 * DAY:
+        return f'{count(int(passed // DAY), "day")} ago'
+    day = datetime.fromtimestamp(then).astimezone()
+    return f'{day.day} {day:%b %Y}'
+
+
+def exact(then: float) -> str:
+    """A time to the second, with its time zone."""
+    moment = datetime.fromtimestamp(then).astimezone()
+    return f'{moment.day} {moment:%B %Y, %H:%M:%S %Z}'
+
+
+TIMES = re.compile(r'(^|_)(time|started|ended|created|since|at)$')
+SINCE, UNTIL = 1_000_000_000.0, 4_000_000_000.0
+"""Numbers in between may be seconds since 1970: September 2001 to October 2096."""
+
+
+def with_times(value: Any, name: str = '') -> Any:
+    """A JSON value in which times (seconds since 1970, by the field's name) are written as people do."""
+    if isinstance(value, Mapping):
+        return {key: with_times(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_times(item) for item in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return exact(value) if is_number and SINCE < value < UNTIL and TIMES.search(name) else value
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a docstring, on one line."""
+    paragraph = ' '.join(text.strip().split('\n\n')[0].split())
+    found = re.match(r'.+?[.!?](?=\s|$)', paragraph)
+    return found.group() if found else paragraph
+
+
+def parse_tags(text: str) -> tuple[str, ...]:
+    """The tags in a comma-separated line, without duplicates."""
+    return tuple(dict.fromkeys(tag for part in re.split(r'[,\n]', text) if (tag := ' '.join(part.split()))))
+
+
+def short_duration(seconds: float) -> str:
+    """A short duration: 12 ms, 3.4 s."""
+    return f'{seconds * 1000:.0f} ms' if seconds < 1 else f'{seconds:.1f} s'
+
+
+def byte_size(number: int) -> str:
+    """Bytes as people read them: 812 B, 3.4 MB."""
+    shown, units = float(number), ['B', 'kB', 'MB', 'GB', 'TB']
+    while shown >= 1_000 and len(units) > 1:
+        shown /= 1_000
+        del units[0]
+    return f'{shown:.0f} {units[0]}' if number < 1_000 or shown >= 100 else f'{shown:.1f} {units[0]}'
+
+
+def parse_day(text: str) -> datetime | None:
+    """The local start of a day such as 2026-03-04; None if it is not a date."""
+    try:
+        return datetime.strptime(text, '%Y-%m-%d').astimezone()
+    except ValueError:
+        return None
+
+
+def day_range(since: str, until: str) -> tuple[float | None, float | None]:
+    """From the start of one day to the end of another, in seconds since 1970; None is unbounded."""
+    first, last = parse_day(since), parse_day(until)
+    return (
+        first.timestamp() if first else None,
+        (last + timedelta(days=1)).timestamp() if last else None,
+    )

@@ -1,0 +1,55 @@
+"""Word differences between two texts."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from engine.history import align
+
+MOST = 6_000
+"""Words of a text that are compared; longer texts are shown unmarked."""
+Piece = tuple[bool, str]
+"""Whether the other text has it too, and the words."""
+
+
+def tokenize(text: str) -> list[str]:
+    """Words, punctuation and the spaces between them."""
+    return re.findall(r'\s+|\w+|[^\w\s]', text)
+
+
+def diff_words(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
+    """Both texts in pieces, shared or their own; None if they are too long to compare."""
+    one, other = tokenize(a), tokenize(b)
+    if max(len(one), len(other)) > MOST:
+        return None
+    found: tuple[list[Piece], list[Piece]] = ([], [])
+    for x, y in align(one, other):
+        shared = x is not None and y is not None
+        for side, texts, place in ((found[0], one, x), (found[1], other, y)):
+            if place is not None:
+                _add(side, shared, texts[place])
+    return _smooth(found[0]), _smooth(found[1])
+
+
+async def diff_words_async(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
+    """The same, off the event loop if the texts are long."""
+    if len(a) + len(b) < 4_000:
+        return diff_words(a, b)
+    return await asyncio.to_thread(diff_words, a, b)
+
+
+def _add(side: list[Piece], shared: bool, text: str) -> None:
+    if side and side[-1][0] == shared:
+        side[-1] = (shared, side[-1][1] + text)
+    else:
+        side.append((shared, text))
+
+
+def _smooth(side: list[Piece]) -> list[Piece]:
+    """Remove isolated blanks or punctuation between words that differ."""
+    found: list[Piece] = []
+    for place, (shared, text) in enumerate(side):
+        island = shared and not re.search(r'\w', text) and 0 < place < len(side) - 1
+        _add(found, shared and not island, text)
+    return found

@@ -1,1 +1,0 @@
-"""Forms drawn from pydantic models and JSON schemas, with problems said at their field."""

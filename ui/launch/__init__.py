@@ -1,1 +1,0 @@
-"""Starting a run: the cards of the patterns, the launch form and all that it asks."""

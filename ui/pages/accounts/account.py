@@ -1,0 +1,191 @@
+"""One's own account: password, tokens, and where one is logged in."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import EngineError, InvalidInput
+from ui.access.access import Access, Signed
+from ui.access.caller import IDENTITY, Caller, Role
+from ui.components.dialogs import confirm, dialog_frame
+from ui.components.theme import button, frame
+from ui.components.widgets import NativeSelect, Text, label
+from ui.pages.accounts.parts import ACCOUNT, card_form, field, moment, row, table
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+DAYS = {'30': '30 days', '90': '90 days', '365': 'a year', '': 'Never'}
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page(ACCOUNT)
+    async def account() -> None:
+        identity = IDENTITY.get()
+        with frame('Your account'):
+            if backend.access is None or not isinstance(identity, Signed):
+                Text('h1', 'Your account')
+                Text(
+                    'p',
+                    'Nobody has to log in to this server: hemicycle user add makes the first account.',
+                    'muted',
+                )
+                return
+            caller = await identity.check()
+            with ui.element('div').classes('hero'):
+                Text('h1', caller.name)
+                Text('p', f'Role: {caller.role}. Logged in by {caller.via}.', 'muted')
+            page = AccountPage(backend.access, caller, identity)
+            page.draw()
+            await page.look()
+
+
+class AccountPage:
+    """The sections of the page."""
+
+    def __init__(self, access: Access, caller: Caller, identity: Signed) -> None:
+        self._access, self._accounts = access, access.accounts
+        self._caller, self._identity = caller, identity
+
+    def draw(self) -> None:
+        """Draw the sections, empty."""
+        with ui.element('section').classes('section').props('aria-labelledby="password"'):
+            Text('h2', 'Password', id='password')
+            with card_form('Change it', self._set_password, 'Change password'):
+                self._old = field('Present password', kind='password', autocomplete='current-password')
+                self._new = field(
+                    'New password, at least 12 characters', kind='password', autocomplete='new-password'
+                )
+        with ui.element('section').classes('section').props('aria-labelledby="tokens"'):
+            Text('h2', 'Tokens', id='tokens')
+            Text(
+                'p',
+                'With a token, programs act as you. HEMICYCLE_TOKEN gives it to the command line.',
+                'muted',
+            )
+            self._tokens = ui.element('div')
+            with card_form('New token', self._add_token, 'Make token'):
+                self._label = field('What it is for')
+                with ui.element('div').classes('field'):
+                    roles = {role.value: role.value for role in Role if self._caller.role.includes(role)}
+                    self._role = NativeSelect(roles, value=self._caller.role.value)
+                    label('What it may do', self._role)
+                with ui.element('div').classes('field'):
+                    self._days = NativeSelect(DAYS, value='90')
+                    label('Expires after', self._days)
+        with ui.element('section').classes('section').props('aria-labelledby="sessions"'):
+            with ui.element('div').classes('section-head'):
+                Text('h2', 'Where you are logged in', id='sessions')
+                ui.element('div').classes('grow')
+                with ui.element('form').props('method="post" action="/logout?everywhere=1"'):
+                    button('Log out everywhere', kind='danger').props('type="submit"')
+            self._sessions = ui.element('div')
+
+    async def look(self) -> None:
+        """Show tokens and sessions as they are now."""
+        now = self._access.now()
+        tokens, sessions = (
+            await self._accounts.tokens(self._caller.name),
+            await self._accounts.sessions(self._caller.name),
+        )
+        self._tokens.clear()
+        with self._tokens:
+            if not tokens:
+                Text('p', 'You have no tokens.', 'muted')
+            else:
+                with table(('For', 'May', 'Expires', 'Last used', ''), 'Tokens'):
+                    for token in tokens:
+                        expires, used = moment(token.expires, 0), moment(token.used, now)
+                        with row(token.label, token.role.value, expires, used):
+                            button('Revoke').on('click', lambda _, id=token.id: self._revoke(id))
+        self._sessions.clear()
+        with self._sessions, table(('Browser', 'From', 'Since', 'Last seen', ''), 'Sessions'):
+            for one in sessions:
+                here = self._identity.key.startswith(one.id)
+                name = f'{browser_name(one.agent)}{" (this one)" if here else ""}'
+                with row(name, one.address or 'unknown', moment(one.created, now), moment(one.seen, now)):
+                    if not here:
+                        button('Log out').on('click', lambda _, id=one.id: self._end(id))
+
+    async def _set_password(self) -> None:
+        try:
+            caller = await self._identity.check()
+            kept = await self._accounts.kept_password(caller.name)
+            if kept and not await self._access.is_password(caller, self._old.value):
+                raise InvalidInput({'present password': 'is wrong'})
+            await self._accounts.set_password(caller.name, self._new.value, but=self._identity.key[:16])
+            await self._access.audit.write(caller, 'account.password', said={'name': caller.name})
+        except EngineError as error:
+            ui.notify(str(error), type='negative', close_button='Close')
+            return
+        self._old.value = self._new.value = ''
+        ui.notify('The password is changed. All other sessions have ended.', type='positive')
+        await self.look()
+
+    async def _add_token(self) -> None:
+        try:
+            caller = await self._identity.check()
+            days = float(self._days.value) if self._days.value else None
+            role = Role(self._role.value)
+            caller.require(role, 'token.add')
+            made, secret = await self._accounts.add_token(caller.name, self._label.value, role, days)
+            said = {'name': caller.name, 'label': made.label, 'role': role.value, 'id': made.id}
+            await self._access.audit.write(caller, 'token.add', said=said)
+        except EngineError as error:
+            ui.notify(str(error), type='negative', close_button='Close')
+            return
+        self._label.value = ''
+        await self.look()
+        with dialog_frame('Copy this token now') as dialog:
+            Text('p', 'It is not shown again: only a hash of it is kept.')
+            Text('code', secret, 'token-secret')
+            with ui.element('div').classes('dialog-actions'):
+                button('Copy', icon='content_copy').on('click', lambda: ui.clipboard.write(secret))
+                button('Done', kind='primary').on('click', lambda: dialog.submit(None))
+        await dialog
+        dialog.delete()
+
+    async def _revoke(self, id: str) -> None:
+        if await confirm(
+            'Revoke this token?', 'Programs that use it are refused at once.', yes='Revoke', no='Keep it'
+        ):
+            try:
+                caller = await self._identity.check()
+                gone = await self._accounts.revoke_token(id, caller.name)
+                said = {'name': caller.name, 'label': gone.label, 'id': id}
+                await self._access.audit.write(caller, 'token.revoke', said=said)
+            except EngineError as error:
+                ui.notify(str(error), type='negative', close_button='Close')
+            await self.look()
+
+    async def _end(self, id: str) -> None:
+        try:
+            caller = await self._identity.check()
+            if any(one.id == id for one in await self._accounts.sessions(caller.name)):
+                await self._accounts.end_session(id)
+                await self._access.audit.write(caller, 'logout', said={'id': id})
+        except EngineError as error:
+            ui.notify(str(error), type='negative', close_button='Close')
+        await self.look()
+
+
+def browser_name(agent: str) -> str:
+    """What a browser calls itself, in two words."""
+    browsers = {
+        'Edg/': 'Edge',
+        'OPR/': 'Opera',
+        'Firefox/': 'Firefox',
+        'Chrome/': 'Chrome',
+        'Safari/': 'Safari',
+    }
+    systems = {
+        'Android': 'Android',
+        'iPhone': 'iPhone',
+        'Windows': 'Windows',
+        'Mac OS': 'macOS',
+        'Linux': 'Linux',
+    }
+    browser = next((name for sign, name in browsers.items() if sign in agent), '')
+    system = next((name for sign, name in systems.items() if sign in agent), '')
+    return f'{browser} on {system}' if browser and system else agent[:40] or 'unknown'

@@ -1,0 +1,150 @@
+"""All accounts, for administrators: add, role, password, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.errors import NotAllowed
+from ui.access.access import Access
+from ui.access.caller import IDENTITY, Caller, Identity, Role
+from ui.components.dialogs import confirm, dialog_frame
+from ui.components.theme import button, frame, notice
+from ui.components.widgets import NativeSelect, Text, label, set_attributes
+from ui.pages.accounts.parts import ACCOUNTS, card_form, field, moment, table
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+ROLES = {
+    Role.VIEWER.value: 'viewer: sees runs',
+    Role.OPERATOR.value: 'operator: also starts, steers and answers',
+    Role.ADMIN.value: 'admin: everything',
+}
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page(ACCOUNTS)
+    async def accounts() -> None:
+        identity = IDENTITY.get()
+        with frame('Accounts'):
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Accounts')
+                Text('p', 'Who may log in, and what they may do. Changes hold at once.', 'muted')
+            if refused := await refusal(backend, identity):
+                with notice('fail', 'block'):
+                    Text('p', refused)
+                return
+            assert backend.access is not None and identity is not None
+            page = AccountList(backend.access, identity)
+            page.draw()
+            await page.look()
+
+
+async def refusal(backend: Backend, identity: Identity | None) -> str:
+    """Why a page for administrators is not shown, or ''."""
+    if backend.access is None or identity is None:
+        return 'Nobody has to log in to this server: hemicycle user add makes the first account.'
+    try:
+        (await identity.check()).require(Role.ADMIN, 'accounts')
+    except NotAllowed as error:
+        return str(error)
+    return ''
+
+
+class AccountList:
+    """The list, and the form for one more."""
+
+    def __init__(self, access: Access, identity: Identity) -> None:
+        self._access, self._accounts, self._identity = access, access.accounts, identity
+
+    def draw(self) -> None:
+        """Draw the page, with an empty list."""
+        self._list = ui.element('div')
+        with card_form('New account', self._add, 'Add account'):
+            self._name = field('Name', autocomplete='off', autocapitalize='none')
+            self._password = field(
+                'Password, at least 12 characters', kind='password', autocomplete='new-password'
+            )
+            with ui.element('div').classes('field'):
+                self._role = NativeSelect(ROLES, value=Role.OPERATOR.value)
+                label('Role', self._role)
+
+    async def look(self) -> None:
+        """Show the accounts as they are now."""
+        accounts, now = await self._accounts.all(), self._access.now()
+        self._list.clear()
+        with self._list, table(('Name', 'Logs in by', 'Since', 'Role', ''), 'Accounts'):
+            for one in accounts:
+                by = one.issuer or ('password' if one.has_password else 'tokens only')
+                with ui.element('tr'):
+                    Text('th', one.name, scope='row')
+                    Text('td', by)
+                    Text('td', moment(one.created, now))
+                    with ui.element('td'):
+                        role = NativeSelect({role.value: role.value for role in Role}, value=one.role.value)
+                        role.on_value_change(
+                            lambda event, name=one.name: self._set_role(name, str(event.value))
+                        )
+                        set_attributes(role, aria_label=f'Role of {one.name}')
+                    with ui.element('td').classes('actions'):
+                        button('Password…').on('click', lambda _, name=one.name: self._set_password(name))
+                        button('Remove…', kind='danger').on(
+                            'click', lambda _, name=one.name: self._remove(name)
+                        )
+
+    async def _admin(self, deed: str) -> Caller:
+        caller = await self._identity.check()
+        caller.require(Role.ADMIN, deed)
+        return caller
+
+    async def _do(self, deed: str, work: Awaitable[object], **said: str) -> bool:
+        """Do something with an account, if the caller may, and note it."""
+        try:
+            caller = await self._admin(deed)
+        except EngineError as error:
+            if hasattr(work, 'close'):
+                work.close()
+            ui.notify(str(error), type='negative', close_button='Close')
+            return False
+        try:
+            await work
+        except EngineError as error:
+            ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
+            await self._access.audit.write(caller, deed, said=said, refused=str(error))
+            return False
+        else:
+            await self._access.audit.write(caller, deed, said=said)
+            return True
+        finally:
+            await self.look()
+
+    async def _add(self) -> None:
+        name, role = self._name.value.strip(), Role(self._role.value)
+        work = self._accounts.add(name, role, self._password.value)
+        if await self._do('account.add', work, name=name, role=role.value):
+            self._name.value = self._password.value = ''
+            ui.notify(f'{name} may log in', type='positive')
+
+    async def _set_role(self, name: str, role: str) -> None:
+        await self._do('account.role', self._accounts.set_role(name, Role(role)), name=name, role=role)
+
+    async def _set_password(self, name: str) -> None:
+        with dialog_frame(f'New password of {name}') as dialog:
+            Text('p', 'It ends all sessions of the account.')
+            new = field('Password, at least 12 characters', kind='password', autocomplete='new-password')
+            with ui.element('div').classes('dialog-actions'):
+                button('Keep it').on('click', lambda: dialog.submit(None))
+                button('Set password', kind='primary').on('click', lambda: dialog.submit(new.value))
+        given = await dialog
+        dialog.delete()
+        if given is not None:
+            await self._do('account.password', self._accounts.set_password(name, str(given)), name=name)
+
+    async def _remove(self, name: str) -> None:
+        text = 'The account is logged out, and its tokens end. Its runs stay, with its name.'
+        if await confirm(f'Remove {name}?', text, yes='Remove', no='Keep it'):
+            await self._do('account.remove', self._accounts.remove(name), name=name)

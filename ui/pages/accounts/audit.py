@@ -1,0 +1,137 @@
+"""The audit log: who did what, filtered, and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from fastapi import HTTPException, Request, Response
+from nicegui import app, ui
+
+from engine.errors import NotAllowed
+from ui.access.audit_log import AuditLine, AuditQuery, as_csv, as_json_lines
+from ui.access.caller import IDENTITY, Role
+from ui.components.theme import empty_state, frame, notice
+from ui.components.widgets import Text, label, link, text_input
+from ui.pages.accounts.accounts import refusal
+from ui.pages.accounts.parts import AUDIT, table
+from ui.web.backend import Backend
+from ui.web.downloads import HARMLESS, attachment
+from ui.web.routing import serve_page, with_query
+
+SHOWN, SAVED = 200, 100_000
+FILTERS = ('who', 'deed', 'run', 'since', 'until', 'refused')
+
+
+def register(backend: Backend) -> None:
+    """Serve the page, and the log as a file."""
+
+    @serve_page(AUDIT)
+    async def audit(request: Request) -> None:
+        with frame('Audit log', wide=False):
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Audit log')
+                Text(
+                    'p',
+                    'Who did what, the newest first. What was sent to a run is in its journal, too.',
+                    'muted',
+                )
+            if refused := await refusal(backend, IDENTITY.get()):
+                with notice('fail', 'block'):
+                    Text('p', refused)
+                return
+            assert backend.access is not None
+            given = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
+            _filters(given)
+            lines = await backend.access.audit.lines(_query(given, SHOWN))
+            if not lines:
+                empty_state('history', 'Nothing matches.')
+                return
+            with table(('When', 'Who', 'What', 'About', 'From'), 'Audit log'):
+                for line in lines:
+                    _draw(line)
+            if len(lines) == SHOWN:
+                Text('p', f'The newest {SHOWN} are shown. The files hold more.', 'muted small')
+
+    @app.get(f'{AUDIT}/export/{{form}}', include_in_schema=False)
+    async def export(request: Request, form: str) -> Response:
+        identity = IDENTITY.get()
+        if backend.access is None or identity is None or form not in ('csv', 'jsonl'):
+            raise HTTPException(404, 'there is no audit log')
+        caller = await identity.check()
+        try:
+            caller.require(Role.ADMIN, 'audit.export')
+        except NotAllowed as error:
+            raise HTTPException(403, str(error)) from None
+        given = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
+        lines = await backend.access.audit.lines(_query(given, SAVED))
+        await backend.access.audit.write(caller, 'audit.export', said={'form': form, 'lines': len(lines)})
+        text, media = (
+            (as_csv(lines), 'text/csv') if form == 'csv' else (as_json_lines(lines), 'application/jsonl')
+        )
+        headers = HARMLESS | {'Content-Disposition': attachment(f'hemicycle-audit.{form}')}
+        return Response(text, media_type=f'{media}; charset=utf-8', headers=headers)
+
+
+def _filters(given: Mapping[str, str]) -> None:
+    with ui.element('form').classes('filters').props(f'method="get" action="{AUDIT}" role="search"'):
+        for name, shown, kind in (
+            ('who', 'Account', 'text'),
+            ('deed', 'Deed', 'text'),
+            ('run', 'Run', 'text'),
+            ('since', 'From', 'date'),
+            ('until', 'Until', 'date'),
+        ):
+            with ui.element('div').classes('filter'):
+                field = text_input(given[name], kind=kind, name=name, placeholder=shown)
+                label(shown, field, 'visually-hidden' if kind == 'text' else 'small muted')
+        with ui.element('label').classes('check'):
+            box = ui.element('input').props('type="checkbox" name="refused" value="1"')
+            if given['refused']:
+                box.props('checked')
+            Text('span', 'Refused only')
+        with ui.element('button').classes('btn').props('type="submit"'):
+            Text('span', 'Filter')
+        for form in ('csv', 'jsonl'):
+            with link(with_query(f'{AUDIT}/export/{form}', **given), 'btn quiet', download=''):
+                Text('span', form.upper())
+
+
+def _draw(line: AuditLine) -> None:
+    with ui.element('tr').classes('refused' if line.refused else ''):
+        when = datetime.fromtimestamp(line.time, UTC)
+        Text('th', when.strftime('%Y-%m-%d %H:%M:%S'), 'num', scope='row')
+        Text('td', line.who or '—')
+        with ui.element('td'):
+            Text('strong', line.deed)
+            details = ', '.join(
+                f'{name}: {value}' for name, value in line.details.items() if value not in ('', False)
+            )
+            if details:
+                Text('span', f' {details}', 'muted')
+            if line.refused:
+                Text('p', f'Refused: {line.refused}', 'problem')
+        with ui.element('td'):
+            for run in line.runs[:5]:
+                with link(f'/runs/{run}', 'mono'):
+                    Text('span', run)
+        Text('td', ' '.join(filter(None, (line.via, line.address))), 'muted')
+
+
+def _query(given: Mapping[str, str], limit: int) -> AuditQuery:
+    return AuditQuery(
+        who=given['who'].strip(),
+        deed=given['deed'].strip(),
+        run=given['run'].strip(),
+        since=_day(given['since']),
+        until=_day(given['until'], 86_400.0),
+        refused=bool(given['refused']),
+        limit=limit,
+    )
+
+
+def _day(text: str, more: float = 0.0) -> float | None:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() + more if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,96 @@
+"""Parts of the pages about accounts: tables, moments, forms in a card, and the menu of the top bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from nicegui import ui
+
+from engine import EngineError
+from ui.access.caller import Role
+from ui.components.theme import button
+from ui.components.widgets import Text, label, link, set_attributes, text_input
+from ui.web.backend import Backend
+
+ACCOUNT, ACCOUNTS, AUDIT = '/account', '/accounts', '/audit'
+
+
+def draw_account_menu(backend: Backend) -> None:
+    """Draw the button with the caller's name and what it opens; nothing where nobody logs in."""
+    if backend.access is None:
+        return
+    try:
+        caller = backend.caller
+    except EngineError:
+        return
+    with button('', kind='quiet account').classes(remove='icon') as opener:
+        Text('span', caller.name, 'wide-only account-name')
+        Text('span', caller.name[:2], 'narrow-only')
+        with ui.menu().classes('popover account-menu').props('anchor="bottom right" self="top right"') as box:
+            set_attributes(box, aria_label='Your account')
+            with ui.element('div').classes('account-who'):
+                Text('strong', caller.name)
+                Text('span', caller.role.value, 'muted small')
+            with ui.element('div').classes('account-links'):
+                pages = [(ACCOUNT, 'Your account')]
+                if caller.role is Role.ADMIN:
+                    pages += [(ACCOUNTS, 'Accounts'), (AUDIT, 'Audit log')]
+                for path, name in pages:
+                    with link(path):
+                        Text('span', name)
+                with ui.element('form').props('method="post" action="/logout"'):
+                    button('Log out').props('type="submit"')
+    set_attributes(opener, aria_label=f'Account of {caller.name}', aria_haspopup='dialog')
+
+
+@contextmanager
+def table(columns: Sequence[str], caption: str) -> Iterator[None]:
+    """A table; rows are drawn inside with `row`."""
+    with ui.element('div').classes('records').props('tabindex="0" role="region"') as place:
+        set_attributes(place, aria_label=caption)
+        with ui.element('table'):
+            with ui.element('thead'), ui.element('tr'):
+                for name in columns:
+                    Text('th', name, scope='col') if name else ui.element('td')
+            with ui.element('tbody'):
+                yield
+
+
+@contextmanager
+def row(*cells: str) -> Iterator[None]:
+    """A row of texts, the first of them its heading; what is drawn inside stands in a last cell."""
+    with ui.element('tr'):
+        for number, text in enumerate(cells):
+            Text('td' if number else 'th', text, **({} if number else {'scope': 'row'}))
+        with ui.element('td').classes('actions'):
+            yield
+
+
+def field(name: str, *, kind: str = 'text', value: str = '', **attributes: str) -> ui.input:
+    """A labelled text field."""
+    with ui.element('div').classes('field'):
+        made = text_input(value, kind=kind, **attributes)
+        label(name, made)
+    return made
+
+
+def moment(time: float, now: float) -> str:
+    """A moment for a table; 'never' for 0."""
+    if not time:
+        return 'never'
+    if 0 <= now - time < 60:
+        return 'now'
+    return datetime.fromtimestamp(time, UTC).strftime('%Y-%m-%d %H:%M UTC')
+
+
+@contextmanager
+def card_form(title: str, send: Callable[[], object], action: str) -> Iterator[None]:
+    """A small form in a card: Enter sends it."""
+    with ui.element('form').classes('card account-form') as form:
+        Text('h3', title)
+        with ui.element('div').classes('account-fields'):
+            yield
+        button(action, kind='primary').props('type="submit"')
+    form.on('submit', send, js_handler='(event) => { event.preventDefault(); emit(); }')

@@ -1,0 +1,197 @@
+"""Two runs on one diagram: shared paths, paths of one run only, and current positions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from nicegui import ui
+
+from engine import Transition
+from engine.history import Comparison
+from engine.records import Shape
+from ui.components.diagram.collapse_menu import CollapseMenu
+from ui.components.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
+from ui.components.diagram.rendering import INSTALL, edge_id, has_graphviz, svg
+from ui.components.diagram.zoom_controls import zoom_buttons
+from ui.components.elements import Diagram
+from ui.components.theme import notice
+from ui.components.widgets import Text
+from ui.formatting.values import count
+
+Counts = tuple[int, int]
+LEGEND = (('way-both', 'Both'), ('way-a', 'Only A'), ('way-b', 'Only B'), ('way-none', 'Neither'))
+
+
+class ComparisonChart:
+    """One diagram where both charts have the same states, otherwise one per run."""
+
+    def __init__(self, found: Comparison, on_pick: Callable[[str], Awaitable[None]]) -> None:
+        """Draw the panel; `on_pick` gets the state that was clicked."""
+        self._found = found
+        self._steps: tuple[Transition | None, Transition | None] = (None, None)
+        a, b = found.a.shape, found.b.shape
+        self._charts: list[_Chart] = []
+        with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
+            with ui.element('div').classes('legend'):
+                for kind, text in LEGEND:
+                    with ui.element('span').classes(f'legend-item {kind}'):
+                        ui.element('i').props('aria-hidden="true"')
+                        Text('span', text)
+            if not has_graphviz():
+                with notice('wait', 'account_tree'):
+                    ui.label(INSTALL)
+            if a.pattern == b.pattern:
+                self._charts.append(_Chart(merge_shapes(a, b), (0, 1), '', on_pick))
+            else:
+                for side, shape in enumerate((a, b)):
+                    self._charts.append(_Chart(shape, (side,), 'AB'[side], on_pick))
+
+    async def draw(self) -> None:
+        """Lay out the charts and draw both paths."""
+        for chart in self._charts:
+            await chart.draw()
+        self.refresh(self._found)
+
+    def refresh(self, found: Comparison) -> None:
+        """Update both paths."""
+        self._found = found
+        for chart in self._charts:
+            chart.cover(found)
+
+    def show(self, a: Transition | None, b: Transition | None) -> None:
+        """Show where both runs are, and the edges they have just taken."""
+        self._steps = (a, b)
+        for chart in self._charts:
+            chart.stand(self._steps)
+
+
+class _Chart:
+    """One diagram, showing the runs in `sides` (0 is A, 1 is B)."""
+
+    def __init__(
+        self, shape: Shape, sides: tuple[int, ...], name: str, on_pick: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self._shape, self._sides = shape, sides
+        self._found: Comparison | None = None
+        self._steps: tuple[Transition | None, Transition | None] = (None, None)
+        self._folds = CollapseMenu(shape, self.draw)
+        with ui.element('div').classes('panel-head'):
+            Text('b', f'{name}: {shape.title}' if name else shape.title, 'where')
+            ui.element('span').classes('grow')
+            self._folds.draw()
+            zoom_buttons(lambda: self._drawing)
+        with ui.element('div').classes('panel-body flat'):
+            self._drawing = Diagram(
+                '',
+                label=f'State diagram of {shape.title}',
+                states=[state.path for state in shape.states],
+                on_pick=on_pick,
+                on_fold=self._folds.turn,
+            )
+
+    async def draw(self) -> None:
+        self._drawing.show(await svg(self._shape, folded=self._folds.folded))
+        if self._found is not None:
+            self.cover(self._found)
+        self.stand(self._steps)
+
+    def cover(self, found: Comparison) -> None:
+        self._found = found
+        self._drawing.overlay('ways', path_layer(found, self._folds.folded, self._sides))
+
+    def stand(self, steps: tuple[Transition | None, Transition | None]) -> None:
+        self._steps = steps
+        folded = self._folds.folded
+        self._drawing.overlay('now', position_layer(steps, folded, self._sides))
+
+
+def merge_shapes(a: Shape, b: Shape) -> Shape:
+    """A chart with the states and edges of both; where a state differs, A wins."""
+    known = {state.path for state in a.states}
+    edges = dict.fromkeys([*a.edges, *b.edges])
+    more = tuple(state for state in b.states if state.path not in known)
+    return (
+        a
+        if not more and len(edges) == len(a.edges)
+        else replace(a, states=(*a.states, *more), edges=tuple(edges))
+    )
+
+
+def path_layer(found: Comparison, folded: frozenset[str], sides: tuple[int, ...] = (0, 1)) -> Layer:
+    """The layer that shows which run took which path, and how often.
+
+    Only the workflow's own states and edges get numbers; inside agents there is no room.
+    """
+    states = {
+        path: _own(counts, sides)
+        for path, counts in found.states.items()
+        if visible_ancestor(path, folded) == path
+    }
+    taken = {name: _own(counts, sides) for name, counts in found.edges.items()}
+    edges = aggregate(taken, folded, _sum, edges=True)
+    agents = tuple(
+        f'{state.path}.' for side in (found.a, found.b) for state in side.shape.states if state.role
+    )
+    return {
+        'states': {
+            path: _spot(counts, 'Entered', numbered=len(sides) > 1 and not path.startswith(agents))
+            for path, counts in states.items()
+            if any(counts)
+        },
+        'edges': {
+            name: _spot(counts, 'Taken', numbered=len(sides) > 1 and not name.startswith(agents))
+            for name, counts in edges.items()
+            if any(counts)
+        },
+    }
+
+
+def _spot(counts: Counts, what: str, *, numbered: bool) -> Decoration:
+    a, b = counts
+    title = f'{what} {count(a, "time")} in A, {count(b, "time")} in B'
+    if a and b:
+        return {'classes': 'way-both', 'badge': f'A{a} B{b}' if a != b and numbered else '', 'title': title}
+    side, times = ('A', a) if a else ('B', b)
+    badge = f'{side}{times}' if times > 1 and numbered else side
+    return {'classes': f'way-{side.lower()}', 'badge': badge, 'title': title}
+
+
+def _own(counts: Counts, sides: tuple[int, ...]) -> Counts:
+    """Counts of the runs of this diagram; another chart may have states of the same name."""
+    a, b = (number if side in sides else 0 for side, number in enumerate(counts))
+    return a, b
+
+
+def _sum(several: list[Counts]) -> Counts:
+    return sum(a for a, _ in several), sum(b for _, b in several)
+
+
+def position_layer(
+    steps: tuple[Transition | None, Transition | None],
+    folded: frozenset[str],
+    sides: tuple[int, ...] = (0, 1),
+) -> Layer:
+    """The layer that shows where each run is after these steps."""
+    states: dict[str, list[str]] = {}
+    edges: dict[str, list[str]] = {}
+    for side in sides:
+        step, name = steps[side], 'AB'[side]
+        if step is None:
+            continue
+        for leaf in step.active:
+            at = states.setdefault(visible_ancestor(leaf, folded), [])
+            at.extend([name] if name not in at else [])
+        for edge in step.edges:
+            edges.setdefault(visible_edge(edge_id(edge), folded), []).append(name)
+    edges.pop('', None)
+    return {
+        'states': {
+            path: {
+                'classes': ' '.join(f'now-{name.lower()}' for name in names),
+                'badge': f'{"+".join(names)} here',
+            }
+            for path, names in states.items()
+        },
+        'edges': {name: {'classes': 'now-taken'} for name in edges},
+    }

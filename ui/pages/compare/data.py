@@ -1,0 +1,106 @@
+"""Differences in memory and files of two runs at a row."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from nicegui import ui
+
+from engine.history import JsonDifference, json_differences
+from engine.records import View
+from ui.components.file_changes import FileChanges
+from ui.components.theme import empty_state
+from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.formatting.steps import path_text, short_json
+from ui.pages.compare.side import Side
+
+LONGEST = 400
+MOST = 200
+
+
+class MemoryPane:
+    """The parts of memory that differ."""
+
+    def __init__(self) -> None:
+        self._root = ui.element('div').classes('unlike')
+
+    async def show(self, views: Sequence[View]) -> None:
+        """Show the differences of these two views."""
+        found = await asyncio.to_thread(json_differences, views[0].memory, views[1].memory, most=MOST + 1)
+        if self._root.is_deleted:
+            return
+        self._root.clear()
+        with self._root:
+            Text('p', f'After step {views[0].seq} of A and step {views[1].seq} of B', 'muted small')
+            if not found:
+                empty_state('done_all', 'Memory is identical.')
+                return
+            difference_table(found[:MOST], 'Differences in memory')
+            if len(found) > MOST:
+                Text('p', f'Only the first {MOST} are shown.', 'muted')
+
+
+def difference_table(found: Sequence[JsonDifference], caption: str) -> None:
+    """A table of paths with both values."""
+    with ui.element('table').classes('compared unlike-table'):
+        Text('caption', caption, 'visually-hidden')
+        with ui.element('thead'), ui.element('tr'):
+            for name in ('Path', 'A', 'B'):
+                Text('th', name, scope='col')
+        with ui.element('tbody'):
+            for one in found:
+                with ui.element('tr'):
+                    Text('th', one.path.strip('/').replace('/', ' / '), 'mono', scope='row')
+                    for side in 'ab':
+                        value, absent = getattr(one, side), one.only not in ('', side)
+                        Text('td', '– nothing –' if absent else _value(value), 'muted' if absent else '')
+
+
+def _value(value: Any) -> str:
+    return '“”' if value == '' else short_json(value, LONGEST)
+
+
+class FilesPane:
+    """One agent's folder in A compared with its folder in B."""
+
+    def __init__(self, sides: Sequence[Side]) -> None:
+        self._sides = sides
+        self._views: Sequence[View] = ()
+        self._read: object = None
+        with ui.element('div').classes('files') as self._body:
+            with ui.element('div').classes('files-head'):
+                self._agent = NativeSelect({'': ''}, value='', on_change=self._chosen)
+                set_attributes(self._agent, aria_label='Agent')
+                self._where = Text('span', '', 'muted small')
+            self._changes = FileChanges()
+        with ui.element('div') as self._none:
+            empty_state('folder_open', 'No agent has written a file in either run up to this row.')
+
+    async def show(self, views: Sequence[View]) -> None:
+        """Show the files after these steps."""
+        self._views = views
+        agents = sorted({*views[0].files, *views[1].files})
+        self._body.set_visibility(bool(agents))
+        self._none.set_visibility(not agents)
+        if not agents:
+            return
+        if self._agent.value not in agents:
+            self._agent.value = agents[0]
+        self._agent.offered = {}
+        self._agent.offer({agent: path_text(agent) for agent in agents})
+        await self._load()
+
+    async def _chosen(self) -> None:
+        if self._views and self._agent.value:
+            await self._load()
+
+    async def _load(self) -> None:
+        first, second = (view.files.get(self._agent.value, '') for view in self._views)
+        self._where.show(f'From step {self._views[0].seq} of A to step {self._views[1].seq} of B')
+        if (wanted := (first, second)) == self._read:
+            return
+        self._read = wanted
+        workspaces = self._sides[0].conductor.workspaces
+        await self._changes.show(workspaces.diff(self._sides[0].run, first, second, other=self._sides[1].run))

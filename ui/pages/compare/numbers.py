@@ -1,0 +1,91 @@
+"""Two runs in numbers: outcome, time, tokens, cost, loops, inputs and results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from engine.history import Comparison, json_differences
+from ui.components.elements import DiffText
+from ui.components.widgets import Text
+from ui.formatting.comparison import difference, measures
+from ui.formatting.steps import path_text
+from ui.formatting.word_diff import diff_words_async
+from ui.pages.compare.data import difference_table
+from ui.pages.compare.step import plain_answer
+
+
+class Numbers:
+    """Tables of the differences."""
+
+    def __init__(self) -> None:
+        self._root = ui.element('div').classes('beside-numbers')
+        self._turn = 0
+
+    async def show(self, found: Comparison) -> None:
+        """Show both as they are now."""
+        self._turn += 1
+        turn = self._turn
+        answers = [_text(found.a.answer), _text(found.b.answer)]
+        pieces = await diff_words_async(*answers) if all(answers) else None
+        if turn != self._turn or self._root.is_deleted:
+            return
+        self._root.clear()
+        with self._root:
+            Text('h2', 'Outcome, time and cost')
+            _measures([(line.name, line.a, line.b, line.difference) for line in measures(found)], 'Measures')
+            _counted('How often states were entered', found.states, inner=False)
+            _counted('How often tools were called', found.tools)
+            for title, a, b in (
+                ('Parameters', found.a.info.parameters, found.b.info.parameters),
+                ('Models', found.a.models, found.b.models),
+                ('Instructions', found.a.prompts, found.b.prompts),
+                ('Options', found.a.info.options, found.b.info.options),
+            ):
+                differ = json_differences(a, b)
+                Text('h2', title)
+                difference_table(differ, title) if differ else Text('p', 'Identical in both runs.', 'muted')
+            Text('h2', 'Results')
+            with ui.element('div').classes('said-row'):
+                for side, text, several in zip('AB', answers, pieces or [None, None], strict=True):
+                    with ui.element('div').classes('said-side'):
+                        Text('span', side, f'side-mark side-{side.lower()}')
+                        if text:
+                            DiffText(several or [(True, text)], side)
+                        else:
+                            Text('p', 'No answer.', 'muted')
+
+
+def _counted(title: str, counts: Mapping[str, tuple[int, int]], *, inner: bool = True) -> None:
+    """Counts that differ; without `inner`, states inside agents are left out."""
+    differ = [
+        (path_text(name), f'{a:,}', f'{b:,}', difference(a, b))
+        for name, (a, b) in counts.items()
+        if a != b and (inner or '.' not in name)
+    ]
+    Text('h2', title)
+    _measures(differ, title) if differ else Text('p', 'Equal in both runs.', 'muted')
+
+
+def _measures(rows: list[tuple[str, str, str, str]], caption: str) -> None:
+    with ui.element('table').classes('compared measures'):
+        Text('caption', caption, 'visually-hidden')
+        with ui.element('thead'), ui.element('tr'):
+            for name in ('', 'A', 'B', 'Difference'):
+                Text('th', name, scope='col') if name else Text('td', '')
+        with ui.element('tbody'):
+            for name, a, b, differs in rows:
+                with ui.element('tr').classes('' if differs else 'equal'):
+                    Text('th', name, scope='row')
+                    Text('td', a, 'num')
+                    Text('td', b, 'num')
+                    Text('td', differs or 'the same', 'num' if differs else 'muted')
+
+
+def _text(answer: Any) -> str:
+    if isinstance(answer, str):
+        return plain_answer(answer)
+    return '' if answer is None else json.dumps(answer, indent=1, ensure_ascii=False, default=str)

@@ -1,0 +1,47 @@
+"""The compare page: two runs on one diagram and side by side, at any row."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.records import RunId
+from ui.components.theme import frame
+from ui.components.widgets import Text, link
+from ui.pages.compare.screen import CompareScreen
+from ui.pages.shared import errors
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+
+def register(backend: Backend) -> None:
+    """Serve `/compare?a=RUN&b=RUN`, and its rows (`&at=17`)."""
+
+    @serve_page('/compare')
+    async def compare(a: str = '', b: str = '', at: str = '') -> None:
+        if not (a and b):
+            choose()
+            return
+        conductor = backend()
+        try:
+            found = await conductor.compare(RunId(a), RunId(b))
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        with frame(f'{found.a.info.title} and {found.b.info.title}', wide=True):
+            screen = CompareScreen(conductor, found)
+            await screen.draw(int(at) - 1 if at.isdecimal() and len(at) < 9 else None)
+
+
+def choose() -> None:
+    """The page shown when the address does not name two runs."""
+    with frame('Compare'), ui.element('div').classes('vacant'):
+        ui.icon('compare_arrows').props('size="40px"').classes('muted')
+        Text('h1', 'Choose two runs')
+        Text(
+            'p',
+            'Select two runs in the list and press Compare, or choose “Compare with…” from a run’s menu.',
+            'muted',
+        )
+        with ui.element('div').classes('ways'), link('/runs', 'btn primary'):
+            Text('span', 'All runs')

@@ -1,0 +1,122 @@
+"""Moves through the rows of a comparison: a slider, buttons and keys; both runs follow."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from nicegui import ui
+from nicegui.events import KeyEventArguments, ValueChangeEventArguments
+
+from engine.history import Row
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+
+STRIPES = 240
+"""At most so many stripes are drawn over the slider."""
+COLOURS = {'same': 'var(--line)', 'apart': 'var(--fail)', 'only-a': 'var(--run)', 'only-b': 'var(--wait)'}
+
+
+class RowPlayer:
+    """A slider over aligned rows. It shows what was recorded and never calls a model."""
+
+    def __init__(self, go: Callable[[int], Awaitable[None]]) -> None:
+        self._go = go
+        self._rows: Sequence[Row] = ()
+        self._at, self._moving = 0, False
+        with ui.element('footer').classes('player').props('aria-label="Rows"'):
+            with ui.element('div').classes('player-buttons'):
+                self._button('first_page', 'First row (Home)', lambda: self.to(0))
+                self._button('skip_previous', 'Previous difference (Shift+D)', lambda: self.difference(-1))
+                self._button('chevron_left', 'Previous row (←)', lambda: self.to(self._at - 1))
+                self._button('chevron_right', 'Next row (→)', lambda: self.to(self._at + 1))
+                self._button('skip_next', 'Next difference (D)', lambda: self.difference(1))
+                self._button('last_page', 'Last row (End)', lambda: self.to(len(self._rows) - 1))
+            with ui.element('div').classes('player-track'):
+                self._strip = ui.element('div').classes('row-strip').props('aria-hidden="true"')
+                self._slider = ui.slider(min=0, max=1, value=0, on_change=self._slid)
+                self._slider.props('aria-label="Row" tabindex="-1" dense track-size="6px" thumb-size="16px"')
+            self._count = Text('span', '', 'num player-count')
+        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
+
+    def show(self, rows: Sequence[Row], at: int) -> None:
+        """Show position `at` in these rows."""
+        if rows is not self._rows:
+            self._strip.style(f'background: {stripe_gradient(rows)}')
+        self._rows, self._at = rows, at
+        self._moving = True
+        set_attributes(self._slider, max=str(max(len(rows), 2)), min='1')
+        self._slider.set_value(at + 1)
+        self._moving = False
+        row = rows[at] if rows else None
+        steps = f' · A {row.a or "–"} · B {row.b or "–"}' if row else ''
+        self._count.show(f'{at + 1 if rows else 0} / {len(rows)}{steps}')
+
+    async def to(self, place: int) -> None:
+        """Go to a row, clamped to the first and the last."""
+        if self._rows:
+            await self._go(min(max(place, 0), len(self._rows) - 1))
+
+    async def difference(self, way: int) -> None:
+        """Go to the next (1) or previous (-1) stretch of differences."""
+        found = stretch_starts(self._rows)
+        if way > 0:
+            found = [place for place in found if place > self._at][:1]
+        else:
+            found = [place for place in found if place < self._at][-1:]
+        for place in found:
+            await self._go(place)
+
+    def _slid(self, event: ValueChangeEventArguments[float | None]) -> Awaitable[None] | None:
+        if self._moving or event.value is None or int(event.value) == self._at + 1:
+            return None
+        return self.to(int(event.value) - 1)
+
+    async def _key(self, event: KeyEventArguments) -> None:
+        if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
+            return
+        match event.key.name:
+            case 'ArrowLeft':
+                await self.to(self._at - 1)
+            case 'ArrowRight':
+                await self.to(self._at + 1)
+            case 'Home':
+                await self.to(0)
+            case 'End':
+                await self.to(len(self._rows) - 1)
+            case 'd' | 'D':
+                await self.difference(-1 if event.modifiers.shift else 1)
+
+    def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> None:
+        button('', icon=icon, kind='quiet', label=label).on('click', act)
+
+
+def stretch_starts(rows: Sequence[Row]) -> list[int]:
+    """Where each stretch of differing rows begins.
+
+    If the paths never differ, the rows in which something else was said or done.
+    """
+    found = [
+        place
+        for place, row in enumerate(rows)
+        if row.kind != 'same' and (not place or rows[place - 1].kind == 'same')
+    ]
+    return found or [place for place, row in enumerate(rows) if row.facets]
+
+
+def stripe_gradient(rows: Sequence[Row]) -> str:
+    """The rows as a CSS gradient of stripes, each in the colour of its kind."""
+    if not rows:
+        return 'none'
+    size = -(-len(rows) // STRIPES)
+    kinds = [_worst(rows[start : start + size]) for start in range(0, len(rows), size)]
+    stops = []
+    for place, kind in enumerate(kinds):
+        ends = (f'{100 * edge / len(kinds):.2f}%' for edge in (place, place + 1))
+        stops.append(f'{COLOURS[kind]} {" ".join(ends)}')
+    return f'linear-gradient(to right, {", ".join(stops)})'
+
+
+def _worst(rows: Sequence[Row]) -> str:
+    return next(
+        (kind for kind in ('apart', 'only-a', 'only-b') if any(row.kind == kind for row in rows)), 'same'
+    )

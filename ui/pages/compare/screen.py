@@ -1,0 +1,257 @@
+"""The screen that compares two runs: one row is shown, and everything follows it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from engine import Conductor, EngineError
+from engine.history import Comparison
+from engine.records import within
+from ui.components.elements import live_region
+from ui.components.error_banner import ErrorBanner
+from ui.components.layout import view_switch
+from ui.components.tabs import Tabs
+from ui.components.theme import button, pill
+from ui.components.widgets import Text, link, set_attributes
+from ui.formatting.comparison import comparison_notes, row_text, verdict_sentence
+from ui.pages.compare.chart import ComparisonChart
+from ui.pages.compare.data import FilesPane, MemoryPane
+from ui.pages.compare.elements import AlignedRows
+from ui.pages.compare.numbers import Numbers
+from ui.pages.compare.player import RowPlayer
+from ui.pages.compare.side import RowPositions, Side
+from ui.pages.compare.step import StepPane
+from ui.pages.compare.transcript import ComparedTranscript
+from ui.pages.shared.compare_picker import choose_other
+from ui.web.routing import compare_path
+
+EVERY = 2.0
+"""Seconds between comparisons of runs that are still going; longer if comparing takes long."""
+VIEWS = (('diagram', 'Diagram'), ('agents', 'Details'), ('inspector', 'Steps'))
+
+
+class CompareScreen:
+    """Everything on the page. `self._at` is the index of the row that is shown."""
+
+    def __init__(self, conductor: Conductor, found: Comparison) -> None:
+        self._conductor, self._found = conductor, found
+        self._sides = (Side(conductor, 'A', found.a), Side(conductor, 'B', found.b))
+        self._held = RowPositions(found)
+        self._at = 0
+        self._wanted: list[int] = []
+        self._seeking = self._looking = False
+        self._due = 0.0
+
+    async def draw(self, at: int | None) -> None:
+        """Draw the page at a row; None is where the runs diverge, or the end if they do not."""
+        found = self._found
+        self._head = CompareHeader(found, self._choose, self._part)
+        self._trouble = ErrorBanner()
+        view_switch(VIEWS)
+        with ui.element('div').classes('run-grid').props('data-view="agents"'):
+            self._chart = ComparisonChart(found, self._pick)
+            await self._chart.draw()
+            with ui.element('section').classes('panel middle').props('aria-label="Details"'):
+                self._tabs = Tabs('Step, transcript, memory, files and numbers', on_change=self._opened)
+                with self._tabs.panel('Step'):
+                    self._step = StepPane(self._sides)
+                with self._tabs.panel('Transcript'):
+                    self._transcript = ComparedTranscript(self._sides, self._go_to)
+                with self._tabs.panel('Memory'):
+                    self._memory = MemoryPane()
+                with self._tabs.panel('Files'):
+                    self._files = FilesPane(self._sides)
+                with self._tabs.panel('Numbers'):
+                    self._numbers = Numbers()
+            with ui.element('section').classes('panel inspector').props('aria-label="Steps side by side"'):
+                with ui.element('div').classes('panel-head aligned-head'):
+                    ui.element('span').classes('aligned-kind')
+                    Text('span', 'A', 'aligned-step')
+                    Text('span', 'B', 'aligned-step')
+                    Text('b', 'Steps')
+                self._aligned = AlignedRows(self.go, label='Steps of A and B side by side')
+        self._player = RowPlayer(self.go)
+        self._said = live_region()
+        parted = found.divergence.row if found.divergence else len(found.rows) - 1
+        self._at = max(0, min(parted if at is None else at, len(found.rows) - 1))
+        self._aligned.show(found.rows, self._at)
+        await self._show()
+        if not self._over:
+            ui.timer(EVERY, self._look)
+
+    async def go(self, place: int) -> None:
+        """Go to a row. While one is being read, only the latest request counts."""
+        self._wanted = [place]
+        if self._seeking:
+            return
+        self._seeking = True
+        try:
+            while self._wanted:
+                self._at = self._wanted.pop()
+                self._aligned.pick(self._at)
+                await self._show()
+        finally:
+            self._seeking = False
+        here = json.dumps(compare_path(self._found.a.info.id, self._found.b.info.id, self._at + 1))
+        ui.run_javascript(f'history.replaceState(null, "", {here})')
+
+    @property
+    def _over(self) -> bool:
+        return self._found.a.view.status.ended and self._found.b.view.status.ended
+
+    async def _show(self) -> None:
+        rows = self._found.rows
+        row = rows[self._at] if rows else None
+        a, b = self._held.at(self._at)
+        self._player.show(rows, self._at)
+        self._head.stand(a, b)
+        try:
+            stands = [await side.step(seq) for side, seq in zip(self._sides, (a, b), strict=True)]
+            self._chart.show(*stands)
+            await self._fill()
+        except EngineError as error:
+            self._trouble.say('cloud_off', f'Temporarily unavailable: {error}')
+            return
+        self._trouble.say()
+        if row is not None:
+            self._said.set_text(f'Row {self._at + 1}: {row_text(row)}')
+
+    async def _fill(self) -> None:
+        """Load what the open tab shows."""
+        rows, held = self._found.rows, self._held.at(self._at)
+        match self._tabs.shown:
+            case 'Step':
+                row, parted = rows[self._at] if rows else None, self._found.divergence
+                wanted = (row.a, row.b) if row else (None, None)
+                if parted is not None and parted.row == self._at:  # any row in which either run did this
+                    wanted = (parted.a.seq if parted.a else None, parted.b.seq if parted.b else None)
+                steps = [await side.step(seq) for side, seq in zip(self._sides, wanted, strict=True)]
+                await self._step.show(row, steps, held, parting=parted is not None and parted.row == self._at)
+            case 'Transcript':
+                await self._transcript.show(rows, self._at)
+            case 'Numbers':
+                await self._numbers.show(self._found)
+            case tab:
+                views = [await side.view(seq) for side, seq in zip(self._sides, held, strict=True)]
+                await (self._memory.show(views) if tab == 'Memory' else self._files.show(views))
+
+    async def _go_to(self, place: int) -> None:
+        self._tabs.open('Step')
+        await self.go(place)
+
+    def _opened(self) -> None:
+        ui.timer(0, self._fill, once=True)
+
+    async def _part(self) -> None:
+        if self._found.divergence is not None:
+            await self.go(self._found.divergence.row)
+
+    async def _pick(self, path: str) -> None:
+        """Go to the next row in which a state is entered, wrapping to the first."""
+        rows = self._found.rows
+        hits = [
+            n
+            for n, row in enumerate(rows)
+            if any(within(edge.partition('>')[2], path) for edge in (*row.edges, *row.other[1:]))
+        ]
+        if hits:
+            await self.go(next((n for n in hits if n > self._at), hits[0]))
+
+    async def _choose(self, name: str) -> None:
+        keep = self._found.b if name == 'A' else self._found.a
+        await choose_other(self._conductor, keep.info, 'B' if name == 'A' else 'A')
+
+    async def _look(self) -> None:
+        """Compare again if a run has new steps."""
+        if self._looking or self._over or time.monotonic() < self._due:
+            return
+        self._looking = True
+        try:
+            infos = [await self._conductor.info(side.run) for side in self._sides]
+            known = (self._found.a.view.seq, self._found.b.view.seq)
+            if tuple(info.seq for info in infos) == known:
+                return
+            begun = time.monotonic()
+            found = await self._conductor.compare(*(side.run for side in self._sides))
+            self._due = time.monotonic() + 5 * (time.monotonic() - begun)
+        except EngineError as error:
+            self._trouble.say('cloud_off', f'Temporarily unavailable: {error}')
+            return
+        finally:
+            self._looking = False
+        self._take(found)
+        await self._show()
+
+    def _take(self, found: Comparison) -> None:
+        stood = self._found.rows[self._at] if self._found.rows else None
+        at_end = self._at >= len(self._found.rows) - 1
+        self._found, self._held = found, RowPositions(found)
+        for side, tally in zip(self._sides, (found.a, found.b), strict=True):
+            side.tally = tally
+        same = [n for n, row in enumerate(found.rows) if stood and (row.a, row.b) == (stood.a, stood.b)]
+        last = max(0, len(found.rows) - 1)
+        self._at = last if at_end else next(iter(same), min(self._at, last))
+        self._head.show(found)
+        self._chart.refresh(found)
+        self._aligned.show(found.rows, self._at)
+
+
+class CompareHeader:
+    """The header: names, status and verdict."""
+
+    def __init__(
+        self, found: Comparison, choose: Callable[[str], Awaitable[None]], part: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`choose` replaces run A or B; `part` goes to the point of divergence."""
+        self._pills: list[ui.element] = []
+        self._links: list[ui.element] = []
+        with ui.element('div').classes('run-head compare-head'):
+            with ui.element('div').classes('run-name'):
+                Text('h1', 'Compare two runs')
+                with ui.element('div').classes('compare-runs'):
+                    for name, tally in (('A', found.a), ('B', found.b)):
+                        with ui.element('div').classes('compare-run'):
+                            Text('span', name, f'side-mark side-{name.lower()}')
+                            with link(f'/runs/{tally.info.id}', 'compare-title') as opened:
+                                Text('span', tally.info.title or tally.info.id)
+                            set_attributes(opened, title=tally.info.title)
+                            self._links.append(opened)
+                            self._pills.append(ui.element('span'))
+                            Text('span', tally.info.pattern, 'chip')
+                            Text('span', tally.info.id, 'muted small mono')
+                            change = button(
+                                '', icon='find_replace', kind='quiet small', label=f'Choose another {name}'
+                            )
+                            change.on('click', lambda name=name: choose(name))
+            with ui.element('div').classes('run-controls'):
+                self._part = button('Go to divergence', icon='call_split', kind='primary')
+                self._part.on('click', part)
+                with link(compare_path(found.b.info.id, found.a.info.id), 'btn'):
+                    ui.icon('swap_horiz')
+                    Text('span', 'Swap A and B')
+        with ui.element('div').classes('compare-verdict').props('role="status"'):
+            self._verdict = Text('p', '', 'compare-said')
+            self._notes = Text('p', '', 'muted small')
+        self.show(found)
+
+    def show(self, found: Comparison) -> None:
+        """Show the current comparison."""
+        for place, tally in zip(self._pills, (found.a, found.b), strict=True):
+            place.clear()
+            with place:
+                pill(tally.view.status, tally.view.error)
+        self._verdict.show(verdict_sentence(found))
+        notes = ' '.join(comparison_notes(found))
+        self._notes.show(notes)
+        self._notes.set_visibility(bool(notes))
+        self._part.set_visibility(found.divergence is not None)
+
+    def stand(self, a: int, b: int) -> None:
+        """Make the links of both runs lead to these steps."""
+        for opened, seq in zip(self._links, (a, b), strict=True):
+            run = str(opened.props['href']).partition('?')[0]
+            set_attributes(opened, href=f'{run}?at={seq}' if seq else run)

@@ -1,0 +1,55 @@
+"""One of the two compared runs: its steps and data, read on demand."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from engine import Conductor, Transition
+from engine.history import Comparison, RunStats
+from engine.records import View
+
+KEPT = 256
+"""At most so many steps are cached."""
+
+
+class Side:
+    """Run A or run B."""
+
+    def __init__(self, conductor: Conductor, name: str, tally: RunStats) -> None:
+        """`name` is A or B."""
+        self.conductor, self.name, self.tally = conductor, name, tally
+        self.run = tally.info.id
+        self._steps: OrderedDict[int, Transition] = OrderedDict()
+        self._view: View | None = None
+
+    async def step(self, seq: int | None) -> Transition | None:
+        """A step; None where there is none. Raises `EngineError`."""
+        if not seq:
+            return None
+        if seq not in self._steps:
+            (self._steps[seq],) = await self.conductor.transitions(self.run, after=seq - 1, until=seq)
+            while len(self._steps) > KEPT:
+                self._steps.popitem(last=False)
+        return self._steps[seq]
+
+    async def view(self, seq: int) -> View:
+        """The run after a step. Raises `EngineError`."""
+        if self._view is None or self._view.seq != seq:
+            self._view = await self.conductor.view(self.run, seq)
+        return self._view
+
+
+class RowPositions:
+    """The step each run has reached in each row: its own, or the last one before it."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.rows = found.rows
+        self._at: list[tuple[int, int]] = []
+        a = b = 0
+        for row in found.rows:
+            a, b = row.a or a, row.b or b
+            self._at.append((a, b))
+
+    def at(self, place: int) -> tuple[int, int]:
+        """Both steps; 0 before the first."""
+        return self._at[place] if self._at else (0, 0)

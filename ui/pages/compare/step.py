@@ -1,0 +1,147 @@
+"""One row of a comparison in full: what both runs did, their guards, and what was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from engine import Transition
+from engine.history import Row
+from engine.records import message_of
+from ui.components.elements import DiffText
+from ui.components.theme import empty_state, notice
+from ui.components.widgets import Text, link
+from ui.formatting.comparison import FACETS, KINDS
+from ui.formatting.plain_markdown import plain_markdown
+from ui.formatting.steps import EdgeOutcome, edge_outcomes, headline, path_text, short_json
+from ui.formatting.word_diff import Piece, diff_words_async
+from ui.pages.compare.side import Side
+from ui.replay.conversation import json_to_markdown
+
+LONGEST = 300
+
+
+class StepPane:
+    """Both steps of a row, side by side."""
+
+    def __init__(self, sides: Sequence[Side]) -> None:
+        self._sides = sides
+        self._turn = 0
+        self._root = ui.element('div').classes('both')
+
+    async def show(
+        self, row: Row | None, steps: Sequence[Transition | None], held: Sequence[int], *, parting: bool
+    ) -> None:
+        """Show a row.
+
+        Args:
+            row: which.
+            steps: the step of each run, if it took one.
+            held: the steps they have reached.
+            parting: whether the runs diverge in this row.
+        """
+        self._turn += 1
+        turn = self._turn
+        texts = [said_text(step) if step else '' for step in steps]
+        found = await diff_words_async(*texts) if all(texts) else None
+        if turn != self._turn or self._root.is_deleted:
+            return
+        self._root.clear()
+        with self._root:
+            if row is None:
+                empty_state('hourglass_empty', 'Neither run has taken a step yet.')
+                return
+            self._say_kind(row, parting=parting)
+            for place_of, side in enumerate(self._sides):
+                step = steps[place_of]
+                pieces = found[place_of] if found else [(True, texts[place_of])]
+                with ui.element('section').classes('both-side').props(f'aria-label="Run {side.name}"'):
+                    if step is None:
+                        _absent(side, held[place_of], row)
+                    else:
+                        _describe(side, step, pieces)
+
+    def _say_kind(self, row: Row, *, parting: bool) -> None:
+        title = KINDS[row.kind] if not row.pending else f'{KINDS[row.kind]} so far'
+        title = 'The runs diverge here' if parting else title
+        facets = f': {", ".join(FACETS[facet] for facet in row.facets)}' if row.facets else ''
+        region = f' · in {path_text(row.region)}' if row.region else ''
+        Text('p', f'{title}{facets}{region}', f'both-kind {row.kind}', role='status')
+
+
+def said_text(step: Transition) -> str:
+    """What an agent said in a step."""
+    data = step.event.data
+    text = data.get('text')
+    return plain_answer(text) if isinstance(text, str) and 'message' in data else ''
+
+
+def plain_answer(text: str) -> str:
+    """An answer as plain text: words are compared, not the marks of Markdown or JSON."""
+    return plain_markdown(json_to_markdown(text) if text.lstrip().startswith('{') else text)
+
+
+def _absent(side: Side, held: int, row: Row) -> None:
+    _head(side, held)
+    reason = 'It has not reached this row yet.' if row.pending else 'It did not take this step.'
+    Text('p', f'{reason} It is at step {held}.' if held else reason, 'muted')
+
+
+def _head(side: Side, seq: int) -> None:
+    with ui.element('div').classes('both-head'):
+        Text('span', side.name, f'side-mark side-{side.name.lower()}')
+        if seq:
+            with link(f'/runs/{side.run}?at={seq}', 'both-link'):
+                Text('span', f'Step {seq}')
+
+
+def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
+    _head(side, step.seq)
+    Text('b', headline(step), 'step-title')
+    if step.event.data.get('error'):
+        with notice('fail', 'error_outline'):
+            ui.label(short_json(str(step.event.data['error']), LONGEST))
+    with ui.element('div').classes('moves'):
+        for edge in step.edges:
+            with ui.element('div').classes('move'):
+                Text('span', path_text(edge.source), 'chip')
+                ui.icon('arrow_forward').props('size="16px" aria-label="to"')
+                Text('span', path_text(edge.dest) or 'stays', 'chip strong')
+    for way in edge_outcomes(step, side.tally.shape):
+        if way.guards:
+            _way(way)
+    _calls(step)
+    if any(text for _, text in pieces):
+        Text('span', 'Output', 'step-section')
+        DiffText(pieces, side.name)
+
+
+def _way(way: EdgeOutcome) -> None:
+    with ui.element('div').classes(f'way {"taken" if way.taken else ""}'):
+        ui.icon('check_circle' if way.taken else 'radio_button_unchecked').props('size="16px"')
+        with ui.element('div'):
+            Text('div', f'to {path_text(way.edge.dest) or "itself"}', 'way-dest')
+            for guard in way.guards:
+                kind = 'ok' if guard.value is guard.wanted else 'no'
+                answer = {None: 'not evaluated', True: 'yes', False: 'no'}[guard.value]
+                Text('div', f'{guard.name.replace("_", " ")}: {answer}', f'guard {kind}')
+
+
+def _calls(step: Transition) -> None:
+    data = step.event.data
+    said = []
+    if isinstance(data.get('message'), dict):
+        said = [
+            f'{call.name} {short_json(call.arguments, LONGEST)}' for call in message_of(data['message']).calls
+        ]
+    results = data.get('results')
+    if isinstance(results, list):
+        said += [
+            short_json(json.dumps(result, ensure_ascii=False, default=str), LONGEST) for result in results
+        ]
+    if said:
+        Text('span', 'Tools', 'step-section')
+        for line in said:
+            Text('div', line, 'mono both-call', tabindex='0')

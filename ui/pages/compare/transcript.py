@@ -1,0 +1,89 @@
+"""The transcripts of both runs up to a row, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from nicegui import ui
+
+from engine import Transition
+from engine.history import Row
+from engine.records import parent_of
+from ui.components.elements import DiffText
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text
+from ui.formatting.steps import path_text, role_title
+from ui.formatting.word_diff import Piece, diff_words_async
+from ui.pages.compare.side import Side
+from ui.pages.compare.step import said_text
+
+AT_ONCE = 12
+"""Rows shown at first, and added by each “Show earlier”."""
+
+
+class ComparedTranscript:
+    """The replies of both runs up to the row that is shown; earlier ones on demand."""
+
+    def __init__(self, sides: Sequence[Side], on_pick: Callable[[int], Awaitable[None]]) -> None:
+        """`on_pick` gets the row whose steps to show."""
+        self._sides, self._on_pick = sides, on_pick
+        self._rows: Sequence[Row] = ()
+        self._at, self._most, self._turn = -1, AT_ONCE, 0
+        with ui.element('div').classes('both-said'):
+            self._more = button('Show earlier', icon='expand_less', kind='quiet')
+            self._more.on('click', self._earlier)
+            self._root = ui.element('div').classes('said-rows')
+
+    async def show(self, rows: Sequence[Row], at: int) -> None:
+        """Show the transcripts up to row `at`."""
+        if at != self._at or rows is not self._rows:
+            self._most = AT_ONCE
+        self._rows, self._at = rows, at
+        self._turn += 1
+        turn = self._turn
+        places = [n for n in range(at + 1) if rows[n].said]
+        drawn = []
+        for n in places[-self._most :]:
+            steps = [
+                await side.step(seq) for side, seq in zip(self._sides, (rows[n].a, rows[n].b), strict=True)
+            ]
+            texts = [said_text(step) if step else '' for step in steps]
+            drawn.append((n, steps, texts, await diff_words_async(*texts) if all(texts) else None))
+        if turn != self._turn or self._root.is_deleted:
+            return
+        self._more.set_visibility(len(places) > self._most)
+        self._root.clear()
+        with self._root:
+            if not drawn:
+                empty_state('forum', 'No messages yet.')
+            for n, steps, texts, found in drawn:
+                self._draw(n, steps, found or [[(True, text)] for text in texts])
+        last = f'getHtmlElement({self._root.id})?.lastElementChild'
+        ui.run_javascript(f'{last}?.scrollIntoView({{ block: "nearest" }})')
+
+    def _draw(self, n: int, steps: Sequence[Transition | None], pieces: Sequence[Sequence[Piece]]) -> None:
+        with ui.element('div').classes(f'said-row {self._rows[n].kind}'):
+            for side, step, found in zip(self._sides, steps, pieces, strict=True):
+                with ui.element('div').classes('said-side'):
+                    if step is None:
+                        Text('p', f'{side.name}: no reply', 'muted small')
+                        continue
+                    with ui.element('div').classes('both-head'):
+                        Text('span', side.name, f'side-mark side-{side.name.lower()}')
+                        Text('b', self._speaker(side, step))
+                        opener = button(f'Step {step.seq}', kind='quiet small')
+                        opener.on('click', lambda n=n: self._on_pick(n))
+                    if any(text for _, text in found):
+                        DiffText(found, side.name)
+                    else:
+                        Text('p', 'Calls tools.', 'muted small')
+
+    def _speaker(self, side: Side, step: Transition) -> str:
+        home = parent_of(step.event.at)
+        state = side.tally.shape.state(home)
+        role = step.event.data.get('role') or (state.role if state else '')
+        return role_title(str(role)) if role else path_text(home)
+
+    async def _earlier(self) -> None:
+        self._most += AT_ONCE
+        await self.show(self._rows, self._at)

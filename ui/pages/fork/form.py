@@ -1,0 +1,227 @@
+"""The fork form: variants, what they may cost, and the start button."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nicegui import ui
+
+from engine import EngineError, InvalidInput
+from engine.history import CostEstimate, ForkOverrides
+from engine.records import RunId
+from ui.components.dialogs import confirm
+from ui.components.forms.form import Form
+from ui.components.theme import button, notice
+from ui.components.widgets import Text, set_attributes, text_input
+from ui.formatting.forks import cost_sentence
+from ui.pages.fork.variant import Origin, Variant
+from ui.pages.launch.form import RUN_KEYS
+from ui.pages.launch.options import BudgetLimits, budget_values
+from ui.web.backend import Backend
+
+SETTLE = 0.4
+"""Seconds without a change before the cost is estimated again."""
+MOST = 6
+"""At most so many variants can be started together."""
+NAMES = 'ABCDEF'
+
+
+class ForkForm:
+    """The card with the form."""
+
+    def __init__(self, backend: Backend, origin: Origin) -> None:
+        """Draw it with one variant; `load` completes it."""
+        self._backend, self._origin = backend, origin
+        self._variants: list[Variant] = []
+        self._shown: Variant | None = None
+        self._busy = False
+        self._settle = ui.timer(SETTLE, self._forecast, active=False, immediate=False)
+        with ui.element('div').classes('card launch-form fork-form') as card:
+            with ui.element('div').classes('form'):
+                self._title_field()
+                self._heads = ui.element('div').classes('fork-heads')
+                set_attributes(self._heads, role='group', aria_label='Variants')
+                self._places = ui.element('div').classes('ghost')
+                self._limits = Form(BudgetLimits, on_change=self._touch)
+                self._limits.set(budget_values(origin.info.budget))
+                self._paused = ui.checkbox('Start paused')
+            with ui.element('div').classes('form-foot'):
+                self._trouble = ui.element('div').classes('ghost')
+                with ui.element('div').classes('launch-actions'):
+                    self._go = button('Start fork', icon='call_split', kind='primary big')
+                    self._go.on('click', self.start)
+                    Text('kbd', 'Ctrl')
+                    Text('kbd', 'Enter')
+                    with ui.element('p').classes('pricing').props('role="status"') as self._cost:
+                        self._icon = ui.icon('savings').props('size="18px"')
+                        self._said = Text('span', 'Estimating the cost…')
+        card.on('keydown', self.start, js_handler=RUN_KEYS)
+        self._add()
+
+    def _title_field(self) -> None:
+        with ui.element('div').classes('field'):
+            head = Text('label', 'Title', 'label')
+            self._title = text_input(self._origin.info.title, maxlength='200')
+            set_attributes(head, for_=self._title.html_id)
+
+    async def load(self) -> None:
+        """Estimate the cost, and load the endpoints' models."""
+        await self._forecast()
+        for variant in self._variants:
+            await variant.look()
+
+    def _add(self) -> None:
+        """Add a variant, copied from the one that is shown."""
+        if len(self._variants) == MOST:
+            return
+        used = {variant.name for variant in self._variants}
+        name = next(letter for letter in NAMES if letter not in used)
+        with self._places:
+            made = Variant(name, self._origin, self._backend().catalog.registry, on_change=self._touch)
+        if self._shown is not None:
+            made.fill(self._shown.raw)
+        self._variants.append(made)
+        self._show(made)
+        self._touch()
+
+    def _drop(self, variant: Variant) -> None:
+        self._variants.remove(variant)
+        variant.root.delete()
+        self._show(self._variants[0])
+        self._touch()
+
+    def _show(self, chosen: Variant) -> None:
+        self._shown = chosen
+        for variant in self._variants:
+            variant.root.set_visibility(variant is chosen)
+        several = len(self._variants) > 1
+        self._heads.clear()
+        with self._heads:
+            for variant in self._variants if several else ():
+                head = button(f'Variant {variant.name}', kind='small on' if variant is chosen else 'small')
+                set_attributes(head, aria_pressed=str(variant is chosen).lower())
+                head.on('click', lambda variant=variant: self._show(variant))
+            if len(self._variants) < MOST:
+                more = button('Add variant', icon='add', kind='quiet small')
+                more.tooltip('Start several forks together and watch them side by side')
+                more.on('click', self._add)
+            if several:
+                ui.element('span').classes('grow')
+                drop = button(f'Remove {chosen.name}', icon='close', kind='quiet small')
+                drop.on('click', lambda: self._drop(chosen))
+        number = len(self._variants)
+        self._go.clear()
+        with self._go:
+            ui.icon('call_split')
+            ui.label(f'Start {number} variants' if several else 'Start fork')
+
+    def _touch(self) -> None:
+        self._settle.activate()
+
+    async def _forecast(self) -> None:
+        self._settle.deactivate()
+        found: list[CostEstimate] = []
+        said: Mapping[str, ForkOverrides] | None = self._read()
+        if said is None:
+            self._tell(False, 'Some fields need your attention.')
+            return
+        self._say('')
+        try:
+            for variation in said.values():
+                found.append(
+                    await self._backend().forecast(self._origin.info.id, self._origin.view.seq, variation)
+                )
+        except InvalidInput as error:
+            self._refuse(self._variants[len(found)], error)
+            return
+        except EngineError as error:
+            self._say(str(error))
+            return
+        if not self._said.is_deleted:
+            self._tell(*cost_sentence(found))
+
+    def _read(self) -> dict[str, ForkOverrides] | None:
+        read = {variant.name: variant.read() for variant in self._variants}
+        good = {name: variation for name, variation in read.items() if variation is not None}
+        return good if len(good) == len(read) else None
+
+    def _refuse(self, variant: Variant, error: InvalidInput) -> None:
+        rest = variant.refuse(error)
+        if len(self._variants) > 1:
+            self._show(variant)
+        self._say(rest)
+        self._tell(False, 'Correct the marked fields to start the fork.')
+
+    async def start(self) -> None:
+        """Start the forks, and open them."""
+        if self._busy:
+            return
+        said, limits = self._read(), self._limits.check()
+        if said is None or not isinstance(limits, BudgetLimits):
+            bad = next((variant for variant in self._variants if variant.read() is None), None)
+            if bad is not None:
+                self._show(bad)
+                bad.go_to_problem()
+            else:
+                self._limits.go_to_problem()
+            return
+        if (same := _equal(said)) and not await confirm(
+            'Start equal variants?',
+            f'Variants {same} change the same things, so they differ only by chance.',
+            yes='Start anyway',
+            no='Cancel',
+            kind='primary',
+        ):
+            return
+        self._busy = True
+        self._go.classes('busy')
+        try:
+            await self._started(said, limits)
+        except InvalidInput as error:
+            blamed = self._blamed(error)
+            self._refuse(blamed, error)
+            blamed.go_to_problem()
+        except EngineError as error:
+            self._say(str(error))
+        finally:
+            self._busy = False
+            self._go.classes(remove='busy')
+
+    async def _started(self, said: Mapping[str, ForkOverrides], limits: BudgetLimits) -> None:
+        run, at, title = self._origin.info.id, self._origin.view.seq, str(self._title.value or '')
+        paused, conductor = bool(self._paused.value), self._backend()
+        if len(said) == 1:
+            (variation,) = said.values()
+            made = await conductor.fork(
+                run, at, title=title, paused=paused, budget=limits.budget, variation=variation
+            )
+            ui.navigate.to(f'/runs/{made}')
+            return
+        runs: list[RunId] = await conductor.fork_all(run, at, said, paused=paused, budget=limits.budget)
+        info = await conductor.info(runs[0])
+        ui.navigate.to(f'/variants/{info.options["group"]}')
+
+    def _blamed(self, error: InvalidInput) -> Variant:
+        """With several variants, the one that a problem names: `B: models.writer`."""
+        name = next(iter(error.problems), '').partition(':')[0]
+        return next((variant for variant in self._variants if variant.name == name), self._variants[0])
+
+    def _say(self, problem: str) -> None:
+        self._trouble.clear()
+        if problem:
+            with self._trouble, notice('fail', 'error_outline'):
+                ui.label(problem)
+
+    def _tell(self, free: bool, words: str) -> None:
+        self._icon.props(f'name={"savings" if free else "payments"}')
+        self._cost.classes(add='' if free else 'live', remove='live' if free else '')
+        self._said.show(words)
+
+
+def _equal(variants: Mapping[str, ForkOverrides]) -> str:
+    """The first variants that change the same things: `A and B`; '' if all differ."""
+    for overrides in variants.values():
+        same = [name for name, other in variants.items() if other == overrides]
+        if len(same) > 1:
+            return f'{", ".join(same[:-1])} and {same[-1]}'
+    return ''

@@ -1,0 +1,77 @@
+"""The fork tree of a run: its ancestors, and everything forked from them."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.history import LineageNode
+from engine.records import RunId
+from ui.components.theme import frame, pill
+from ui.components.widgets import Text, link, set_attributes
+from ui.formatting.steps import origin_text
+from ui.formatting.usage import usage_headline
+from ui.formatting.values import ago, count
+from ui.pages.shared import errors
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+ICONS = {'root': 'flag', 'fork': 'call_split', 'rerun': 'restart_alt', 'retry': 'healing'}
+
+
+def register(backend: Backend) -> None:
+    """Serve `/runs/{run}/family`."""
+
+    @serve_page('/runs/{run}/family')
+    async def page(run: str) -> None:
+        try:
+            info = await backend().info(RunId(run))
+            family = await backend().lineage(info.id)
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        with frame(f'Fork tree · {info.title}'):
+            with ui.element('div').classes('hero'):
+                with link(f'/runs/{info.id}', 'small back'):
+                    Text('span', f'← {info.title}')
+                Text('h1', 'Fork tree')
+                number = len(list(family.members()))
+                said = f'{count(number, "run")}, each with the step it was forked at.'
+                Text('p', said if number > 1 else 'This run has no forks yet.', 'muted')
+            with ui.element('ul').classes('family-tree card'):
+                _draw(family, info.id, backend().clock.now())
+
+
+def _draw(kin: LineageNode, here: RunId, now: float) -> None:
+    """Draw a run and all its descendants, without recursion: chains of forks can be long."""
+    todo: list[tuple[LineageNode, ui.element | None]] = [(kin, None)]
+    while todo:
+        one, within = todo.pop()
+        if within is None:
+            place = _member(one, here, now)
+        else:
+            with within:
+                place = _member(one, here, now)
+        todo.extend((child, place) for child in reversed(one.children))
+
+
+def _member(one: LineageNode, here: RunId, now: float) -> ui.element:
+    with ui.element('li').classes('here' if one.run == here else ''):
+        with ui.element('div').classes('family-row'):
+            ui.icon(ICONS[one.kind]).props('size="17px" aria-hidden="true"')
+            with ui.element('div').classes('family-what'):
+                with link(f'/runs/{one.run}', 'family-title') as title:
+                    Text('span', one.info.title or one.run)
+                    if one.run == here:
+                        set_attributes(title, aria_current='true')
+                Text('span', origin_text(one.info) or 'original', 'muted small')
+                pill(one.status, one.info.error)
+                if one.winner:
+                    Text('span', 'Winner', 'chip strong')
+                if one.group:
+                    with link(f'/variants/{one.group}', 'small'):
+                        Text('span', 'variants')
+            with ui.element('div').classes('family-numbers'):
+                Text('span', usage_headline(one.info.usage), 'muted small num')
+                Text('span', ago(one.info.created, now), 'muted small')
+        return ui.element('ul')

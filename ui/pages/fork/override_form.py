@@ -1,0 +1,122 @@
+"""A collapsible form of overrides: fields show the current values, and only changed ones count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from ui.components.forms.control import Control
+from ui.components.forms.fields import Field
+from ui.components.theme import button
+from ui.components.widgets import Text
+from ui.formatting.values import count
+
+SHORT = 80
+"""Longer texts get a field of several lines."""
+
+
+class OverrideForm:
+    """Drawn when it is opened: a run may remember much, and most of it stays unchanged."""
+
+    def __init__(
+        self, title: str, fields: Sequence[Field], *, hint: str, on_change: Callable[[], None]
+    ) -> None:
+        """Draw its header; each field's `default` is the current value."""
+        self._fields = {field.name: field for field in fields}
+        self._controls: dict[str, Control] = {}
+        self._kept: dict[str, Any] = {}
+        self._on_change = on_change
+        with ui.element('details').classes('fold') as self.root:
+            with ui.element('summary'):
+                Text('span', title)
+                self._brief = Text('span', '', 'muted brief')
+            if hint:
+                Text('p', hint, 'muted small')
+            self._body = ui.element('div').classes('form')
+        self.root.on('toggle', self._drawn, js_handler='(event) => event.target.open && emit()')
+        self.root.set_visibility(bool(fields))
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The content of the changed fields, valid or not."""
+        written = {name: control.raw for name, control in self._controls.items()} or self._kept
+        return {name: raw for name, raw in written.items() if raw != self._stands(name)}
+
+    def fill(self, raw: Mapping[str, Any]) -> None:
+        """Restore what `raw` of another form of these fields gave."""
+        self._kept = {name: held for name, held in raw.items() if name in self._fields}
+        for name, control in self._controls.items():
+            control.put(self._kept.get(name, self._stands(name)))
+        self._tell()
+
+    def read(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """The values of the changed fields, and problems by field, which are also shown."""
+        values: dict[str, Any] = {}
+        wrong: dict[str, str] = {}
+        for name, raw in self.raw.items():
+            try:
+                values[name] = self._fields[name].read(raw)
+            except ValueError as error:
+                number = self._fields[name].inline
+                wrong[name] = 'Must be a number.' if number else f'Invalid JSON: {error}.'
+        self.complain(wrong)
+        return values, wrong
+
+    def complain(self, problems: Mapping[str, str]) -> None:
+        """Show a problem at its field, or clear it."""
+        if problems and not self._controls:
+            self._drawn()
+        for name, control in self._controls.items():
+            control.complain(problems.get(name, ''), gently=False)
+
+    def focus(self) -> bool:
+        """Focus the first field with a problem, if there is one."""
+        bad = next((control for control in self._controls.values() if control.problem), None)
+        if bad:
+            bad.focus()
+        return bad is not None
+
+    def _stands(self, name: str) -> Any:
+        return self._fields[name].write(self._fields[name].default)
+
+    def _drawn(self) -> None:
+        if self._controls or not self._fields:
+            return
+        with self._body:
+            for name, field in self._fields.items():
+                control = Control(field, on_change=self._changed, on_leave=lambda: None)
+                control.put(self._kept.get(name, self._stands(name)))
+                self._controls[name] = control
+            undo = button('Restore the original', icon='undo', kind='quiet small')
+            undo.on('click', self._undo)
+
+    def _undo(self) -> None:
+        self.fill({})
+        self._changed()
+
+    def _changed(self) -> None:
+        self._tell()
+        self._on_change()
+
+    def _tell(self) -> None:
+        number = len(self.raw)
+        self._brief.show(f'{count(number, "change")}' if number else '')
+
+
+def json_fields(values: Mapping[str, Any]) -> list[Field]:
+    """The fields of a JSON document: strings as text, everything else as JSON."""
+    return [_field(name, value) for name, value in values.items()]
+
+
+def _field(name: str, value: Any) -> Field:
+    title = name.replace('_', ' ').capitalize()
+    if isinstance(value, bool):
+        return Field(name=name, kind='boolean', title=title, default=value)
+    if isinstance(value, str):
+        long = len(value) > SHORT or '\n' in value
+        return Field(name=name, kind='multiline' if long else 'text', title=title, default=value)
+    number = isinstance(value, (int, float))
+    words = 'A number' if number else 'JSON'
+    return Field(name=name, kind='json', inline=number, title=title, default=value, help=words)

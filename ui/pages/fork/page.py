@@ -1,0 +1,109 @@
+"""The fork page: what changes from a step on and what it may cost, beside the step itself."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import Conductor, EngineError, Transition
+from engine.agents import agents_of
+from engine.records import RunId, RunInfo, Shape, View
+from ui.components.diagram.folding import default_folds
+from ui.components.diagram.rendering import INSTALL, has_graphviz, highlight, svg
+from ui.components.elements import Diagram
+from ui.components.theme import FORM_KEYS, frame, notice
+from ui.components.widgets import Text, link
+from ui.formatting.forks import turn_sentence
+from ui.formatting.steps import headline
+from ui.pages.fork.form import ForkForm
+from ui.pages.fork.variant import Origin
+from ui.pages.run.context import GuardReasons, RunContext
+from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared import errors
+from ui.replay.history import History
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+
+def register(backend: Backend) -> None:
+    """Serve `/runs/{run}/fork?at=17`; the default is the newest step that can continue."""
+
+    @serve_page('/runs/{run}/fork')
+    async def page(run: str, at: str = '') -> None:
+        conductor = backend()
+        try:
+            info = await conductor.info(RunId(run))
+            made, shape = conductor.catalog.pattern(info.pattern), await conductor.shape(info.id)
+            last = await _open_until(conductor, info)
+            asked = int(at) if at.isdecimal() else last
+            step = min(asked, last)
+            step = step and await conductor.turn_end(info, step)
+            view = await conductor.view(info.id, step)
+            steps = await conductor.transitions(info.id, after=max(step - 1, 0), until=step)
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        named = RunContext(
+            conductor=conductor,
+            run=info.id,
+            info=info,
+            shape=shape,
+            history=History(),
+            send=_nothing,
+            stepper=DebugController(conductor, info.id, shape),
+            reasons=GuardReasons(conductor, info.id),
+        ).named
+        agents = {str(state.path): named(state.path) for state in shape.states if state.role}
+        origin = Origin(info=info, view=view, made=made, staff=agents_of(made), agents=agents)
+        with frame(f'Fork · {info.title}', keys=FORM_KEYS):
+            _head(info, step, asked if at.isdecimal() else step)
+            with ui.element('div').classes('launch'):
+                forker = ForkForm(backend, origin)
+                await _beside(shape, view, steps[0] if steps else None)
+        ui.timer(0.1, forker.load, once=True)
+
+
+async def _open_until(conductor: Conductor, info: RunInfo) -> int:
+    """The last step from which the run can continue."""
+    if not info.status.ended:
+        return info.seq
+    before = await conductor.transitions(info.id, after=max(0, info.seq - 50))
+    ways_on = [step.seq for step in before if step.active and not step.raised]
+    for seq in reversed(ways_on):
+        if not (await conductor.view(info.id, await conductor.turn_end(info, seq))).status.ended:
+            return seq
+    return 0
+
+
+def _head(info: RunInfo, step: int, asked: int) -> None:
+    with ui.element('div').classes('hero'):
+        begin = min(asked, step)
+        with link(f'/runs/{info.id}?at={begin}', 'small back'):
+            Text('span', f'← {info.title}, step {begin}')
+        Text('h1', f'Fork from step {begin}')
+        Text('p', 'A new run continues from this step. The original is not changed.', 'muted')
+    if asked > step:
+        with notice('info', 'info'):
+            ui.label(f'The run had ended at step {asked}; step {step} is the last one it can continue from.')
+    elif 0 < asked < step:
+        with notice('info', 'info'):
+            ui.label(turn_sentence(asked, step))
+
+
+async def _beside(shape: Shape, view: View, step: Transition | None) -> None:
+    with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
+        with ui.element('div').classes('panel-head'):
+            Text('h2', f'Step {step.seq}: {headline(step)}' if step else 'Before the first step', id='chart')
+        with ui.element('div').classes('launch-diagram'):
+            if not has_graphviz():
+                with notice('wait', 'account_tree'):
+                    ui.label(INSTALL)
+                return
+            drawn = await svg(shape, folded=default_folds(shape))
+            drawing = Diagram(
+                drawn, label=f'State diagram of {shape.title}', states=[state.path for state in shape.states]
+            )
+            drawing.light(highlight(shape, view, step, seen=list(view.entered)))
+
+
+async def _nothing(name: str, at: str, data: dict[str, object]) -> None:
+    """Sends nothing: this page only reads the run."""

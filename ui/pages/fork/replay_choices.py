@@ -1,0 +1,116 @@
+"""Which steps of a fork are replayed, live or simulated, with exceptions per agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, label, set_attributes
+
+BEFORE = {
+    'recorded': 'Keep as recorded',
+    'live': 'Run again',
+    'simulated': 'Run again, simulated',
+}
+AFTER = {
+    'live': 'Run with the models and tools chosen below',
+    'recorded': 'Replay recorded steps while they match',
+    'simulated': 'Simulate: the scripted model answers',
+}
+BEYOND = {
+    'stop': 'Pause and wait for me',
+    'live': 'Continue live',
+    'simulated': 'Continue simulated',
+}
+SHORT = {'live': 'Run live', 'recorded': 'Replay', 'simulated': 'Simulated'}
+DEFAULT = {'before': 'recorded', 'after': 'live', 'beyond': 'stop'}
+
+
+class ReplayChoices:
+    """The choices of one variant.
+
+    Args:
+        at: the step of the fork.
+        agents: agents' names by path; each may get an exception.
+        on_change: called after every change.
+    """
+
+    def __init__(self, at: int, agents: Mapping[str, str], *, on_change: Callable[[], None]) -> None:
+        self._agents, self._on_change = dict(agents), on_change
+        self._own: dict[str, str] = {}
+        with ui.element('div').classes('form'):
+            self._before = self._choice(f'Steps 1 to {at}', BEFORE, DEFAULT['before'])
+            self._after = self._choice(f'Steps after {at}', AFTER, DEFAULT['after'])
+            with ui.element('div').classes('ghost') as self._lasting:
+                self._beyond = self._choice('When the recording runs out', BEYOND, DEFAULT['beyond'])
+            if agents:
+                with ui.element('details').classes('fold'):
+                    with ui.element('summary'):
+                        Text('span', 'Exceptions by agent')
+                        self._brief = Text('span', '', 'muted brief')
+                    self._rows = ui.element('div').classes('fork-rows')
+                    with ui.element('div').classes('fork-add'):
+                        self._who = NativeSelect({'': 'Agent…', **self._agents}, value='')
+                        set_attributes(self._who, aria_label='Agent')
+                        self._how = NativeSelect(SHORT, value='recorded')
+                        set_attributes(self._how, aria_label='Its steps after the fork')
+                        button('Add', icon='add', kind='small').on('click', self._add)
+        self._tell()
+
+    def _choice(self, title: str, options: Mapping[str, str], value: str) -> NativeSelect:
+        with ui.element('div').classes('field'):
+            head = ui.element('div').classes('field-head')
+            choice = NativeSelect(options, value=value, on_change=self._changed)
+            with head:
+                label(title, choice)
+        return choice
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The choices, as `Variation` takes them."""
+        return {
+            'before': self._before.value,
+            'after': self._after.value,
+            'beyond': self._beyond.value,
+            'plays': dict(self._own),
+        }
+
+    def fill(self, raw: Mapping[str, Any]) -> None:
+        """Copy the choices of another variant."""
+        for name, choice in (('before', self._before), ('after', self._after), ('beyond', self._beyond)):
+            choice.set_value(str(raw.get(name, DEFAULT[name])))
+        self._own = dict(raw.get('plays', {}))
+        self._tell()
+
+    def _add(self) -> None:
+        if self._who.value:
+            self._own[self._who.value] = self._how.value
+            self._who.set_value('')
+            self._changed()
+
+    def _drop(self, path: str) -> None:
+        self._own.pop(path, None)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._tell()
+        self._on_change()
+
+    def _tell(self) -> None:
+        self._lasting.set_visibility('recorded' in (self._after.value, *self._own.values()))
+        if not self._agents:
+            return
+        self._brief.show(f'{len(self._own)}' if self._own else '')
+        self._rows.clear()
+        with self._rows:
+            for path, play in self._own.items():
+                name = self._agents.get(path, path)
+                with ui.element('div').classes('fork-row'):
+                    Text('span', name)
+                    Text('span', SHORT[play], 'chip')
+                    ui.element('span').classes('grow')
+                    drop = button('', icon='close', kind='quiet small', label=f'Remove exception for {name}')
+                    drop.on('click', lambda path=path: self._drop(path))

@@ -1,0 +1,202 @@
+"""One variant of a fork: changes to memory, prompts, models, tools and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nicegui import ui
+
+from engine import InvalidInput, Pattern
+from engine.agents import AgentInfo
+from engine.history import ForkOverrides
+from engine.models import EFFORT_LEVELS, ModelRegistry
+from engine.records import Change, RunInfo, View, split_pointer
+from ui.components.forms.fields import Field, fields
+from ui.components.widgets import Text
+from ui.formatting.steps import role_title
+from ui.pages.fork.override_form import OverrideForm, json_fields
+from ui.pages.fork.replay_choices import ReplayChoices
+from ui.pages.launch.models import Models
+
+SHEETS = ('parameters', 'memory', 'prompts', 'instructions', 'tools', 'effort')
+BARE = ('memory', 'parameters')
+"""The engine reports problems of these without the name of the form."""
+TITLES = {
+    'memory': 'Memory',
+    'prompts': 'Last message to each agent',
+    'instructions': 'Instructions by role',
+    'tools': 'Tools by role',
+    'effort': 'Reasoning effort by role',
+    'parameters': 'Parameters',
+}
+HINTS = {
+    'memory': 'What the workflow remembers at this step. Your changes apply before the fork continues.',
+    'prompts': 'Replaces the last message that the agent received.',
+    'instructions': 'Also applies to agents that start later.',
+    'tools': 'Tool names, separated by commas.',
+    'effort': f'{", ".join(EFFORT_LEVELS)}, or a number of thinking tokens; empty leaves it to the model.',
+    'parameters': 'Some define the chart; changing those requires running all steps again.',
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The run and step that a fork starts from."""
+
+    info: RunInfo
+    view: View
+    """The run at the step of the fork."""
+    made: type[Pattern]
+    staff: Sequence[AgentInfo]
+    """The agents of its pattern."""
+    agents: Mapping[str, str]
+    """Names of the chart's agents, by path."""
+
+    def fields(self) -> dict[str, list[Field]]:
+        """What can be changed, by form; each field holds the current value."""
+        own = self.info.parameters
+        tasks = {path: said for path, agent in self.view.agents.items() if (said := _told_last(agent))}
+        roles = {agent.role: agent for agent in self.staff}
+        names = ('instructions', 'tools', 'effort')
+        changed, given, effort = (dict(self.info.options.get(name, {})) for name in names)
+        return {
+            'parameters': [
+                replace(field, default=own.get(field.name, field.default), group='', examples=())
+                for field in fields(self.made.Parameters)
+            ],
+            'memory': json_fields(self.view.memory),
+            'prompts': [
+                Field(name=path, kind='multiline', title=self.agents.get(path, path), default=text)
+                for path, text in tasks.items()
+            ],
+            'instructions': [
+                Field(
+                    name=role,
+                    kind='multiline',
+                    title=role_title(role),
+                    default=changed.get(role, agent.instructions),
+                )
+                for role, agent in roles.items()
+            ],
+            'tools': [
+                Field(
+                    name=role,
+                    kind='list',
+                    inline=True,
+                    title=role_title(role),
+                    default=list(given.get(role, agent.tools)),
+                )
+                for role, agent in roles.items()
+            ],
+            'effort': [
+                Field(name=role, kind='text', title=title, default=effort.get(role, ''))
+                for role, title in (('', 'All roles'), *((role, role_title(role)) for role in roles))
+            ],
+        }
+
+
+class Variant:
+    """The form of one variant; it keeps what is typed, valid or not."""
+
+    def __init__(
+        self, name: str, origin: Origin, registry: ModelRegistry, *, on_change: Callable[[], None]
+    ) -> None:
+        """Draw it, with nothing changed."""
+        self.name = name
+        self._origin = origin
+        with ui.element('div').classes('form fork-variant') as self.root:
+            self._plays = ReplayChoices(origin.view.seq, origin.agents, on_change=on_change)
+            Text('h2', 'Changes')
+            self._models = Models(registry, on_change=on_change)
+            self._models.cast([agent.role for agent in origin.staff])
+            self._models.again(origin.info.models)
+            found = origin.fields()
+            self._sheets = {
+                name: OverrideForm(TITLES[name], found[name], hint=HINTS[name], on_change=on_change)
+                for name in SHEETS
+            }
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """Its content, to copy it to another variant."""
+        sheets = {name: sheet.raw for name, sheet in self._sheets.items()}
+        return {'sheets': sheets, 'plays': self._plays.raw, 'models': self._models.raw}
+
+    def fill(self, raw: Mapping[str, Any]) -> None:
+        """Copy the content of another variant."""
+        for name, sheet in self._sheets.items():
+            sheet.fill(raw['sheets'].get(name, {}))
+        self._plays.fill(raw['plays'])
+        self._models.fill(raw['models'])
+
+    async def look(self) -> None:
+        """Ask the endpoints for their models."""
+        await self._models.look()
+
+    def read(self) -> ForkOverrides | None:
+        """The variation; None if something is wrong, which is then shown at its field."""
+        read = {name: sheet.read() for name, sheet in self._sheets.items()}
+        if any(wrong for _, wrong in read.values()) or not self._models.check():
+            return None
+        values = {name: value for name, (value, _) in read.items()}
+        models = {
+            role: named
+            for role, named in self._models.chosen.items()
+            if named != self._origin.info.models.get(role, '')
+        }
+        return ForkOverrides(
+            changes=[
+                Change(op='add', path=f'/memory/{n}', value=value) for n, value in values['memory'].items()
+            ],
+            instructions=values['instructions'],
+            prompts=values['prompts'],
+            models=models,
+            tools={role: tuple(names) for role, names in values['tools'].items()},
+            effort={role: str(wanted).strip() for role, wanted in values['effort'].items()},
+            parameters=values['parameters'],
+            **self._plays.raw,
+        )
+
+    def refuse(self, error: InvalidInput) -> str:
+        """Show the engine's problems at their fields; returns those without a field as text."""
+        by_sheet: dict[str, dict[str, str]] = {name: {} for name in SHEETS}
+        rest = []
+        for where, said in error.problems.items():
+            problem = said
+            sheet, name = _place(where)
+            if sheet not in (*TITLES, 'models'):  # a field of memory or a parameter, by its bare name
+                name, _, inside = where.partition('.')
+                sheet = next((own for own in BARE if name in self._sheets[own].raw), '')
+                problem = f'{inside}: {said}' if inside else said
+            if sheet in by_sheet and any(field.name == name for field in self._origin.fields()[sheet]):
+                by_sheet[sheet][name] = problem
+            elif sheet == 'models':
+                self._models.refuse({name: problem})
+            else:
+                rest.append(f'{where}: {problem}')
+        for name, problems in by_sheet.items():
+            if problems:
+                self._sheets[name].complain(problems)
+        return '; '.join(rest)
+
+    def go_to_problem(self) -> None:
+        """Focus the first problem."""
+        if not any(sheet.focus() for sheet in self._sheets.values()):
+            self._models.go_to_problem()
+
+
+def _place(where: str) -> tuple[str, str]:
+    """The form and the field of a problem: `models.writer`, `/memory/draft`, `memory.draft.0`."""
+    parts = split_pointer(where) if where.startswith('/') else where.split('.', 1)
+    name = parts[1] if len(parts) > 1 else ''
+    return parts[0], name if parts[0] in ('prompts', 'models', 'instructions', 'tools') else name.split('.')[
+        0
+    ]
+
+
+def _told_last(agent: Mapping[str, Any]) -> str:
+    said = [message for message in agent.get('messages', ()) if message.get('role') == 'user']
+    parts = said[-1].get('parts', ()) if said else ()
+    return ''.join(part.get('text', '') for part in parts if part.get('kind') == 'text')

@@ -1,0 +1,128 @@
+"""One variant beside the others: its conversation, usage and result; anonymous if blind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import ui
+
+from engine import Conductor, Transition
+from engine.records import RunInfo, Shape
+from ui.components.elements import Conversation
+from ui.components.theme import button
+from ui.components.widgets import Text, link
+from ui.formatting.forks import summarize_overrides
+from ui.formatting.steps import active_text, duration
+from ui.formatting.usage import usage_headline
+from ui.formatting.values import status_class, status_text
+from ui.replay.conversation import json_to_markdown, transcript_entry
+from ui.replay.live import Follower
+
+MOST = 400
+"""How many of the newest steps are shown as conversation."""
+
+
+class VariantPane:
+    """A pane for one variant. `name` is shown while the comparison is blind."""
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        info: RunInfo,
+        shape: Shape,
+        name: str,
+        *,
+        on_win: Callable[[RunInfo], Awaitable[None]],
+    ) -> None:
+        """Draw it; `read` fills it, `look` brings it up to date."""
+        self._conductor, self.info, self._shape, self._name = conductor, info, shape, name
+        self.follower = Follower(conductor, info, shape)
+        self._steps: list[Transition] = []
+        self._blocks: list[dict[str, Any]] = []
+        with ui.element('section').classes('panel lane') as self.root:
+            with ui.element('div').classes('panel-head'):
+                self._title = Text('h2', name, 'lane-name')
+                self._pill = Text('span', '', 'pill')
+                self._crown = Text('span', 'Winner', 'chip strong')
+                ui.element('span').classes('grow')
+                with link(f'/runs/{info.id}', 'btn quiet small') as self._open:
+                    Text('span', 'Open')
+                self._best = button('Pick as winner', icon='emoji_events', kind='small')
+                self._best.on('click', lambda: on_win(self.info))
+            with ui.element('div').classes('agent-facts') as self._facts:
+                self._otherwise = Text('span', '', 'lane-otherwise')
+                self._where = Text('span', '', 'agent-model')
+                self._numbers = Text('span', '', 'num')
+                ui.element('span').classes('grow')
+                self._time = Text('span', '', 'num')
+            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+                self._talk = Conversation([], label=f'Conversation of {name}')
+                self._answer = Conversation([], label=f'Result of {name}')
+        self._crown.set_visibility(False)
+
+    async def read(self, parent: RunInfo | None) -> None:
+        """Load the conversation since the fork from `parent`, and how the two differ."""
+        after = max(self.info.parent_at, self.info.seq - MOST)
+        self._take(await self._conductor.transitions(self.info.id, after=after))
+        begin = next((step for step in self._steps if step.seq == self.info.parent_at + 1), None)
+        self._otherwise.show(summarize_overrides(parent, self.info, begin))
+        self._tell()
+
+    def look(self) -> None:
+        """Add what is new since the last look."""
+        news = self.follower.look()
+        if news is not None:
+            self._take([step for step in news.steps if step.seq > self._last])
+            for pieces in news.text.values():
+                for kind, piece in pieces:
+                    if kind == 'reset':
+                        self._talk.reset()
+                    elif kind != 'waiting':
+                        self._talk.append(kind, piece)
+        self._tell()
+
+    def name(self, *, blind: bool, winner: bool) -> None:
+        """Show or hide its identity, and whether it is the winner."""
+        shown = self._name if blind else self.info.title
+        self._title.show(shown)
+        self.root.props['aria-label'] = shown
+        self._open.set_visibility(not blind)
+        self._facts.set_visibility(not blind)
+        self._crown.set_visibility(winner)
+        self._best.set_visibility(not winner)
+
+    @property
+    def _last(self) -> int:
+        return self._steps[-1].seq if self._steps else self.info.parent_at
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run is over."""
+        return self.follower.fold.view.status.ended
+
+    def _take(self, steps: list[Transition]) -> None:
+        self._steps.extend(steps)
+        said = [block for step in steps if (block := transcript_entry(step, self._shape))]
+        if said:
+            # A note names the model and the step, which a blind comparison hides.
+            self._blocks += [{**block, 'note': ''} for block in said]
+            self._talk.show(self._blocks)
+
+    def _tell(self) -> None:
+        view = self.follower.fold.view
+        if not view.seq:
+            return
+        self._pill.classes(replace=f'pill {status_class(view.status, view.error)}')
+        self._pill.show(status_text(view.status, view.error))
+        self._where.show(active_text(view.active))
+        self._numbers.show(usage_headline(view.usage))
+        now = view.time if view.status.ended else time.time()
+        self._time.show(duration(now - self.info.created))
+        answer = view.memory.get(self._shape.answer) if self._shape.answer and view.status.ended else None
+        text = answer if isinstance(answer, str) else ''
+        said = text or view.error if view.status.ended else ''
+        self._answer.show(
+            [{'kind': 'text', 'title': 'Result', 'text': json_to_markdown(said)}] if said else []
+        )

@@ -1,0 +1,115 @@
+"""Variants: forks started together, side by side; blind, if chosen, until one is the winner."""
+
+from __future__ import annotations
+
+import random
+
+from nicegui import background_tasks, ui
+
+from engine import EngineError
+from engine.errors import UnknownRun
+from engine.records import RunId, RunInfo, RunQuery
+from ui.components.dialogs import notify_errors
+from ui.components.theme import empty_state, frame
+from ui.components.widgets import Text, link
+from ui.formatting.values import count
+from ui.pages.fork.form import MOST, NAMES
+from ui.pages.fork.variant_pane import VariantPane
+from ui.pages.shared import errors
+from ui.replay.live import LOOKS_A_SECOND
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+WINNER = 'winner'
+
+
+def register(backend: Backend) -> None:
+    """Serve `/variants/{group}`; `?blind=1` hides which is which."""
+
+    @serve_page('/variants/{group}')
+    async def page(group: str, blind: str = '') -> None:
+        try:
+            runs = (await backend().runs(RunQuery(tag=group, limit=2 * MOST))).runs
+            with frame('Variants', wide=True):
+                members = [run for run in reversed(runs) if run.options.get('group') == group]
+                await VariantBoard(backend, group, members).draw(blind=bool(blind))
+        except EngineError as error:
+            errors.read_error(error)
+
+
+class VariantBoard:
+    """The panes and their header."""
+
+    def __init__(self, backend: Backend, group: str, runs: list[RunInfo]) -> None:
+        self._backend, self._group, self._runs = backend, group, runs
+        self._lanes: list[VariantPane] = []
+
+    async def draw(self, *, blind: bool) -> None:
+        """Draw all of it, and follow the runs."""
+        with ui.element('div').classes('variants-head'):
+            Text('h1', count(len(self._runs), 'variant') if self._runs else 'Variants')
+            if self._runs and (parent := self._runs[0].parent):
+                with link(f'/runs/{parent}?at={self._runs[0].parent_at}', 'chip'):
+                    ui.icon('call_split').props('size="15px"')
+                    ui.label(f'from {parent} at {self._runs[0].parent_at}')
+                with link(f'/runs/{self._runs[0].id}/family', 'small'):
+                    Text('span', 'Fork tree')
+            ui.element('span').classes('grow')
+            self._blind = ui.switch('Blind', value=blind, on_change=self._name)
+            self._blind.tooltip('Hide which is which, in random order, until you pick a winner')
+        self._place = ui.element('div').classes('lanes')
+        if not self._runs:
+            empty_state('call_split', 'These variants do not exist. They may have been deleted.')
+            return
+        await self._fill()
+        ui.timer(1 / LOOKS_A_SECOND, self._look)
+
+    async def _fill(self) -> None:
+        # The same order for everybody who opens this group, without revealing which is which.
+        order = random.Random(self._group).sample(range(len(self._runs)), len(self._runs))
+        letters = {self._runs[place].id: NAMES[n % MOST] for n, place in enumerate(order)}
+        conductor = self._backend()
+        parent = await self._parent()
+        with self._place:
+            for run in self._runs:
+                shape = await conductor.shape(run.id)
+                name = f'Variant {letters[run.id]}'
+                lane = VariantPane(conductor, run, shape, name, on_win=self._win)
+                self._lanes.append(lane)
+                following = background_tasks.create(lane.follower.follow(), name=f'follow {run.id}')
+                ui.context.client.on_delete(following.cancel)
+        for lane in self._lanes:
+            await lane.read(parent)
+        self._letters = letters
+        self._name()
+
+    async def _parent(self) -> RunInfo | None:
+        try:
+            return await self._backend().info(self._runs[0].parent or RunId(''))
+        except UnknownRun:
+            return None
+
+    def _name(self) -> None:
+        blind = bool(self._blind.value)
+        for lane in self._lanes:
+            letter = self._letters[lane.info.id]
+            lane.name(blind=blind, winner=WINNER in lane.info.tags)
+            lane.root.style(f'order: {NAMES.index(letter) if blind else 0}')
+
+    def _look(self) -> None:
+        for lane in self._lanes:
+            lane.look()
+
+    async def _win(self, info: RunInfo) -> None:
+        marked = await notify_errors(self._mark(info))
+        if marked is None:
+            return
+        for lane, known in zip(self._lanes, marked, strict=True):
+            lane.info = known
+        self._blind.set_value(False)
+        self._name()
+        ui.notify(f'{info.title} is the winner and is now tagged “winner”.', type='positive')
+
+    async def _mark(self, info: RunInfo) -> list[RunInfo]:
+        await self._backend().mark_winner(info.id)
+        return [await self._backend().info(lane.info.id) for lane in self._lanes]

@@ -1,0 +1,1 @@
+"""The home page: what needs attention, the patterns, and recent runs."""

@@ -1,0 +1,76 @@
+"""The patterns as cards: a thumbnail, a description, and two ways to start."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from nicegui import ui
+
+from engine import EngineError, Pattern
+from engine.records import Shape
+from ui.components.diagram.thumbnail import draw_thumbnail
+from ui.components.theme import button
+from ui.components.widgets import Text, link, set_attributes
+from ui.formatting.values import first_sentence
+from ui.pages.launch.samples import Starter, samples
+from ui.web.backend import Backend
+from ui.web.routing import traffic_path
+
+FAMILIES = ('Sequential', 'Parallel', 'Single agent with tools')
+"""The order of families; patterns of none of them come last."""
+OTHERS = 'More'
+
+
+def pattern_cards(backend: Backend) -> None:
+    """Draw a card for each pattern, by family, simple ones first."""
+    drawn = [(made, backend().draw(made.name)) for made in backend().catalog.patterns.values()]
+    drawn.sort(key=lambda item: (_rank(item[0]), item[0].family, len(item[1].states), item[0].title))
+    starter, kind = Starter(backend), 'primary'  # one of them is where to begin
+    for family, patterns in groupby(drawn, key=lambda item: item[0].family or OTHERS):
+        Text('h3', family, 'family')
+        with ui.element('ul').classes('cards'):
+            for made, shape in patterns:
+                _card(made, shape, starter, kind)
+                kind = ''
+
+
+def _rank(made: type[Pattern]) -> int:
+    return FAMILIES.index(made.family) if made.family in FAMILIES else len(FAMILIES)
+
+
+def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> None:
+    ready = samples(made)
+    with ui.element('li').classes('card pattern') as card:
+        draw_thumbnail(made, shape)
+        with ui.element('div').classes('pattern-words'):
+            Text('h4', made.title)
+            Text('p', first_sentence(made.summary), 'muted')
+        with ui.element('div').classes('pattern-actions'):
+            run = button('Run sample', icon='play_arrow', kind=kind)
+            set_attributes(run, aria_label=f'Run sample of {made.title}')
+            if ready:
+                run.tooltip(ready[0].title)
+            else:
+                run.props('disabled').tooltip('No sample available: configure it with your own input')
+            with link(f'/launch/{made.name}', 'btn quiet', aria_label=f'Configure {made.title}'):
+                Text('span', 'Configure…')
+            with link(
+                traffic_path(made.name),
+                'btn quiet icon',
+                aria_label=f'Traffic of {made.title}: all runs on one diagram',
+                title='Traffic: all runs on one diagram',
+            ):
+                ui.icon('insights')
+
+    async def run_sample() -> None:
+        if starter.busy or not ready:
+            return
+        run.classes('busy')
+        try:
+            await starter.play(made.name, ready[0])
+        except EngineError as error:
+            run.classes(remove='busy')
+            with card:
+                ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
+
+    run.on('click', run_sample)

@@ -1,0 +1,94 @@
+"""Home: what needs a person, what runs, recent runs, starting a run, and the patterns."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from nicegui import ui
+
+from engine import EngineError
+from engine.records import RunQuery
+from ui.components.theme import LIST_KEYS, frame, notice
+from ui.components.widgets import Text, link
+from ui.exports.importer import ImportDialog
+from ui.pages.home.cards import pattern_cards
+from ui.pages.home.panels import FIRST, FirstRun, NeedsYou, RunningNow, agents_card, models_card, new_run_card
+from ui.pages.runs.filters import Filters
+from ui.pages.runs.listing import RunList
+from ui.pages.shared.attention import Attentions
+from ui.pages.shared.errors import draw_load_errors
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+SIZE = 8
+"""Runs on a page of the list."""
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+    attentions = Attentions(backend)
+
+    @serve_page('/')
+    async def home(request: Request) -> None:
+        attention = attentions()
+        with frame('Home', here='/', keys=LIST_KEYS):
+            known = await _any_runs(backend)
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Put a team of agents to work and watch every step')
+                if not known:
+                    Text('p', 'Pick a pattern and run a sample. No key, no setup, no cost.', 'muted')
+            with ui.element('div').classes('notices'):
+                draw_load_errors(backend)
+                await _stranded(backend)
+            with ui.element('div').classes('home'):
+                with ui.element('div').classes('home-main'):
+                    needs, running = NeedsYou(attention), RunningNow(backend)
+                    await needs.load()
+                    await running.load()
+                    if not known and FIRST in backend().catalog.patterns:
+                        await FirstRun(backend).load()
+                    with ui.element('section').classes('section').props('aria-labelledby="runs"'):
+                        with ui.element('div').classes('section-head'):
+                            Text('h2', 'Recent runs', id='runs')
+                            ui.element('div').classes('grow')
+                            importer = ImportDialog(backend)
+                            with link('/runs', 'small'):
+                                Text('span', 'All runs')
+                        runs = RunList(backend, Filters.read(request.query_params), path='/', size=SIZE)
+                        importer.on_done = runs.look
+                with ui.element('div').classes('home-side'):
+                    new_run_card(backend)
+                    models_card(backend)
+                    agents_card(backend)
+            with ui.element('section').classes('section').props('aria-labelledby="patterns"'):
+                Text('h2', 'Patterns', id='patterns')
+                pattern_cards(backend)
+            await runs.load()
+
+
+async def _any_runs(backend: Backend) -> bool:
+    try:
+        return bool((await backend().runs(RunQuery(limit=1))).runs)
+    except EngineError:
+        return True  # the list of runs says what is wrong
+
+
+async def _stranded(backend: Backend) -> None:
+    found = []
+    for run, reason in backend().stranded.items():
+        try:
+            info = await backend().info(run)
+        except EngineError:
+            continue  # temporarily unreadable: the list of runs says so
+        if not info.deleted:
+            found.append((info, reason))
+    if not found:
+        return
+    with notice('fail', 'link_off'):
+        runs = 'A run' if len(found) == 1 else f'{len(found)} runs'
+        Text('p', f'{runs} could not continue after the restart; all recorded work is kept.')
+        with ui.element('ul').classes('details-list'):
+            for info, reason in found:
+                with ui.element('li'):
+                    with link(f'/runs/{info.id}'):
+                        Text('span', info.title or info.id)
+                    Text('span', reason)

@@ -1,0 +1,195 @@
+"""Parts of the home page: what needs a person, what runs now, the models, and starting a run."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import EngineError, Status
+from engine.models.scripted import Sample
+from engine.records import RunInfo, RunQuery, Shape
+from ui.components.diagram.rendering import svg
+from ui.components.elements import Diagram
+from ui.components.theme import button, pill
+from ui.components.widgets import NativeSelect, Text, link
+from ui.formatting.steps import duration
+from ui.formatting.values import count
+from ui.pages.launch.samples import Starter, samples
+from ui.pages.settings.connect import ConnectDialog
+from ui.pages.shared.attention import Attention, RequestList
+from ui.web.backend import Backend
+
+EVERY = 1.0
+RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
+FIRST = 'pipeline'
+"""The pattern that a newcomer is shown."""
+BEAT = 0.9
+"""Seconds in each state of the animated diagram."""
+
+
+class NeedsYou:
+    """What waits for a person, with its answers; hidden while nothing does."""
+
+    def __init__(self, attention: Attention) -> None:
+        self._attention = attention
+        with ui.element('section').classes('section').props('aria-labelledby="waiting"') as self._section:
+            self._title = Text('h2', 'Needs you', id='waiting')
+            with ui.element('div').classes('card'):
+                self._list = RequestList(self._attention, self._count)
+        self._section.set_visibility(False)
+
+    async def load(self) -> None:
+        """Look now, and keep looking."""
+        await self._look()
+        ui.timer(EVERY, self._look, immediate=False)
+
+    async def _look(self) -> None:
+        await self._attention.look()
+        self._list.show()
+
+    def _count(self, total: int) -> None:
+        self._section.set_visibility(bool(total))
+        self._title.show(f'Needs you ({total})')
+
+
+class RunningNow:
+    """The runs at work; hidden while there are none."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._shown: list[tuple[str, str]] | None = None
+        self._clocks: dict[str, Text] = {}
+        with ui.element('section').classes('section').props('aria-labelledby="running"') as self._section:
+            with ui.element('div').classes('section-head'):
+                self._title = Text('h2', 'Running now', id='running')
+                ui.element('div').classes('grow')
+                with link('/wall', 'small'):
+                    Text('span', 'Agents side by side')
+            self._list = ui.element('ul').classes('card running-list')
+        self._section.set_visibility(False)
+
+    async def load(self) -> None:
+        """Look now, and keep looking."""
+        await self._look()
+        ui.timer(EVERY, self._look, immediate=False)
+
+    async def _look(self) -> None:
+        try:
+            page = await self._backend().runs(RUNNING)
+        except EngineError:
+            return  # the list of runs says so
+        shown = [(str(info.id), info.title) for info in page.runs]
+        if shown != self._shown:
+            self._shown = shown
+            self._section.set_visibility(bool(shown))
+            self._title.show(f'Running now ({page.total})')
+            self._list.clear()
+            with self._list:
+                self._clocks = {info.id: self._draw(info) for info in page.runs}
+        now = self._backend().clock.now()
+        for info in page.runs:
+            self._clocks[info.id].show(f'step {info.seq} · {duration(now - info.created)}')
+
+    def _draw(self, info: RunInfo) -> Text:
+        with ui.element('li'), link(f'/runs/{info.id}', 'running-run'):
+            pill(info.status)
+            Text('b', info.title or info.id, 'grow')
+            return Text('span', '', 'muted num small')
+
+
+def models_card(backend: Backend) -> None:
+    """Draw where replies come from, and a button to connect a model."""
+    found = [info for info in backend().catalog.registry.endpoint_infos() if not info.problem]
+    with ui.element('section').classes('card home-card').props('aria-labelledby="home-models"'):
+        Text('h2', 'Models', id='home-models')
+        names = ', '.join(info.endpoint for info in found[:4])
+        said = f'Connected: {names}.' if found else 'Simulated: no key, no network, no cost.'
+        Text('p', said, 'muted')
+        connect = ConnectDialog(backend, ui.navigate.reload)
+        made = button('Connect a model', icon='add', kind='small')
+        made.on('click', connect.open)
+
+
+def agents_card(backend: Backend) -> None:
+    """Draw which coding agents are installed, and the samples in which agents work."""
+    here = backend().catalog
+    usable = [info.title for info in here.agents.infos() if not info.problem and not info.simulated]
+    said = f'Installed: {", ".join(usable)}.' if usable else 'None installed; a simulated one is included.'
+    starter = Starter(backend)
+    with ui.element('section').classes('card home-card').props('aria-labelledby="home-agents"'):
+        Text('h2', 'Coding agents', id='home-agents')
+        Text('p', f'Claude, Codex, Gemini, OpenCode and others can take any role. {said}', 'muted')
+        with ui.element('div').classes('home-ways'):
+            for name, made in here.patterns.items():
+                for sample in samples(made):
+                    if sample.models:
+                        _play_button(starter, name, sample)
+        with link('/wall', 'small'):
+            Text('span', 'Agents side by side')
+
+
+def _play_button(starter: Starter, pattern: str, sample: Sample) -> None:
+    made = button(sample.title, icon='play_arrow', kind='small')
+    made.tooltip(sample.about)
+
+    async def play() -> None:
+        try:
+            await starter.play(pattern, sample)
+        except EngineError as error:
+            ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
+
+    made.on('click', play)
+
+
+def new_run_card(backend: Backend) -> None:
+    """Draw the choice of a pattern, with the ways to start it."""
+    patterns = backend().catalog.patterns
+    starter = Starter(backend)
+    with ui.element('section').classes('card home-card').props('aria-labelledby="home-new"'):
+        Text('h2', 'New run', id='home-new')
+        titles = {name: made.title for name, made in sorted(patterns.items(), key=lambda item: item[1].title)}
+        chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
+        chosen.props('aria-label="Pattern"')
+        with ui.element('div').classes('home-ways'):
+            button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
+            run = button('Run a sample', icon='play_arrow', kind='small primary')
+
+        async def start() -> None:
+            ready = samples(patterns[chosen.value])
+            if not ready:
+                ui.navigate.to(f'/launch/{chosen.value}')
+                return
+            try:
+                await starter.play(chosen.value, ready[0])
+            except EngineError as error:
+                ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
+
+        run.on('click', start)
+
+
+class FirstRun:
+    """For somebody who has no runs: a real diagram that moves, and a button that runs it."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._shape: Shape = backend().draw(FIRST)
+        self._path = [
+            state.path
+            for state in self._shape.states
+            if not state.parent and not (state.kind == 'final' and state.outcome != 'done')
+        ]
+        self._at = 0
+        with ui.element('div').classes('card first-run') as self._root:
+            self._drawing = Diagram('', label=f'State diagram of {self._shape.title}, moving')
+            with ui.element('div').classes('first-words'):
+                Text('h2', 'See it work')
+                agents = count(sum(bool(state.role) for state in self._shape.states), 'agent')
+                words = f'{agents.capitalize()} take turns; every step is recorded and can be replayed.'
+                Text('p', words, 'muted')
+
+    async def load(self) -> None:
+        """Draw the diagram, and let it move."""
+        self._drawing.show(await svg(self._shape, folded=True))
+        ui.timer(BEAT, self._beat)
+
+    def _beat(self) -> None:
+        self._drawing.light({'active': [self._path[self._at]], 'seen': self._path[: self._at]})
+        self._at = (self._at + 1) % len(self._path)

@@ -1,0 +1,187 @@
+"""A question as a card: what is asked, the ways to answer, who has it, and putting it off."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+from pydantic import BaseModel
+
+from engine import EngineError, InvalidInput
+from ui.components.dialogs import dialog_frame, notify_errors
+from ui.components.forms.form import Form
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_input
+from ui.formatting.steps import role_title
+from ui.formatting.values import ago, exact
+from ui.pages.run.agents.approval import Approval
+from ui.pages.run.agents.question import QuestionForm
+from ui.services.inbox import InboxItem, question_path
+from ui.web.backend import Backend
+
+MINUTES = 5
+PUT_OFF = {
+    '': 'Snooze…',
+    '3600': 'For 1 hour',
+    '14400': 'For 4 hours',
+    '86400': 'For 1 day',
+    '604800': 'For 1 week',
+}
+MOST_SAID = 1_500
+CONFIRMED = 'Answered.'
+
+
+class QuestionCard:
+    """One question; `on_change` is called after it was answered, assigned or put off."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        item: InboxItem,
+        on_change: Callable[[], Awaitable[None]],
+        *,
+        alone: bool = False,
+    ) -> None:
+        """Draw it; `alone` on a page of its own."""
+        self._backend, self._item, self._on_change = backend, item, on_change
+        ask = item.ask
+        now = backend().clock.now()
+        with ui.element('article').classes('card ask') as self.root:
+            set_attributes(self.root, aria_label=f'{ask.text} ({item.title})', data_ask=ask.id)
+            with ui.element('div').classes('ask-head'):
+                with ui.element('div').classes('ask-what'):
+                    if alone:
+                        Text('h1', ask.text)
+                    else:
+                        with Text('h2', ''), link(question_path(ask.id)):
+                            Text('span', ask.text)
+                    with ui.element('p').classes('ask-where muted'):
+                        with link(f'/runs/{ask.run}'):
+                            Text('span', item.title)
+                        Text('span', item.pattern, 'chip')
+                        self._age = Text('span', ago(ask.since, now), title=exact(ask.since))
+                        Text('span', f'step {ask.step}', 'num')
+                self._draw_deciding()
+            if ask.said:
+                said = ask.said if len(ask.said) <= MOST_SAID else f'{ask.said[:MOST_SAID]}…'
+                with ui.element('details').classes('more-text').props('open' if alone else ''):
+                    Text('summary', 'What the agent said')
+                    Text('p', said, 'ask-said')
+            self._draw_answers()
+
+    def tick(self, now: float) -> None:
+        """Show the present age."""
+        self._age.show(ago(self._item.ask.since, now))
+
+    def _draw_deciding(self) -> None:
+        """Who is to answer, and a menu to put it off."""
+        with ui.element('div').classes('ask-deciding'):
+            who = text_input(
+                self._item.assignee, placeholder='Assign to…', aria_label='Assigned to', maxlength='200'
+            )
+            who.on('change', lambda: self._assign(str(who.value or '')))
+            if self._item.snoozed_until > self._backend().clock.now():
+                button('Show again', kind='small').on('click', lambda: self._snooze(0.0))
+            else:
+                put_off = NativeSelect(PUT_OFF, value='')
+                set_attributes(put_off, aria_label='Snooze')
+                put_off.on_value_change(lambda: self._snooze(float(put_off.value or 0)))
+
+    def _draw_answers(self) -> None:
+        ask = self._item.ask
+        if not self._item.here:
+            Text('p', 'Another process runs this: answer it there.', 'muted')
+            return
+        if ask.calls:
+            Approval(self._approve, self._backend().catalog.tools).show(
+                ask.text.removeprefix('Allow ').partition(' to use ')[0],
+                ask.at,
+                [{'id': call.id, 'name': call.name, 'arguments': call.arguments} for call in ask.calls],
+            )
+            return
+        if ask.question:
+            QuestionForm(lambda at, data: self._send('answer', data)).show(ask.at, ask.question)
+            return
+        inputs = self._inputs()
+        with ui.element('div').classes('approval-answers ask-answers'):
+            for number, event in enumerate(ask.events):
+                kind = 'primary' if number == 0 else ''
+                if event == 'extend':
+                    made = button(f'Add {MINUTES} min', kind=kind)
+                    made.on('click', lambda: self._answer('extend', {'seconds': 60 * MINUTES}))
+                    continue
+                made = button(role_title(event), kind=kind)
+                made.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
+                if said := _words(inputs.get(event)):
+                    made.tooltip(said)
+            with link(f'/runs/{ask.run}', 'btn quiet'):
+                Text('span', 'Open the run')
+
+    def _inputs(self) -> Mapping[str, type[BaseModel]]:
+        try:
+            return self._backend().catalog.pattern(self._item.pattern).inputs
+        except EngineError:
+            return {}  # its pattern is gone
+
+    async def _ask(self, event: str, model: type[BaseModel] | None) -> None:
+        """Ask for the values of an event, if it takes any, and answer with them."""
+        if model is None or not model.model_fields:
+            await self._answer(event, {})
+            return
+        with dialog_frame(role_title(event)) as dialog:
+            Text('p', _words(model))
+            form = Form(model, on_change=lambda: None)
+
+            async def send() -> None:
+                if (given := form.given()) is None:
+                    return
+                try:
+                    await self._send(event, given.model_dump(mode='json'))
+                except InvalidInput as error:
+                    form.refuse(error.problems)
+                except EngineError as error:
+                    dialog.submit(error)
+                else:
+                    dialog.submit(True)
+
+            with ui.element('div').classes('dialog-actions'):
+                button('Cancel').on('click', lambda: dialog.submit(None))
+                button(role_title(event), kind='primary').on('click', send)
+        answer: object = await dialog
+        if not dialog.is_deleted:
+            dialog.delete()
+        if isinstance(answer, EngineError):
+            ui.notify(str(answer), type='negative', multi_line=True, close_button='Close')
+
+    async def _approve(self, name: str, leaf: str, data: dict[str, Any]) -> None:
+        await self._answer(name, data)
+
+    async def _answer(self, event: str, data: Mapping[str, Any]) -> None:
+        """Answer, or say why that is not possible."""
+        await notify_errors(self._send(event, data))
+
+    async def _send(self, event: str, data: Mapping[str, Any]) -> None:
+        ask = self._item.ask
+        try:
+            await self._backend.services.inbox.answer(
+                ask.id, event, data, digest=ask.digest, by=self._backend.caller.name
+            )
+        finally:
+            await self._on_change()
+
+    async def _assign(self, name: str) -> None:
+        await notify_errors(
+            self._backend.services.assign(self._item.ask.id, name, by=self._backend.caller.name)
+        )
+        await self._on_change()
+
+    async def _snooze(self, seconds: float) -> None:
+        until = self._backend().clock.now() + seconds if seconds else 0.0
+        await notify_errors(self._backend.services.inbox.snooze(self._item.ask.id, until))
+        await self._on_change()
+
+
+def _words(model: type[BaseModel] | None) -> str:
+    return ' '.join((inspect.getdoc(model) or '').split()) if model else ''

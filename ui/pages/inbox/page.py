@@ -1,0 +1,116 @@
+"""The inbox: all questions of all runs, the oldest first; and each on a page of its own, to link to."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import EngineError
+from ui.components.theme import button, empty_state, frame, notice
+from ui.components.widgets import Text, label, link, set_attributes, text_input
+from ui.formatting.values import count
+from ui.pages.inbox.card import QuestionCard
+from ui.services.inbox import InboxItem, QuestionClosed
+from ui.services.inbox.questions import run_and_step
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+EVERY = 1.0
+"""Seconds between two looks."""
+
+
+def register(backend: Backend) -> None:
+    """Serve `/inbox` and `/inbox/{question}`."""
+
+    @serve_page('/inbox')
+    async def inbox() -> None:
+        with frame('Inbox', here='/inbox'):
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Inbox', id='inbox')
+                Text('p', 'Everything that waits for a person, the oldest first. Answer it here.', 'muted')
+            questions = Questions(backend)
+        await questions.look()
+        ui.timer(EVERY, questions.look, immediate=False)
+
+    @serve_page('/inbox/{ask}')
+    async def question(ask: str) -> None:
+        with frame('Question', here='/inbox'):
+            with link('/inbox', 'back small'):
+                Text('span', '← Inbox')
+            place = ui.element('div').classes('ghost')
+
+        async def draw() -> None:
+            place.clear()
+            with place:
+                try:
+                    item = await backend.services.inbox.find(ask)
+                except EngineError as error:
+                    _draw_closed(ask, error)
+                else:
+                    QuestionCard(backend, item, draw, alone=True)
+
+        await draw()
+
+
+def _draw_closed(ask: str, error: EngineError) -> None:
+    """Say that a question is not open any more, and how that came."""
+    with notice('info', 'check' if isinstance(error, QuestionClosed) else 'help'):
+        if isinstance(error, QuestionClosed):
+            Text('h1', 'This question is closed', 'notice-title')
+            Text('p', f'{str(error).rpartition(": ")[2].capitalize()}. Nothing is left to answer.')
+            run, step = run_and_step(ask)
+            with link(f'/runs/{run}?at={step}', 'btn small'):
+                Text('span', 'Open the run at this question')
+        else:
+            Text('h1', 'No such question', 'notice-title')
+            Text('p', 'The link is incomplete, or the run has been removed.')
+
+
+class Questions:
+    """The list, with its filters; a card is redrawn only when its question changes."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._shown: tuple[InboxItem, ...] | None = None
+        self._cards: list[QuestionCard] = []
+        self._snoozed = False
+        with ui.element('div').classes('filters inbox-filters'):
+            self._person = text_input('', placeholder='Anyone')
+            label('Assigned to', self._person)
+            self._person.on_value_change(self.look)
+            self._all = button('Show snoozed', kind='small').on('click', self._show_snoozed)
+            set_attributes(self._all, aria_pressed='false')
+            ui.element('span').classes('grow')
+            made = button('Notify me in this browser', kind='small notify-here')
+            made.on('click', js_handler='() => window.hemicycleNotify?.()')
+            with link('/notifications', 'btn small'):
+                Text('span', 'Notifications')
+        self._list = ui.element('section').classes('asks-list').props('aria-label="Questions"')
+
+    async def look(self) -> None:
+        """Bring the list up to date."""
+        try:
+            page = await self._backend.services.inbox.list(
+                assignee=' '.join(str(self._person.value or '').split()), snoozed=self._snoozed
+            )
+        except EngineError as error:
+            ui.notify(str(error), type='negative', close_button='Close')
+            return
+        self._all.set_visibility(self._snoozed or bool(page.snoozed))
+        now = self._backend().clock.now()
+        for card in self._cards:
+            card.tick(now)
+        if page.items == self._shown:
+            return
+        self._shown = page.items
+        self._list.clear()
+        with self._list:
+            self._cards = [QuestionCard(self._backend, item, self.look) for item in page.items]
+            if not page.items:
+                words = f'Nothing waits for you; {count(page.snoozed, "question")} put off.'
+                empty_state('check', words if page.snoozed else 'Nothing waits for you.')
+
+    async def _show_snoozed(self) -> None:
+        self._snoozed = not self._snoozed
+        set_attributes(self._all, aria_pressed=str(self._snoozed).lower())
+        self._all.update()
+        await self.look()

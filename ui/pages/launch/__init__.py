@@ -1,0 +1,1 @@
+"""The launch page: inputs, models, limits and debugging options of a new run."""

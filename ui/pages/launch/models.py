@@ -1,0 +1,282 @@
+"""Which model plays which role, and what of the run will be live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+from nicegui.elements.mixins.value_element import ValueElement
+
+from engine.models import LOCAL_ENDPOINTS, EndpointInfo, ModelRegistry
+from engine.records import Usage
+from ui.components.elements import Combobox
+from ui.components.forms.control import Control
+from ui.components.forms.fields import Field
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.values import count
+
+PLAYED = 'scripted'
+"""The default model."""
+ALL = Field(
+    name='',
+    kind='model',
+    title='Model for all roles',
+    help='endpoint/model; list several, separated by commas, to fall back in order',
+)
+FALLBACK = Field(
+    name='fallback',
+    kind='model',
+    title='Fallback',
+    help='Used if a model fails',
+)
+PLACEHOLDERS = {'': PLAYED, 'fallback': 'none'}
+SIMULATED = 'Simulated: the scripted model answers. No key, no network, free.'
+IMPROVISED = ' No sample fits this input, so its answers are filler: pick a sample, or another model.'
+
+
+ANY_MODEL = 'Nothing listed fits. Any endpoint/model can be typed.'
+
+
+class ModelControl(Control):
+    """A field for one model, or for several in fallback order."""
+
+    def _drawn(self) -> ValueElement[Any]:
+        self.box = Combobox('', label='Available models', none=ANY_MODEL)
+        return self.box
+
+
+class Models:
+    """A collapsible section with a field per role; `cast` sets the roles."""
+
+    def __init__(self, registry: ModelRegistry, *, on_change: Callable[[], None]) -> None:
+        """Draw it collapsed; `look` fills the lists."""
+        self._registry, self._on_change = registry, on_change
+        self._roles: dict[str, ModelControl] = {}
+        self._busy = ''
+        with ui.element('details').classes('fold models-fold'):
+            with ui.element('summary'):
+                Text('span', 'Models')
+                self._brief = Text('span', '', 'muted brief')
+            with ui.element('div').classes('form'):
+                with ui.element('div').classes('pair'):
+                    self._all, self._fallback = self._line(ALL), self._line(FALLBACK)
+                with ui.element('div').classes('role-models') as self._place:
+                    pass
+        self._tell()
+
+    def _line(self, field: Field) -> ModelControl:
+        control = ModelControl(field, on_change=self._changed, on_leave=self.check_gently)
+        control.box.offer(model_groups(self._registry, busy=bool(self._busy)), self._busy)
+        set_attributes(control.box, placeholder=PLACEHOLDERS.get(field.name, 'same as all roles'))
+        return control
+
+    @property
+    def _controls(self) -> dict[str, ModelControl]:
+        return {'': self._all, 'fallback': self._fallback} | {
+            f'role:{role}': control for role, control in self._roles.items()
+        }
+
+    def cast(self, roles: Iterable[str]) -> None:
+        """Have a field for each of these roles; roles that stay keep their content."""
+        wanted = list(dict.fromkeys(roles))
+        if wanted == list(self._roles):
+            return
+        said = self.raw
+        self._place.clear()
+        self._roles = {}
+        with self._place:
+            for role in wanted:
+                title = role.replace('_', ' ').capitalize()
+                self._roles[role] = self._line(Field(name=role, kind='model', title=title))
+        self.fill(said)
+
+    @property
+    def raw(self) -> dict[str, str]:
+        """The content of the fields, valid or not."""
+        return {name: str(control.raw) for name, control in self._controls.items()}
+
+    def fill(self, raw: Mapping[str, str]) -> None:
+        """Restore what `raw` gave; fields it does not name are cleared."""
+        for name, control in self._controls.items():
+            control.put(str(raw.get(name, '')))
+        self.check_gently()
+        self._tell()
+
+    def again(self, models: Mapping[str, str]) -> None:
+        """Show the models of an earlier run."""
+        first, _, fallback = models.get('', '').partition(',')
+        fallback = fallback.strip()
+        raw = {'': '' if first.strip() == PLAYED else first.strip(), 'fallback': fallback}
+        for role, named in models.items():
+            if role:
+                raw[f'role:{role}'] = named.removesuffix(f', {fallback}') if fallback else named
+        self.fill(raw)
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Models by role; '' is the default."""
+        fallback = _names(self._fallback.raw)
+        default = _names(self._all.raw)
+        chosen = {'': default} if default or fallback else {}
+        chosen |= {role: names for role, control in self._roles.items() if (names := _names(control.raw))}
+        for role, names in chosen.items():
+            chosen[role] = [*(names or [PLAYED]), *(fallback if len(names) < 2 else [])]
+        return {role: ', '.join(dict.fromkeys(names)) for role, names in chosen.items()}
+
+    def check(self) -> bool:
+        """Whether all models exist; problems are shown at their fields."""
+        return all([self._judge(control, gently=False) for control in self._controls.values()])
+
+    def check_gently(self) -> None:
+        """Show problems, but not while a name is being typed."""
+        for control in self._controls.values():
+            self._judge(control, gently=True)
+
+    def refuse(self, problems: Mapping[str, str]) -> None:
+        """Show problems found at the start: by role, or '' for all."""
+        for role, problem in problems.items():
+            self._roles.get(role, self._all).complain(problem, gently=False)
+
+    def go_to_problem(self) -> None:
+        """Focus the first field with a problem."""
+        for control in self._controls.values():
+            if control.problem:
+                control.focus()
+                return
+
+    def _judge(self, control: ModelControl, *, gently: bool) -> bool:
+        problem = next(filter(None, map(partial(model_problem, self._registry), _names(control.raw))), '')
+        control.complain('' if gently and not control.visited else problem, gently=False)
+        return not problem
+
+    def _changed(self) -> None:
+        self.check_gently()
+        self._tell()
+        self._on_change()
+
+    def told(self, *, known: bool = True) -> tuple[bool, str]:
+        """Whether some of the run is live, and a sentence on what is live and what is simulated.
+
+        Args:
+            known: whether the scripted model has a scenario for the input.
+        """
+        chosen = self.chosen
+        chains = {role: _names(chosen.get(role) or chosen.get('') or PLAYED) for role in self._roles or ['']}
+        live = {role: names for role, names in chains.items() if any(map(self._is_live, names))}
+        if not live:
+            return False, SIMULATED if known or not self._roles else f'{SIMULATED}{IMPROVISED}'
+        played = [role.replace('_', ' ') for role in chains if role not in live]
+        by_model: dict[str, list[str]] = {}
+        for role, names in live.items():
+            by_model.setdefault(', else '.join(names), []).append(role.replace('_', ' '))
+        said = '; '.join(
+            f'{", ".join(filter(None, roles)) or "all"} by {names}' for names, roles in by_model.items()
+        )
+        cost = cost_of_calls(self._registry, {name for names in live.values() for name in names})
+        reach = ' '.join(f'{name}: {words}' for name, words in self._reach(live.values()))
+        words = ' '.join(filter(None, [f'Live: {said}. {cost}', reach]))
+        return True, f'{words} Simulated: {", ".join(played)}.' if played else words
+
+    def _reach(self, chains: Iterable[Iterable[str]]) -> Iterator[tuple[str, str]]:
+        """What each external agent among these may reach."""
+        for name in dict.fromkeys(name for names in chains for name in names):
+            if name in self._registry.agents:
+                yield name, str(getattr(self._registry[name], 'reach', ''))
+
+    def price(self, usage: Usage) -> float | None:
+        """Dollars for this usage with the most expensive model chosen; None if a price is unknown."""
+        names = [name for named in self.chosen.values() for name in _names(named)[:1] if self._is_live(name)]
+        prices = [getattr(self._registry[name], 'price', lambda _: None)(usage) for name in names]
+        known = [price for price in prices if price is not None]
+        return max(known) if known and len(known) == len(names) else None
+
+    def _is_live(self, name: str) -> bool:
+        return is_live(self._registry, name)
+
+    def _tell(self) -> None:
+        chosen = self.chosen
+        names = list(dict.fromkeys(_names(', '.join(chosen.values())))) or [PLAYED]
+        more = f' and {count(len(names) - 1, "other")}' if len(names) > 1 else ''
+        simulated = ', simulated' if names == [PLAYED] else ''
+        self._brief.show(f'{names[0]}{more}{simulated}')
+
+    async def look(self) -> None:
+        """Load the endpoints' models, if that has not been done."""
+        unknown = [
+            found.endpoint
+            for found in self._registry.endpoint_infos()
+            if not found.models and not found.problem
+        ]
+        if unknown:
+            self._busy = f'Loading models from {", ".join(unknown)}…'
+            self._show()
+        await self._registry.refresh()
+        self._busy = ''
+        if not self._place.is_deleted:
+            self._show()
+
+    def _show(self) -> None:
+        for control in self._controls.values():
+            control.box.offer(model_groups(self._registry, busy=bool(self._busy)), self._busy)
+
+
+def model_groups(registry: ModelRegistry, *, busy: bool) -> list[dict[str, Any]]:
+    """The models that can be picked, by endpoint; `busy` while their lists are loading."""
+    loaded = {name: registry[name] for name in registry if '/' not in name}
+    groups = [
+        {
+            'label': 'Simulated' if simulated else 'Yours',
+            'note': 'free, no key' if simulated else '',
+            'options': names,
+        }
+        for simulated in (True, False)
+        if (names := [name for name, model in loaded.items() if model.simulated is simulated])
+    ]
+    usable = [name for name in registry.agents if not model_problem(registry, name)]
+    agents = [{'label': 'Coding agents', 'note': 'installed here', 'options': usable}] if usable else []
+    return [*groups, *agents, *(_group(offered, busy=busy) for offered in registry.endpoint_infos())]
+
+
+def _group(offered: EndpointInfo, *, busy: bool) -> dict[str, Any]:
+    note = 'on this machine' if offered.is_local else 'calls cost money'
+    if not offered.models and not busy:
+        note = 'lists no models; type any name'
+    return {
+        'label': offered.endpoint,
+        'note': f'unavailable: {offered.problem}' if offered.problem else note,
+        'options': [f'{offered.endpoint}/{model}' for model in offered.models],
+    }
+
+
+def model_problem(registry: ModelRegistry, name: str) -> str:
+    """Why there is no such model; '' if there is."""
+    if name in registry.agents:
+        problem = str(getattr(registry[name], 'problem', ''))
+        return f'{problem[:1].upper()}{problem[1:]}.' if problem else ''
+    if name in registry:
+        return ''
+    offered = {found.endpoint: found for found in registry.endpoint_infos()}
+    endpoint, _, model = name.partition('/')
+    if found := offered.get(endpoint):
+        return f'{endpoint} cannot be used: {found.problem}.' if model else f'Add the model: {endpoint}/…'
+    usable = [f'{known.endpoint}/…' for known in offered.values() if not known.problem]
+    return f'Unknown model “{name}”. Available: {", ".join([PLAYED, *usable])}'
+
+
+def cost_of_calls(registry: ModelRegistry, names: Iterable[str]) -> str:
+    """A sentence on whether calls of these models cost money."""
+    offered = {found.endpoint: found.is_local for found in registry.endpoint_infos()}
+    endpoints = {name.partition('/')[0] for name in names if is_live(registry, name)}
+    paid = sorted(name for name in endpoints if not offered.get(name, name in LOCAL_ENDPOINTS))
+    return f'Calls to {", ".join(paid)} cost money.' if paid else 'Calls stay on this machine.'
+
+
+def is_live(registry: ModelRegistry, name: str) -> bool:
+    """Whether a model is there and not simulated."""
+    return name in registry and not registry[name].simulated
+
+
+def _names(raw: Any) -> list[str]:
+    return [name for part in str(raw).split(',') if (name := part.strip())]

@@ -1,0 +1,43 @@
+"""The launch page: a pattern's form with samples, and its diagram."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from nicegui import ui
+
+from engine import EngineError
+from engine.records import RunId
+from ui.components.theme import FORM_KEYS, frame
+from ui.components.widgets import Text, link
+from ui.formatting.values import first_sentence
+from ui.pages.launch.form import LaunchForm
+from ui.pages.shared import errors
+from ui.web.backend import Backend
+from ui.web.routing import serve_page, traffic_path
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page('/launch/{pattern}')
+    async def launch(request: Request, pattern: str) -> None:
+        made = backend().catalog.patterns.get(pattern)
+        if made is None:
+            errors.unknown_pattern(backend, pattern)
+            return
+        again, replay = None, request.query_params.get('replay', '')
+        if run := replay or request.query_params.get('again', ''):
+            try:
+                again = await backend().info(RunId(run))
+            except EngineError:
+                again = None
+        with frame(f'Configure {made.title}', keys=FORM_KEYS):
+            with ui.element('div').classes('hero'):
+                with link('/', 'small back'):
+                    Text('span', '← All patterns')
+                Text('h1', f'Configure {made.title}')
+                Text('p', first_sentence(made.summary), 'muted')
+                with link(traffic_path(made.name), 'small'):
+                    Text('span', 'Traffic: all runs on one diagram')
+            launcher = LaunchForm(backend, made)
+            await launcher.load(again, replay=bool(replay))

@@ -1,0 +1,91 @@
+"""Inputs that are ready to run: samples the scripted model knows, and earlier inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+from pydantic import BaseModel
+
+from engine import Conductor, EngineError, Pattern
+from engine.models.scripted import Sample, has_scenario, scenarios
+from engine.records import RunInfo, RunQuery
+from ui.web.backend import Backend
+
+EARLIER_FROM = 60
+"""Earlier inputs are looked for among so many of the newest runs."""
+EARLIER = 8
+"""At most so many are offered."""
+
+
+def samples(pattern: type[Pattern]) -> list[Sample]:
+    """The pattern's samples, its own example first."""
+    example = _example(pattern)
+    found = scenarios(pattern.name)
+    if found:
+        return sorted(found, key=lambda sample: not _holds(sample, example or {}))
+    if example is None:
+        return []
+    return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
+
+
+def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
+    """Whether the scripted model has a scenario for an input; an incomplete one is not judged."""
+    if parameters is None:
+        return True
+    values = parameters.model_dump(mode='json')
+    return has_scenario(pattern.name, pattern.sample(values).task, values)
+
+
+def _holds(sample: Sample, example: Mapping[str, Any]) -> bool:
+    return all(sample.parameters.get(name) == value for name, value in example.items())
+
+
+def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
+    """The first example of each field; None if a required field has none."""
+    given: dict[str, Any] = {}
+    for name, field in pattern.Parameters.model_fields.items():
+        if field.examples:
+            given[name] = field.examples[0]
+        elif field.is_required():
+            return None
+    return given
+
+
+async def recent_inputs(conductor: Conductor, pattern: str) -> list[RunInfo]:
+    """The newest runs of the pattern with different inputs; none if the journal cannot be read."""
+    try:
+        page = await conductor.runs(RunQuery(pattern=pattern, limit=EARLIER_FROM))
+    except EngineError:
+        return []
+    distinct: dict[str, RunInfo] = {}
+    for info in page.runs:
+        distinct.setdefault(json.dumps(info.parameters, sort_keys=True, default=str), info)
+    return list(distinct.values())[:EARLIER]
+
+
+class Starter:
+    """Starts one run and opens it; a second click while it is starting does nothing."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend, self.busy = backend, False
+
+    async def start(self, pattern: str, parameters: Mapping[str, Any], **options: Any) -> None:
+        """Start it, and leave the page. Raises `EngineError`."""
+        if self.busy:
+            return
+        self.busy = True
+        try:
+            run = (await self._backend().start(pattern, parameters, **options)).id
+        except BaseException:
+            self.busy = False
+            raise
+        ui.navigate.to(f'/runs/{run}')
+
+    async def play(self, pattern: str, sample: Sample) -> None:
+        """Start a sample, and leave the page. Raises `EngineError`."""
+        await self.start(
+            pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)
+        )

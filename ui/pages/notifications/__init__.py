@@ -1,0 +1,1 @@
+"""Notifications: who is told of what, and what was sent."""

@@ -1,0 +1,192 @@
+"""The destinations of notifications: a list, and the dialog that adds or changes one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Literal
+
+from nicegui import ui
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from engine import EngineError, InvalidInput
+from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
+from ui.components.forms.form import Form
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text, set_attributes
+from ui.services.notifications import EVENT_TYPES, Destination, address_problem, parse
+from ui.web.backend import Backend
+
+EVENT_NAMES = {
+    'run.waiting': 'A run waits for a person',
+    'question.assigned': 'A question is assigned',
+    'run.ended': 'A run is done or cancelled',
+    'run.failed': 'A run fails',
+    'run.budget_warned': 'A budget is nearly or wholly used',
+}
+FIELDS: dict[str, str] = {
+    'run.waiting': 'waiting',
+    'question.assigned': 'assigned',
+    'run.ended': 'ended',
+    'run.failed': 'failed',
+    'run.budget_warned': 'near_limit',
+}
+"""The field of the form for each event."""
+CHANNELS: dict[str, Any] = {
+    'webhook': 'Signed webhook',
+    'slack': 'Slack-compatible webhook',
+    'email': 'E-mail',
+}
+
+
+class DestinationFields(BaseModel):
+    """What a person enters about a destination."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    name: str = Field(min_length=1, max_length=200, title='Name')
+    channel: Literal['webhook', 'slack', 'email'] = Field(
+        'webhook', title='Channel', json_schema_extra={'labels': CHANNELS}
+    )
+    address: str = Field(
+        min_length=1,
+        max_length=2_000,
+        title='Address',
+        description='A URL such as https://team.example/hook, or an e-mail address.',
+    )
+    waiting: bool = Field(True, title=EVENT_NAMES['run.waiting'])
+    assigned: bool = Field(True, title=EVENT_NAMES['question.assigned'])
+    ended: bool = Field(True, title=EVENT_NAMES['run.ended'])
+    failed: bool = Field(True, title=EVENT_NAMES['run.failed'])
+    near_limit: bool = Field(True, title=EVENT_NAMES['run.budget_warned'])
+    pattern: str = Field('', max_length=200, title='Only this pattern')
+    tag: str = Field('', max_length=200, title='Only this tag')
+    person: str = Field(
+        '', max_length=200, title='Person', description='Questions are sent once they are assigned to them.'
+    )
+
+    @field_validator('address')
+    @classmethod
+    def _usable(cls, value: str, info: ValidationInfo) -> str:
+        if problem := address_problem(str(info.data.get('channel')), value):
+            raise PydanticCustomError('address', problem[:1].upper() + problem[1:])
+        return value
+
+
+class DestinationList:
+    """All destinations, with what can be done with each."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        with ui.element('section').classes('section').props('aria-labelledby="destinations"'):
+            with ui.element('div').classes('section-head'):
+                Text('h2', 'Destinations', id='destinations')
+                ui.element('div').classes('grow')
+                button('Add a destination', icon='add', kind='small').on('click', lambda: self._edit(None))
+            self._place = ui.element('div').classes('ghost')
+
+    async def load(self) -> None:
+        """Draw them."""
+        found = await notify_errors(self._backend.services.notifications.destinations.list())
+        self._place.clear()
+        with self._place:
+            if not found:
+                empty_state('send', 'Nobody is notified yet.')
+                return
+            with ui.element('ul').classes('card rows'):
+                for one in found:
+                    with ui.element('li'):
+                        self._draw(one)
+
+    def _draw(self, one: Destination) -> None:
+        with ui.element('div').classes('row-what'):
+            Text('b', one.name)
+            Text('span', f'{CHANNELS[one.channel]}: {one.address}', 'muted small')
+            with ui.element('span').classes('chips'):
+                if one.paused:
+                    Text('span', 'Paused', 'pill paused')
+                for event in one.events if len(one.events) < len(EVENT_TYPES) else ():
+                    Text('span', EVENT_NAMES[event], 'chip')
+                for name in ('pattern', 'tag', 'person'):
+                    if value := getattr(one, name):
+                        Text('span', f'{name} {value}', 'chip')
+            if one.problem:
+                Text('span', f'{one.problem[:1].upper()}{one.problem[1:]}.', 'problem')
+        with ui.element('div').classes('row-acts'):
+            pause = 'Resume' if one.paused else 'Pause'
+            for text, act in (
+                ('Send a test', lambda: self._test(one)),
+                ('Edit', lambda: self._edit(one)),
+                (pause, lambda: self._pause(one)),
+                ('Remove', lambda: self._remove(one)),
+            ):
+                made = button(text, kind='small').on('click', act)
+                set_attributes(made, aria_label=f'{text}: {one.name}')
+
+    async def _test(self, one: Destination) -> None:
+        if await notify_errors(self._backend.services.notifications.test(one.id)):
+            ui.notify('A test is on its way: see what was sent.', type='positive')
+
+    async def _pause(self, one: Destination) -> None:
+        destinations = self._backend.services.notifications.destinations
+        await notify_errors(destinations.change(one.id, paused=not one.paused))
+        await self.load()
+
+    async def _remove(self, one: Destination) -> None:
+        text = 'What has not been sent there is never sent.'
+        if await confirm(f'Remove {one.name}?', text, yes='Remove', no='Cancel'):
+            await notify_errors(self._backend.services.notifications.destinations.remove(one.id))
+            await self.load()
+
+    async def _edit(self, one: Destination | None) -> None:
+        """Ask for a destination, or change one; a new secret is shown once."""
+        with dialog_frame(f'Edit {one.name}' if one else 'Add a destination') as dialog:
+            form = Form(DestinationFields, on_change=lambda: None)
+            if one:
+                form.set(_fields(one))
+
+            async def save() -> None:
+                if (given := form.given()) is None:
+                    return
+                try:
+                    dialog.submit(await self._store(one, _values(given.model_dump())))
+                except InvalidInput as error:
+                    named = {'events': 'waiting'}
+                    form.refuse({named.get(name, name): text for name, text in error.problems.items()})
+                except EngineError as error:
+                    dialog.submit(error)
+
+            with ui.element('div').classes('dialog-actions'):
+                button('Cancel').on('click', lambda: dialog.submit(None))
+                button('Save', kind='primary').on('click', save)
+        answer = await await_answer(dialog)
+        if isinstance(answer, EngineError):
+            ui.notify(str(answer), type='negative', multi_line=True, close_button='Close')
+        await self.load()
+        if one is None and isinstance(answer, Destination) and answer.secret:
+            await _show_secret(answer)
+
+    async def _store(self, one: Destination | None, values: dict[str, Any]) -> Destination:
+        destinations = self._backend.services.notifications.destinations
+        if one is None:
+            return await destinations.add(parse(values))
+        return await destinations.change(one.id, **values)
+
+
+async def _show_secret(made: Destination) -> None:
+    with dialog_frame(f'The secret of {made.name}') as dialog:
+        Text('p', 'The receiver checks signatures with it (Standard Webhooks). It is shown only now.')
+        Text('code', made.secret, 'secret')
+        with ui.element('div').classes('dialog-actions'):
+            button('I have stored it', kind='primary').on('click', lambda: dialog.submit(True))
+    await await_answer(dialog)
+
+
+def _fields(one: Destination) -> dict[str, Any]:
+    chosen = {FIELDS[event]: event in one.events for event in EVENT_TYPES}
+    return {**asdict(one), **chosen}
+
+
+def _values(given: dict[str, Any]) -> dict[str, Any]:
+    chosen = {event: given.pop(FIELDS[event]) for event in EVENT_TYPES}
+    return {**given, 'events': tuple(event for event, wanted in chosen.items() if wanted)}

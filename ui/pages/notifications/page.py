@@ -1,0 +1,98 @@
+"""The page of notifications: destinations, and the log of what was sent."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import EngineError
+from ui.components.dialogs import notify_errors
+from ui.components.theme import button, empty_state, frame
+from ui.components.widgets import NativeSelect, Text, link, set_attributes
+from ui.formatting.values import ago, count, exact
+from ui.pages.notifications.destinations import DestinationList
+from ui.services.notifications import Message
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+EVERY = 2.0
+MOST = 100
+STATES = {'': 'All', 'due': 'Still to be sent', 'sent': 'Sent', 'failed': 'Given up'}
+PILLS = {'due': ('Waiting', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Given up', 'failed')}
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page('/notifications')
+    async def notifications() -> None:
+        with frame('Notifications', here='/inbox'):
+            with ui.element('div').classes('hero'):
+                with link('/inbox', 'back small'):
+                    Text('span', '← Inbox')
+                Text('h1', 'Notifications')
+                Text('p', 'Who is told when a run waits, ends, fails or nears its budget.', 'muted')
+            destinations, log = DestinationList(backend), MessageLog(backend)
+        await destinations.load()
+        await log.look()
+        ui.timer(EVERY, log.look, immediate=False)
+
+
+class MessageLog:
+    """What was sent, the latest first."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._shown: object = None
+        with ui.element('section').classes('section').props('aria-labelledby="sent"'):
+            with ui.element('div').classes('section-head'):
+                Text('h2', 'Sent', id='sent')
+                ui.element('div').classes('grow')
+                self._state = NativeSelect(STATES, value='', on_change=self.look)
+                set_attributes(self._state, aria_label='State')
+            self._place = ui.element('div').classes('ghost')
+
+    async def look(self) -> None:
+        """Bring the list up to date."""
+        service = self._backend.services.notifications
+        try:
+            messages = await service.log(state=self._state.value or '', limit=MOST)
+            names = {one.id: one.name for one in await service.destinations.list()}
+        except EngineError:
+            return  # the rest of the page says so
+        if (messages, names) == self._shown:
+            return
+        self._shown = (messages, names)
+        self._place.clear()
+        with self._place:
+            if not messages:
+                empty_state('send', 'Nothing was sent yet.')
+                return
+            with ui.element('ul').classes('card rows'):
+                for message in messages:
+                    with ui.element('li'):
+                        self._draw(message, names.get(message.destination, 'a removed destination'))
+
+    def _draw(self, message: Message, name: str) -> None:
+        word, kind = PILLS[message.state]
+        Text('span', word, f'pill {kind}')
+        now = self._backend().clock.now()
+        with ui.element('div').classes('row-what'):
+            if message.run:
+                with link(f'/runs/{message.run}?at={message.step}'):
+                    Text('b', message.text)
+            else:
+                Text('b', message.text)
+            Text('span', f'{message.title} · to {name}', 'muted small')
+            tries = message.attempts
+            if tries and tries[-1].error:
+                later = f'; again at {exact(message.at)}' if message.state == 'due' else ''
+                Text('span', f'{count(len(tries), "attempt")}, the last: {tries[-1].error}{later}', 'problem')
+        Text('span', ago(message.created, now), 'muted small', title=exact(message.created))
+        with ui.element('div').classes('row-acts'):
+            again = button('Send again', kind='small').on('click', lambda: self._resend(message))
+            set_attributes(again, aria_label=f'Send again: {message.text} ({message.title})')
+
+    async def _resend(self, message: Message) -> None:
+        if await notify_errors(self._backend.services.notifications.resend(message.id)):
+            ui.notify('On its way again.', type='positive')
+        await self.look()

@@ -1,0 +1,77 @@
+"""One agent's version of a file: its changes, each to accept or not, and comments on its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from engine.workspace import FileChange, Hunk, split_hunks
+from ui.components.elements import Code
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.files import diff_rows, omission_reason
+
+
+class Column:
+    """One agent's changes of one file.
+
+    Args:
+        agent: who made them.
+        change: the file.
+        said: what the agent is, and how its tests went.
+        taken: the numbers of the accepted changes; None if the file is taken from somebody else, or not.
+        on_take: called with the numbers of the accepted changes whenever they change; None for none.
+        on_line: called with the number of a line that was clicked.
+    """
+
+    def __init__(  # noqa: PLR0913  (all are needed, by name)
+        self,
+        *,
+        agent: str,
+        change: FileChange,
+        said: str,
+        taken: set[int] | None,
+        on_take: Callable[[set[int] | None], Any],
+        on_line: Callable[[int], Any],
+    ) -> None:
+        self._on_take, self._on_line = on_take, on_line
+        self._hunks: list[Hunk] = split_hunks(change.text) if change.text else []
+        self._taken = taken
+        with ui.element('article').classes('card review-column').props(f'aria-label="{agent}"'):
+            with ui.element('div').classes('review-column-head'):
+                self._whole = ui.checkbox(agent, value=taken is not None, on_change=self._take_all)
+                set_attributes(self._whole, title=f'Take this file from {agent}')
+                Text('span', f'+{change.added} -{change.removed}', 'num muted small')
+            Text('p', said, 'muted small')
+            if reason := omission_reason(change):
+                Text('p', reason, 'muted')
+            self._boxes = [self._draw(number, hunk, change) for number, hunk in enumerate(self._hunks)]
+
+    def _draw(self, number: int, hunk: Hunk, change: FileChange) -> ui.checkbox:
+        on = self._taken is not None and number in self._taken
+        box = ui.checkbox(
+            f'Change {number + 1}, line {max(1, hunk.first)}', value=on, on_change=self._take_some
+        )
+        code = Code(on_line=self._on_line)
+        head = '\n'.join(change.text.split('\n')[:2])
+        rows = [row for row in diff_rows(f'{head}\n{hunk.text}') if row[0] != '@']
+        code.show(rows, f'Change {number + 1} of {change.path}')
+        return box
+
+    def _take_all(self) -> None:
+        wanted = set(range(len(self._hunks))) if self._whole.value else None
+        if (wanted is None) != (self._taken is None):
+            self._set(wanted)
+
+    def _take_some(self) -> None:
+        wanted = {number for number, box in enumerate(self._boxes) if box.value}
+        if wanted != (self._taken or set()):
+            self._set(wanted or None)
+
+    def _set(self, wanted: set[int] | None) -> None:
+        self._taken = wanted
+        self._whole.value = wanted is not None
+        for number, box in enumerate(self._boxes):
+            box.value = wanted is not None and number in wanted
+        self._on_take(wanted)

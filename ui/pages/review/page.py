@@ -1,0 +1,38 @@
+"""The page that reviews and merges what a run's agents made."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.records import RunId
+from ui.components.theme import empty_state, frame
+from ui.components.widgets import Text, link
+from ui.pages.review.review import Review
+from ui.pages.shared import errors
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+
+def register(backend: Backend) -> None:
+    """Serve `/runs/{id}/review`."""
+
+    @serve_page('/runs/{run}/review')
+    async def page(run: str) -> None:
+        conductor = backend()
+        try:
+            found = await conductor.merging.mergeable(RunId(run))
+            changes = {agent: await conductor.merging.changes(found, agent) for agent in found.folders}
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        with frame(f'Review {found.run.title}'):
+            with ui.element('div').classes('hero'):
+                with link(f'/runs/{run}', 'small back'):
+                    Text('span', '← The run')
+                Text('h1', 'Review and merge')
+                Text('p', found.run.title or run, 'muted')
+            if any(changes.values()):
+                Review(conductor, found, changes)
+            else:
+                empty_state('folder_off', 'The agents of this run have changed no files yet.')

@@ -1,0 +1,178 @@
+"""The result of a review: its tests, what a merge would change, conflicts to resolve, and the merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nicegui import ui
+
+from engine import Conductor, EngineError
+from engine.history import Mergeable, Pick
+from engine.workspace import Conflict, MergePreview, Resolution, format_patch
+from ui.components.dialogs import confirm
+from ui.components.theme import button, notice
+from ui.components.widgets import NativeSelect, Text, label, text_area, text_input
+from ui.formatting.merging import pull_request
+from ui.formatting.values import count
+
+SIDES = {'': 'Choose…', 'theirs': 'take the agent’s', 'ours': 'keep the branch’s', 'text': 'edit'}
+
+
+class Result:
+    """Nothing is written to the repository before *Merge* has been confirmed.
+
+    Args:
+        conductor: has the run.
+        found: what of the run can be merged.
+        picks: what is taken now.
+    """
+
+    def __init__(self, conductor: Conductor, found: Mergeable, picks: Callable[[], Sequence[Pick]]) -> None:
+        self._conductor, self._found, self._picks = conductor, found, picks
+        self._preview: MergePreview | None = None
+        self._chosen: dict[str, Callable[[], Resolution | None]] = {}
+        with ui.element('section').classes('card review-result').props('aria-labelledby="review-result"'):
+            Text('h2', 'The result', id='review-result')
+            with ui.element('div').classes('review-actions'):
+                button('Run tests', icon='play_arrow').on('click', self._test)
+                button('Patch', kind='quiet').on('click', self._patch)
+                button('Pull request description', kind='quiet').on('click', self._describe)
+            self._tests = ui.element('div').props('role="status"')
+            if found.problem:
+                Text('p', f'It cannot be merged: {found.problem}.', 'muted')
+            else:
+                with ui.element('div').classes('field'):
+                    self._into = text_input(found.branches[0] if found.branches else '')
+                    label('Into branch', self._into)
+                known = ', '.join(found.branches[:6])
+                Text('p', f'A new name makes a new branch. There are: {known}.', 'muted small')
+                button('Preview merge', icon='difference').on('click', self._show)
+            self._place = ui.element('div').classes('review-merge')
+
+    def change(self) -> None:
+        """What is taken has changed: what was shown of it no longer holds."""
+        self._preview = None
+        self._tests.clear()
+        self._place.clear()
+
+    async def _composed(self) -> Mergeable | None:
+        picks = self._picks()
+        if not picks:
+            ui.notify('Take a file or a change first.', type='warning')
+            return None
+        try:
+            return await self._conductor.merging.compose(self._found, picks)
+        except EngineError as error:
+            self._fail(str(error))
+            return None
+
+    async def _test(self) -> None:
+        made = await self._composed()
+        if made is None:
+            return
+        self._tests.clear()
+        with self._tests:
+            Text('p', 'The tests run…', 'muted')
+        try:
+            ran = await self._conductor.merging.test(made, made.best)
+        except EngineError as error:
+            self._fail(str(error))
+            return
+        self._tests.clear()
+        with self._tests, notice('ok' if ran.passed else 'fail', 'check' if ran.passed else 'error'):
+            Text('p', 'The tests pass.' if ran.passed else 'The tests fail.')
+            Text('pre', ran.text.strip()[-3_000:], 'review-output', tabindex='0')
+
+    async def _patch(self) -> None:
+        if made := await self._composed():
+            text = format_patch(await self._conductor.merging.changes(made, made.best))
+            ui.download.content(text.encode(), f'{self._found.run.id}.patch')
+
+    async def _describe(self) -> None:
+        if made := await self._composed():
+            changes = await self._conductor.merging.changes(made, made.best)
+            words = pull_request(self._found, self._found.best or made.best, changes)
+            ui.download.content(words.encode(), f'{self._found.run.id}.md')
+
+    async def _show(self) -> None:
+        """Work out the merge with the resolutions chosen so far."""
+        made = await self._composed()
+        if made is None:
+            return
+        try:
+            self._preview = await self._conductor.merging.preview(
+                made, into=str(self._into.value or '').strip(), resolutions=self._resolutions()
+            )
+        except EngineError as error:
+            self._fail(str(error))
+            return
+        self._place.clear()
+        with self._place:
+            self._draw(self._preview)
+
+    def _draw(self, preview: MergePreview) -> None:
+        also = f', and the files in {preview.checked_out}' if preview.checked_out else ''
+        new = ' (new)' if preview.is_new else ''
+        Text('p', f'Changes {count(len(preview.paths), "file")} on {preview.branch}{new}{also}.')
+        with ui.element('ul').classes('review-paths'):
+            for path in preview.paths:
+                Text('li', path, 'mono')
+        for conflict in preview.conflicts:
+            self._draw_conflict(conflict)
+        if preview.conflicts:
+            button('Resolve', icon='check', kind='primary').on('click', self._show)
+        elif preview.paths:
+            button('Merge', icon='merge', kind='primary').on('click', self._merge)
+
+    def _draw_conflict(self, conflict: Conflict) -> None:
+        with ui.element('div').classes('card review-conflict'):
+            sides = {key: said for key, said in SIDES.items() if key != 'text' or conflict.text is not None}
+            choice = NativeSelect(sides, value='')
+            label(f'Conflict: {conflict.path}', choice, 'label mono')
+            field = text_area()
+            field.value = conflict.text or ''
+            field.classes('mono review-edit')
+            field.set_visibility(conflict.text is not None)
+
+        def resolution() -> Resolution | None:
+            match choice.value:
+                case 'ours':
+                    return Resolution(side='ours')
+                case 'theirs':
+                    return Resolution(side='theirs')
+                case 'text':
+                    return Resolution(text=str(field.value or ''))
+            return None
+
+        self._chosen[conflict.path] = resolution
+
+    def _resolutions(self) -> dict[str, Resolution]:
+        found = {path: chosen() for path, chosen in self._chosen.items()}
+        return {path: chosen for path, chosen in found.items() if chosen is not None}
+
+    async def _merge(self) -> None:
+        preview, resolutions = self._preview, self._resolutions()
+        if preview is None:
+            return
+        also = f' The files in {preview.checked_out} change with it.' if preview.checked_out else ''
+        text = f'One commit is made on {preview.branch}.{also}'
+        if not await confirm(f'Merge into {preview.branch}?', text, yes='Merge', no='Cancel', kind='primary'):
+            return
+        made = await self._composed()
+        if made is None:
+            return
+        try:
+            commit = await self._conductor.merging.merge(made, preview, resolutions=resolutions)
+        except EngineError as error:
+            self._fail(str(error))
+            return
+        self._preview, self._chosen = None, {}
+        self._place.clear()
+        with self._place, notice('ok', 'check'):
+            Text('p', f'Merged into {preview.branch}: commit {commit[:12]}.')
+
+    def _fail(self, problem: str) -> None:
+        self._tests.clear()
+        self._place.clear()
+        with self._place, notice('fail', 'error'):
+            Text('p', f'{problem[:1].upper()}{problem[1:]}.')

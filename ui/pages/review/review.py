@@ -1,0 +1,168 @@
+"""The review: each agent's version of a file side by side, and what is taken of which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from nicegui import ui
+
+from engine import Conductor, EngineError
+from engine.history import Mergeable, Pick
+from engine.workspace import FileChange, split_hunks
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area, text_input
+from ui.formatting.values import count
+from ui.pages.review.column import Column
+from ui.pages.review.result import Result
+
+MOST_COMMENT = 2_000
+
+
+class Review:
+    """What is taken begins with all that the best agent changed, if there is a best one.
+
+    Args:
+        conductor: has the run.
+        found: what of the run can be merged.
+        changes: the files that each agent has changed.
+    """
+
+    def __init__(
+        self, conductor: Conductor, found: Mergeable, changes: Mapping[str, Sequence[FileChange]]
+    ) -> None:
+        self._conductor, self._found = conductor, found
+        self._by_path: dict[str, dict[str, FileChange]] = {}
+        for agent, made in changes.items():
+            for change in made:
+                self._by_path.setdefault(change.path, {})[agent] = change
+        self._taken: dict[str, tuple[str, set[int]]] = {
+            path: (found.best, set(range(len(split_hunks(made[found.best].text)))))
+            for path, made in self._by_path.items()
+            if found.best in made
+        }
+        self._comments: dict[str, list[str]] = {}
+        """By agent: what is to be sent back to it."""
+        paths = sorted(self._by_path)
+        with ui.element('div').classes('review'):
+            with ui.element('section').classes('review-files').props('aria-labelledby="review-files"'):
+                with ui.element('div').classes('field'):
+                    self._file = NativeSelect(
+                        {path: path for path in paths}, value=paths[0], on_change=self._show
+                    )
+                    label('File', self._file)
+                self._told = Text('p', '', 'muted small', role='status')
+                self._columns = ui.element('div').classes('review-columns')
+                self._draw_comments()
+            self._result = Result(conductor, found, self._picks)
+
+        self._show()
+
+    def _picks(self) -> list[Pick]:
+        picks = []
+        for path, (agent, taken) in sorted(self._taken.items()):
+            known = len(split_hunks(self._by_path[path][agent].text))
+            whole = len(taken) == known
+            picks.append(Pick(path=path, agent=agent, hunks=None if whole else tuple(sorted(taken))))
+        return picks
+
+    def _show(self) -> None:
+        path = self._file.value
+        made = self._by_path[path]
+        self._columns.clear()
+        with self._columns:
+            for agent, change in sorted(made.items(), key=lambda item: item[0] != self._found.best):
+                taken = self._taken.get(path)
+                Column(
+                    agent=agent,
+                    change=change,
+                    said=self._about(agent),
+                    taken=taken[1] if taken and taken[0] == agent else None,
+                    on_take=partial(self._take, path, agent),
+                    on_line=partial(self._pick_line, agent),
+                )
+        self._tell()
+
+    def _about(self, agent: str) -> str:
+        tests = self._found.tests.get(agent, '')
+        best = 'the best' if agent == self._found.best else ''
+        return ' · '.join(filter(None, [best, f'tests: {tests}' if tests else 'its tests were not run']))
+
+    def _take(self, path: str, agent: str, wanted: set[int] | None) -> None:
+        before = self._taken.get(path)
+        if wanted is not None:
+            self._taken[path] = (agent, wanted)
+        elif before and before[0] == agent:
+            del self._taken[path]
+        if before and before[0] != agent:
+            self._show()  # it is taken from one of them only
+        self._tell()
+        self._result.change()
+
+    def _tell(self) -> None:
+        total = len(self._by_path)
+        self._told.show(f'{count(len(self._taken), "file")} of {total} taken')
+
+    def _draw_comments(self) -> None:
+        agents = {agent: agent for made in self._by_path.values() for agent in made}
+        with ui.element('div').classes('card review-comments'):
+            Text('h2', 'Comments for an agent')
+            self._list = ui.element('ul').classes('comment-list')
+            with ui.element('div').classes('comment-form'):
+                with ui.element('div').classes('field'):
+                    self._agent = NativeSelect(agents, value=self._found.best or next(iter(agents)))
+                    label('Agent', self._agent)
+                with ui.element('div').classes('field comment-line'):
+                    self._line = text_input('1', kind='number', min='1')
+                    label('Line', self._line)
+                with ui.element('div').classes('field grow'):
+                    self._text = text_area(maxlength=str(MOST_COMMENT))
+                    label('Comment', self._text)
+                button('Comment', icon='add_comment').on('click', self._comment)
+            self._send = button('Send back', icon='send', kind='primary').on('click', self._send_back)
+            set_attributes(
+                self._send, title='The agent gets the comments as its next turn, in a fork of the run'
+            )
+            self._send.set_visibility(False)
+
+    def _pick_line(self, agent: str, line: int) -> None:
+        self._agent.value, self._line.value = agent, str(line)
+        self._text.run_method('focus')
+
+    async def _comment(self) -> None:
+        """Keep a comment; a run that takes comments on lines gets it at once."""
+        text, line = str(self._text.value or '').strip(), str(self._line.value or '')
+        if not text or not line.isdecimal():
+            ui.notify('Give a line and a comment.', type='warning')
+            return
+        agent, path = self._agent.value, self._file.value
+        run = self._found.run.id
+        pattern = self._conductor.catalog.patterns.get(self._found.run.pattern)
+        if pattern and 'comment' in pattern.inputs and not (await self._conductor.info(run)).status.ended:
+            data = {'candidate': agent, 'path': path, 'line': int(line), 'text': text}
+            try:
+                await self._conductor.send(run, 'comment', at='', data=data)
+            except EngineError as error:
+                ui.notify(str(error), type='negative')
+                return
+            words = 'sent with the next revision'
+        else:
+            self._comments.setdefault(agent, []).append(f'{path}, line {line}: {text}')
+            self._send.set_visibility(True)
+            words = 'not sent yet'
+        with self._list, ui.element('li'):
+            Text('b', f'{agent}: {path}, line {line}')
+            Text('span', f' {text} ')
+            Text('span', words, 'muted small')
+        self._text.value = ''
+
+    async def _send_back(self) -> None:
+        agent = self._agent.value if self._agent.value in self._comments else next(iter(self._comments))
+        lines = '\n'.join(f'- {one}' for one in self._comments[agent])
+        text = f'A person has read your work. Heed each comment, then run the tests again:\n{lines}'
+        try:
+            fork = await self._conductor.merging.send_back(self._found.run.id, agent, text)
+        except EngineError as error:
+            ui.notify(str(error), type='negative')
+            return
+        ui.navigate.to(f'/runs/{fork}')

@@ -1,0 +1,1 @@
+"""The run page: one screen for one run, live or at any recorded step."""

@@ -1,0 +1,1 @@
+"""Agent panes: state, conversation, tool calls and approvals."""

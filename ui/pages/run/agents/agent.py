@@ -1,0 +1,253 @@
+"""The pane of one agent: its state, conversation, tool calls and approval requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from engine.acp import AGENT_PREFIX
+from engine.history import open_question
+from engine.records import Spending, StatePath, StateShape, Usage, View, parent_of, within
+from ui.components.dialogs import confirm
+from ui.components.elements import Conversation
+from ui.components.theme import button, origin_chip
+from ui.components.widgets import Text
+from ui.formatting.steps import duration, elapsed, path_text
+from ui.formatting.tool_calls import CallContext
+from ui.formatting.usage import usage_summary, with_streamed
+from ui.formatting.values import count
+from ui.pages.run.agents.agent_name import AgentName
+from ui.pages.run.agents.approval import Approval
+from ui.pages.run.agents.question import QuestionForm
+from ui.pages.run.context import RunContext
+from ui.pages.run.debugger.region import RegionControls
+from ui.pages.run.review.seat import SeatButton, seat_at
+from ui.replay.conversation import agent_blocks
+from ui.replay.history import latest
+
+QUIET = 15.0
+"""After so many seconds without output, the pane says so."""
+STAGES = {'approving': 'waiting', 'using_tools': 'running', 'asking': 'running'}
+
+
+class AgentPane:
+    """One agent: who it is, what it costs, and what it says and does."""
+
+    def __init__(
+        self, state: StateShape, context: RunContext, enlarge: Callable[[str], None], *, newest: int = 0
+    ) -> None:
+        """Draw it; `newest` limits the blocks of the conversation that it begins with (0: all)."""
+        self._newest, self._first = newest, -1
+        self.state, self._context, self.name = state, context, context.named(state.path)
+        self.pinned = False
+        """Whether it is one of several in the grid."""
+        self._leaf, self._heard = '', 0.0
+        self._waits = ''
+        """Why its call has not been sent yet, or ''."""
+        self.streamed = 0
+        """Characters of the reply that is being streamed."""
+        self._facts: tuple[Usage, list[str]] = (Usage(), [])
+        self._region = RegionControls(context.stepper, state.path)
+        self._origins: tuple[str, ...] = ()
+        with ui.element('section').classes('panel agent').props(f'aria-label="{self.name}"') as self.root:
+            with ui.element('div').classes('panel-head agent-head'):
+                with ui.element('div').classes('agent-toggle'):
+                    self._title = AgentName(self.name)
+                self._seat = SeatButton(context, seat_at(state.path, context))
+                self._enlarge = button('', icon='open_in_full', kind='quiet small', label='Enlarge pane')
+                self._enlarge.on('click', lambda: enlarge(state.path))
+                self._region.draw_pause()
+                self._stop = button('', icon='stop', kind='quiet small danger', label='Stop this agent')
+                self._stop.on('click', self._ask_to_stop)
+            with ui.element('div').classes('agent-facts'):
+                self._path = ui.label().classes('chip mono')
+                self._kind = ui.element('span').classes('ghost')
+                self._model = Text('span', '', 'agent-model')
+                self._numbers = Text('span', '', 'num')
+                self._attempt, self._quiet = (Text('span', '', f'chip wait {name}') for name in ('', 'quiet'))
+                ui.element('span').classes('grow')
+                self._time = ui.label().classes('num agent-time')
+            self._trouble = Text('div', '', 'agent-trouble', role='status')
+            self._plan = Text('div', '', 'agent-plan')
+            self._region.draw_bar()
+            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+                self.talk = Conversation([], label=f'Conversation of {self.name}')
+            self._approval = Approval(context.send, context.conductor.catalog.tools)
+            self._question = QuestionForm(
+                lambda at, data: context.conductor.send(context.run, 'answer', at=at, data=data)
+            )
+        for part in (self._quiet, self._attempt, self._trouble, self._plan, self._enlarge):
+            part.set_visibility(False)
+
+    def show(
+        self, view: View, agent: Mapping[str, Any] | None, *, live: bool, mine: bool, files: str
+    ) -> None:
+        """Show the agent as of `view`; None if it has not started.
+
+        Args:
+            view: the run at the step that is shown.
+            agent: the dump of its `AgentState`.
+            live: whether that step is the present.
+            mine: whether this server can steer the run.
+            files: on the files in its folder, in words.
+        """
+        path, talk = self.state.path, agent or {}
+        leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
+        if leaf != self._leaf:
+            self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
+            self._waits, self.streamed = '', 0
+        shape = self._context.shape.state(leaf)
+        self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
+        self.name = self._context.named(path, str(talk.get('role', '')))
+        self._title.show(self.name)
+        self.root.classes(
+            add='at-work' if self.at_work else '', remove='' if self.at_work else 'at-work'
+        ).classes(add='failed' if talk.get('problem') else '', remove='' if talk.get('problem') else 'failed')
+        known = self._calls(view.seq, leaf)
+        blocks = agent_blocks(talk, known)
+        if self._first < 0 and blocks:
+            self._first = max(0, len(blocks) - self._newest) if self._newest else 0
+        self.talk.show(blocks[max(0, self._first) :])
+        # What goes on in its region without it, such as its tests.
+        beside = next((one for one in view.active if parent_of(one) == parent_of(path) != ''), '')
+        place = leaf.removeprefix(f'{path}.') if leaf else beside.rpartition('.')[2]
+        self._path.set_text(path_text(place) or '—')
+        self._say_numbers(view, talk, files, blocks)
+        self._say_origins(view)
+        stoppable = leaf.endswith(('.thinking', '.using_tools'))  # pending approvals are answered with deny
+        away = '' if stoppable and live and mine else 'away'
+        self._stop.classes(add=away, remove='' if away else 'away')
+        self._seat.show(view, live=live, mine=mine)
+        asks = live and mine and leaf.endswith('.approving')
+        may_edit = not str(talk.get('model', '')).startswith(AGENT_PREFIX)
+        asked_for = _calls_of(talk) if asks else ()
+        self._approval.show(self.name, leaf if asks else '', asked_for, may_edit=may_edit)
+        self._plan.show(plan_line(talk.get('plan', ())))
+        self._plan.set_visibility(bool(talk.get('plan')))
+        asked = open_question(view, StatePath(leaf)) if live and mine and leaf.endswith('.asking') else None
+        self._question.show(leaf if asked else '', asked)
+
+    def heard(self, pieces: Sequence[tuple[str, str]]) -> None:
+        """Append streamed text."""
+        self._heard = time.time()
+        for kind, piece in pieces:
+            self._waits = piece if kind == 'waiting' else ''
+            if kind == 'reset':
+                self.forget()
+            elif kind != 'waiting':
+                self.streamed += len(piece)
+                self.talk.append(kind, piece)
+
+    def forget(self) -> None:
+        """Remove the streamed text."""
+        self.streamed = 0
+        self.talk.reset()
+
+    def pin(self, pinned: bool, *, alone: bool = False) -> None:
+        """Be one of several panes, or the only one; `alone` is the enlarged pane."""
+        self.pinned = pinned
+        self._enlarge.set_visibility(pinned)
+        self.root.classes(add='region' if pinned else '', remove='' if pinned else 'region')
+        wanted = ('close_fullscreen', 'Restore size') if alone else ('open_in_full', 'Enlarge pane')
+        if self._enlarge.props.get('aria-label') != wanted[1]:
+            self._enlarge.props['aria-label'] = wanted[1]
+            self._enlarge.clear()
+            with self._enlarge:
+                ui.icon(wanted[0])
+                ui.tooltip(wanted[1])
+
+    def tick(self, view: View, now: float, *, live: bool) -> None:
+        """Update the clocks: time at work, time without output, time until the next retry."""
+        path = self.state.path
+        entered = view.entered.get(path)
+        stays = latest(self._context.history.stays, path, view.seq)
+        spent = stays.until - stays.since if stays else None
+        if entered:
+            spent = elapsed(entered[1], now, self._context.born)
+        self._time.set_text('' if spent is None else duration(spent))
+        self._say_trouble(view, now if live else None)
+        self._count()
+        quiet = now - self._heard
+        waits = self._leaf.endswith(('.approving', '.asking'))
+        working = live and self.at_work and not waits and not view.paused
+        stalled = working and quiet >= QUIET and not self._trouble.visible
+        self._quiet.show(f'no output for {duration(quiet)}' if stalled else '')
+        self._quiet.set_visibility(stalled)
+
+    def _calls(self, seq: int, leaf: str) -> CallContext:
+        path, history = self.state.path, self._context.history
+        stage = STAGES.get(leaf.rpartition('.')[2], 'asked' if leaf else 'dropped')
+        tools, took = self._context.conductor.catalog.tools, history.took.get(path, {})
+        return CallContext(stage=stage, tools=tools, took=took, kept=self._context.kept)
+
+    def _say_numbers(
+        self, view: View, agent: Mapping[str, Any], files: str, blocks: Sequence[Mapping[str, Any]]
+    ) -> None:
+        spent = view.spending.get(self.state.path, Spending())
+        used = sum(block['kind'] == 'tool' for block in blocks)
+        more = [count(used, 'tool call') if used else '', files]
+        self._facts = (spent.total, more)
+        self._model.show(str(agent.get('model') or ''))
+        self._count()
+
+    def _count(self) -> None:
+        """Show its usage, with an estimate of what is being streamed."""
+        total, more = self._facts
+        facts = [usage_summary(with_streamed(total, self.streamed)), *more]
+        self._numbers.show(' · '.join(filter(None, facts)))
+
+    def _say_origins(self, view: View) -> None:
+        """Show whether its replies are live, simulated or replayed; before the first one, what is planned."""
+        origins = view.spending.get(self.state.path, Spending()).origins
+        origins = origins or (self._context.planned(self.state.path),)
+        if origins == self._origins:
+            return
+        self._origins = origins
+        self._kind.clear()
+        with self._kind:
+            for origin in origins:
+                origin_chip(origin)
+
+    def _say_trouble(self, view: View, now: float | None) -> None:
+        """Show trouble with its calls: attempts, errors, the next retry, a fallback."""
+        history, path = self._context.history, self.state.path
+        number = view.attempts.get(f'{path}.thinking', 1)
+        retry = latest(history.retries, path, view.seq) if number > 1 else None
+        self._attempt.show(f'attempt {number}')
+        self._attempt.set_visibility(number > 1)
+        said = ''
+        if self._waits and now is not None:
+            said = self._waits
+        elif retry and now is not None and self._heard <= retry.due:
+            left = retry.due - now
+            when = f'Retrying in {max(1, round(left))} s' if left > 0 and not view.paused else 'Retrying'
+            said = f'{when} (attempt {retry.attempt}): {retry.error}'
+        elif retry and now is None:
+            said = f'Attempt {retry.attempt}, after: {retry.error}'
+        elif (reply := latest(history.replies, path, view.seq)) and reply.failed:
+            said = f'Fell back to {reply.model}: {"; ".join(reply.failed)}'
+        self._trouble.show(said)
+        self._trouble.set_visibility(bool(said))
+
+    async def _ask_to_stop(self) -> None:
+        text = (
+            'Its current work is cancelled and its state fails. The pattern decides how the others continue.'
+        )
+        if await confirm(f'Stop {self.name.lower()}?', text, yes='Stop agent', no='Cancel'):
+            data = {'error': 'a person stopped it'}
+            await self._context.send('failed', self._leaf, data)
+
+
+def plan_line(plan: Sequence[Mapping[str, Any]]) -> str:
+    """The plan that an external agent has made for itself: how far it is, and what it does now."""
+    done = sum(entry['status'] == 'completed' for entry in plan)
+    now = next((str(entry['content']) for entry in plan if entry['status'] == 'in_progress'), '')
+    return f'Plan: {done} of {count(len(plan), "step")} done{f", now {now}" if now else ""}'
+
+
+def _calls_of(agent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    messages = agent.get('messages') or [{'parts': ()}]
+    return [part for part in messages[-1]['parts'] if part['kind'] == 'call']

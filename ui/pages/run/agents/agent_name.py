@@ -1,0 +1,31 @@
+"""An agent's name that keeps its number where there is no room for all of it."""
+
+from __future__ import annotations
+
+import re
+
+from nicegui import ui
+
+from ui.components.widgets import Text
+
+PARTS = re.compile(r'(?P<stem>.*?)(?:(?P<number> \d+)(?P<rest>\D*))?')
+
+
+class AgentName:
+    """The name in three parts; the words around the number are shortened, the last ones first."""
+
+    def __init__(self, name: str) -> None:
+        with ui.element('span').classes('agent-name'):
+            self._parts = [Text('span', '', f'agent-{part}') for part in ('stem', 'number', 'rest')]
+        self.show(name)
+
+    def show(self, name: str) -> None:
+        """Show another name, if it differs."""
+        for part, text in zip(self._parts, name_parts(name), strict=True):
+            part.show(text)
+
+
+def name_parts(name: str) -> tuple[str, str, str]:
+    """A name as the words before its number, the number, and what follows."""
+    found = PARTS.fullmatch(name)
+    return (found['stem'], found['number'] or '', found['rest'] or '') if found else (name, '', '')

@@ -1,0 +1,251 @@
+"""The agents of a run: a row of stages, and a pane for each agent of the one that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from engine import Status
+from engine.errors import WorkspaceError
+from engine.records import View, within
+from ui.components.elements import Conversation, Engagement, Splitters
+from ui.components.take import take_buttons
+from ui.components.theme import button, empty_state, origin_chip
+from ui.components.widgets import Text
+from ui.formatting.steps import duration, path_text
+from ui.formatting.values import count, status_text
+from ui.pages.run.agents.agent import AgentPane
+from ui.pages.run.agents.join_summary import join_summary
+from ui.pages.run.agents.regions import cells, columns_for, tracks
+from ui.pages.run.agents.stages import RESULT, Cast, StageRow, stages_of, work_in_progress
+from ui.pages.run.agents.task_cards import TaskCards
+from ui.pages.run.context import RunContext
+from ui.replay.conversation import json_to_markdown
+
+LEAST_HEIGHT, LEAST_WIDTH = '150px', '150px'
+
+
+class AgentPanes:
+    """All agents of a run. The stage that works is shown, unless a person picked or reads another.
+
+    What is shown changes in place: nothing around it moves. Where it does not follow, a button says
+    what works now, and goes there.
+    """
+
+    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
+        self._context = context
+        self._stages = stages_of(context)
+        self._cast = Cast(context.shape, context.history)
+        self._shown: tuple[View, bool, bool] | None = None
+        self._picked = ''
+        """The stage that a person picked, if any."""
+        self._engaged = False
+        """Whether the focus or the selection is in a pane."""
+        self._beside: list[str] = []
+        """The agents that are shown."""
+        self._key = ''
+        """The stage that is shown, or the one of the first agent."""
+        self._alone = ''
+        """The enlarged pane, if any."""
+        self._wide = False
+        self._counts: dict[str, int] = {}
+        """File counts by snapshot."""
+        self._body = ''
+        """The result as Markdown."""
+        self._said_origins: tuple[str, ...] = ()
+        self._panes: dict[str, AgentPane] = {}
+        with ui.element('div').classes('agents') as self.root:
+            self._row = StageRow(self._stages, self._pick)
+            self._cards = TaskCards(context, seek)
+            with ui.element('div').classes('stage') as self._grid:
+                self._splits = Splitters()
+                Engagement(self._engage)
+                self._draw_result()
+                for state in context.shape.states:
+                    if state.role:
+                        self._panes[state.path] = pane = AgentPane(state, context, self._enlarge)
+                        pane.root.set_visibility(False)  # until it is known whether any agent has started
+                with ui.element('div').classes('panel nobody') as self._nobody:
+                    empty_state('hourglass_empty', 'No agent has started yet.')
+            self._follow = button('', kind='follow')
+            self._follow_text = Text('span', '')
+            self._follow_text.move(self._follow)
+            self._follow.classes(remove='icon').on('click', lambda: self._pick(''))
+            self._follow.set_visibility(False)
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Arrange and fill the panes for `view`."""
+        self._shown = (view, live, mine)
+        ended = view.status.ended and self._has_result(view)
+        now = [] if ended else self._cast.now(view)
+        wanted = RESULT if ended else self._stage_of(now)
+        if self._picked:
+            self._key = self._picked
+            self._beside = self._members(view, now)
+        elif not (self._engaged and live and self._key):
+            self._key, self._beside = wanted, now
+        elif self._key == wanted:
+            self._beside = [*self._beside, *(path for path in now if path not in self._beside)]
+        self._alone = self._alone if self._alone in self._beside else ''
+        for path, pane in self._panes.items():
+            shown = path in self._beside
+            pane.root.set_visibility(shown and self._alone in ('', path))
+            pane.pin(shown and len(self._beside) > 1, alone=path == self._alone)
+            if shown:
+                files = self._counts.get(view.files.get(path, ''), 0)
+                words = count(files, 'file') if files else ''
+                pane.show(view, view.agents.get(path), live=live, mine=mine, files=words)
+        self._cards.show(view)
+        self._arrange()
+        self._nobody.set_visibility(not self._beside and self._key != RESULT)
+        self._show_result(view, shown=self._key == RESULT)
+        self._say(view, wanted, live=live)
+
+    async def count_files(self, view: View) -> None:
+        """Count the files of the agents' folders at this step, and show the counts."""
+        unknown = {digest for digest in view.files.values() if digest not in self._counts}
+        for digest in unknown:
+            try:
+                files = await self._context.conductor.workspaces.files(self._context.run, digest)
+            except WorkspaceError:
+                continue  # the files tab reports it
+            self._counts[digest] = len(files)
+        if unknown and self._shown and self._shown[0].seq == view.seq:
+            self.refresh()
+
+    def be_wide(self, wide: bool) -> None:
+        """The panes have more room now, or less."""
+        self._wide = wide
+        self._arrange()
+
+    def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Append streamed text to the panes."""
+        for path, pieces in text.items():
+            if path in self._panes:
+                self._panes[path].heard(pieces)
+
+    def still(self) -> None:
+        """Remove all streamed text: a past step is shown."""
+        for pane in self._panes.values():
+            pane.forget()
+
+    @property
+    def streamed(self) -> int:
+        """Characters of replies that are being streamed now."""
+        return sum(pane.streamed for pane in self._panes.values())
+
+    def tick(self, view: View, now: float, *, live: bool) -> None:
+        """Update the clocks of the panes."""
+        for pane in self._panes.values():
+            if pane.root.visible:
+                pane.tick(view, now, live=live)
+        self._row.say(self._activity(view, now))
+
+    def refresh(self) -> None:
+        """Redraw: more of the history is known."""
+        if self._shown:
+            view, live, mine = self._shown
+            self.show(view, live=live, mine=mine)
+
+    def _stage_of(self, agents: Sequence[str]) -> str:
+        return next((stage.key for stage in self._stages if agents and agents[0] in stage.agents), '')
+
+    def _members(self, view: View, now: Sequence[str]) -> list[str]:
+        """The agents of the picked stage; while it works, those that it shows by itself."""
+        works = any(within(leaf, path) for leaf in view.active for path in now)
+        if works and self._picked == self._stage_of(now):
+            return list(now)
+        picked = next((stage for stage in self._stages if stage.key == self._picked), None)
+        return self._cast.begun(picked, view) if picked else []
+
+    def _say(self, view: View, wanted: str, *, live: bool) -> None:
+        self._row.show(view, self._key, has_result=view.status.ended and self._has_result(view))
+        elsewhere = bool(wanted) and wanted != self._key
+        self._follow.set_visibility(elsewhere)
+        if elsewhere:
+            title = next((stage.title for stage in self._stages if stage.key == wanted), 'the result')
+            self._follow_text.show('Show the result' if wanted == RESULT else f'Show {title}')
+
+    def _activity(self, view: View, now: float) -> str:
+        """What goes on where no pane says it: the active state, or how the shown stage joined."""
+        stage = next((stage for stage in self._stages if stage.key == self._key), None)
+        works = stage is not None and stage.status(view) in ('working', 'asking')
+        if self._picked and stage is not None and stage.key not in view.entered and len(stage.agents) > 1:
+            return join_summary(stage, view, self._context.history)
+        if not view.status.ended and not works and view.active:
+            if said := work_in_progress(self._context.shape, view):
+                return f'{said} · {duration(now - view.time)}'
+            leaf = view.active[0]
+            since = view.entered.get(leaf, (0, now))[1]
+            more = f' and {len(view.active) - 1} more' if len(view.active) > 1 else ''
+            return f'{path_text(leaf).capitalize()}{more} · {duration(now - since)}'
+        if stage is not None and len(stage.agents) > 1 and stage.key not in view.entered:
+            return join_summary(stage, view, self._context.history)
+        return ''
+
+    def _engage(self, engaged: bool) -> None:
+        self._engaged = engaged
+
+    def _pick(self, key: str) -> None:
+        self._picked, self._engaged = key, False
+        self.refresh()
+
+    def _enlarge(self, path: str) -> None:
+        self._alone = '' if self._alone == path else path
+        self.refresh()
+
+    def _arrange(self) -> None:
+        panes = [self._alone] if self._alone else self._beside
+        columns = columns_for(len(panes), wide=self._wide)
+        rows = -(-len(panes) // columns)
+        self._grid.style(
+            f'grid-template-columns: {tracks(columns, "c", LEAST_WIDTH)};'
+            f'grid-template-rows: {tracks(max(rows, 1), "r", LEAST_HEIGHT)}'
+        )
+        for path, cell in zip(panes, cells(len(panes), columns), strict=True):
+            self._panes[path].root.style(cell.style)
+        self._splits.show(columns, rows)
+
+    def _draw_result(self) -> None:
+        with ui.element('section').classes('panel agent result').props('aria-label="Result"') as self._result:
+            with ui.element('div').classes('panel-head'):
+                ui.icon('flag')
+                ui.label('Result').classes('agent-name')
+                self._origins = ui.element('span').classes('ghost')
+                self._verdict = ui.label().classes('muted small')
+                ui.element('span').classes('grow')
+                with ui.element('span') as self._take:
+                    take_buttons('result', lambda: ('result.md', self._body))
+            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+                self._answer = Conversation([], label='Result', follow=False)
+        self._result.set_visibility(False)
+
+    def _answered(self, view: View) -> Any:
+        shape = self._context.shape
+        return view.memory.get(shape.answer) if shape.answer and view.status.ended else None
+
+    def _has_result(self, view: View) -> bool:
+        return bool(self._answered(view)) or bool(view.error)
+
+    def _show_result(self, view: View, *, shown: bool) -> None:
+        self._result.set_visibility(shown)
+        if shown:
+            answer = self._answered(view)
+            failed = view.status is not Status.DONE or bool(view.error)
+            self._result.classes(add='failed' if failed else '', remove='' if failed else 'failed')
+            why = f':** {view.error}' if view.error else '.**'
+            text = f'**{status_text(view.status, view.error)}{why}\n\n' if failed else ''
+            body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))
+            self._body = body or ''
+            self._take.set_visibility(bool(self._body))
+            self._answer.show([{'kind': 'text', 'text': text + (body or '')}])
+            short = view.status is not Status.DONE and bool(body)
+            if view.origins != self._said_origins:
+                self._said_origins = view.origins
+                self._origins.clear()
+                with self._origins:
+                    for origin in view.origins:
+                        origin_chip(origin)
+            self._verdict.set_text('last draft before the run ended' if short else '')

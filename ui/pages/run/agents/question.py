@@ -1,0 +1,76 @@
+"""A question of a tool's server to the person: what is asked, a form for it, and the ways to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import ui
+
+from engine import EngineError, InvalidInput
+from engine.tools import Question, answer_model
+from ui.components.dialogs import notify_errors
+from ui.components.forms.form import Form
+from ui.components.theme import button
+from ui.components.widgets import Text, link
+
+Answer = Callable[[str, dict[str, Any]], Awaitable[None]]
+"""Answers the question of a state with these values. Raises `EngineError`."""
+
+
+class QuestionForm:
+    """Asks a person; hidden while nothing is asked. Typed text stays until the question changes."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._shown: tuple[str, Question | None] = ('', None)
+        self._form: Form | None = None
+        self.root = ui.element('div').classes('approval').props('role="group" aria-label="Question"')
+        self.root.set_visibility(False)
+
+    def show(self, leaf: str, question: Question | None) -> None:
+        """Show what is asked in state `leaf`; None hides it."""
+        if (leaf, question) == self._shown:
+            return
+        self._shown, self._form = (leaf, question), None
+        self.root.clear()
+        self.root.set_visibility(question is not None)
+        if question is not None:
+            with self.root:
+                self._draw(question)
+
+    def _draw(self, question: Question) -> None:
+        Text('p', f'{question.server} asks: {question.message}', 'approval-question')
+        Text('p', 'Do not enter passwords or keys: the server is not part of Hemicycle.', 'muted small')
+        if question.url:
+            with link(question.url, 'btn', target='_blank', rel='noopener noreferrer'):
+                ui.icon('open_in_new')
+                Text('span', question.url)
+        elif question.fields.get('properties'):
+            self._form = Form(answer_model(question.fields), on_change=lambda: None)
+        with ui.element('div').classes('approval-answers'):
+            yes = 'Done' if question.url else 'Send answer'
+            button(yes, icon='check', kind='primary').on('click', self._accept)
+            button('Decline', icon='block').on('click', lambda: self._send(action='decline'))
+            button('Cancel the question', kind='quiet').on('click', lambda: self._send(action='cancel'))
+
+    async def _accept(self) -> None:
+        if self._form is None:
+            await self._send(action='accept')
+        elif (given := self._form.given()) is not None:
+            content = given.model_dump(mode='json', by_alias=True, exclude_none=True)
+            await self._send(action='accept', content=content)
+
+    async def _send(self, **data: Any) -> None:
+        try:
+            await self._answer(self._shown[0], data)
+        except InvalidInput as error:
+            problems = {name.removeprefix('content.'): said for name, said in error.problems.items()}
+            if self._form:
+                self._form.refuse(problems)
+        except EngineError as error:
+            await notify_errors(_refused(error))
+
+
+async def _refused(error: EngineError) -> None:
+    raise error

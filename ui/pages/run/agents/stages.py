@@ -1,0 +1,173 @@
+"""Stages of a run: agents that are shown together, in chart order, and which of them work now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from engine import Status
+from engine.records import Shape, View, within
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.steps import path_text
+from ui.pages.run.agents.regions import parallel_states, side_by_side
+from ui.pages.run.context import RunContext
+from ui.pages.run.review.debate_records import seats
+from ui.replay.history import History, latest
+
+GLYPHS = {'idle': '○', 'working': '●', 'asking': '◆', 'failed': '✕', 'done': '✓'}
+WORDS = {
+    'idle': 'not started',
+    'working': 'working',
+    'asking': 'needs you',
+    'failed': 'failed',
+    'done': 'done',
+}
+RESULT = 'result'
+"""The key of the stage that shows a run's result."""
+
+WORK = {
+    'preparing': 'The project is being copied',
+    'testing': 'The tests are running',
+    'integrating': 'All tests are running',
+    'gathering': 'The candidates are collected and tested',
+    'consolidating': 'The candidates are collected and tested',
+}
+"""What a state that works without an agent does, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Agents shown together: those of a parallel state or of an outermost one, or one that is alone."""
+
+    key: str
+    """The path of the state or of the agent."""
+    title: str
+    agents: tuple[str, ...]
+
+    def status(self, view: View) -> str:
+        """A key of `GLYPHS`."""
+        at_work = [leaf for leaf in view.active for path in self.agents if within(leaf, path)]
+        begun = [view.agents[path] for path in self.agents if path in view.agents]
+        if any(leaf.endswith(('.approving', '.asking', '.person')) for leaf in at_work):
+            return 'asking'
+        if any(leaf.endswith(('.thinking', '.using_tools')) for leaf in at_work):
+            return 'working'
+        if not begun:
+            return 'idle'
+        return 'failed' if all(agent.get('problem') for agent in begun) else 'done'
+
+
+def stages_of(context: RunContext) -> list[Stage]:
+    """The stages of a run's chart: each agent is in exactly one."""
+    shape = context.shape
+    parallels = parallel_states(shape)
+    agents = [str(state.path) for state in shape.states if state.role]
+    found: dict[str, list[str]] = {}
+    for path in agents:
+        around = [parallel for parallel in parallels if within(path, parallel)]
+        top = path.partition('.')[0]
+        alone = path if sum(within(other, top) for other in agents) == 1 else top
+        found.setdefault(max(around, key=len, default=alone), []).append(path)
+    return [
+        Stage(key, context.named(key) if key in agents else path_text(key).capitalize(), tuple(inside))
+        for key, inside in found.items()
+    ]
+
+
+class Cast:
+    """Which agents to show at a step."""
+
+    def __init__(self, shape: Shape, history: History) -> None:
+        self._parallels = parallel_states(shape)
+        self._ends = {state.path for state in shape.states if state.kind == 'final'}
+        self._agents = [str(state.path) for state in shape.states if state.role]
+        self._history = history
+        self._seats = seats(shape)
+
+    def now(self, view: View) -> list[str]:
+        """The agents at work; if there are none, those that worked last."""
+        beside = [] if view.status.ended else side_by_side(self._parallels, view, self._ends)
+        rest = [path for path in self._agents if path not in beside and _works(path, view)]
+        return beside + rest or self._last(view)
+
+    def begun(self, stage: Stage, view: View) -> list[str]:
+        """The agents of a stage that have started, or whose seats can be taken; all of them if none has."""
+        offered = () if view.status.ended else self._seats
+        shown = [
+            path for path in stage.agents if path in view.agents or set(offered).intersection(path.split('.'))
+        ]
+        return shown or list(stage.agents)
+
+    def _last(self, view: View) -> list[str]:
+        ended = {path: self._ended(path, view.seq) for path in self._agents if path in view.agents}
+        if not ended:
+            return []
+        newest = max(ended, key=lambda path: ended[path])
+        around = [known for known in self._parallels if within(newest, known)]
+        if not around:
+            return [newest]
+        inner = max(around, key=len)
+        return [path for path in ended if within(path, inner)]
+
+    def _ended(self, path: str, seq: int) -> int:
+        stay = latest(self._history.stays, path, seq)
+        return stay.seq if stay else 0
+
+
+def _works(path: str, view: View) -> bool:
+    steps = ('thinking', 'using_tools', 'approving', 'asking', 'person')
+    return any(leaf in {f'{path}.{name}' for name in steps} for leaf in view.active)
+
+
+class StageRow:
+    """One button per stage, with its status; beside them, what goes on where no pane says it."""
+
+    def __init__(self, stages: Sequence[Stage], pick: Callable[[str], None]) -> None:
+        self._stages = stages
+        self._chips: dict[str, tuple[ui.element, Text]] = {}
+        with ui.element('div').classes('stage-row'):
+            with ui.element('div').classes('stage-chips').props('role="group" aria-label="Stages"'):
+                for stage in stages:
+                    self._chip(stage.key, stage.title, pick)
+                self._chip(RESULT, 'Result', pick)
+            self._said = Text('span', '', 'stage-said muted small num')
+        self._shown: tuple[object, ...] = ()
+
+    def _chip(self, key: str, title: str, pick: Callable[[str], None]) -> None:
+        with ui.element('button').classes('stage-chip').props('type="button"') as chip:
+            glyph = Text('span', '', 'stage-glyph', aria_hidden='true')
+            Text('span', title)
+        chip.on('click', lambda: pick(key))
+        self._chips[key] = (chip, glyph)
+
+    def show(self, view: View, key: str, *, has_result: bool) -> None:
+        """Show the status of each stage, and which one is shown."""
+        known = {stage.key: stage.status(view) for stage in self._stages}
+        shown = (tuple(known.items()), key, has_result, view.status)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        known[RESULT] = 'done' if has_result else 'idle'
+        titles = {stage.key: stage.title for stage in self._stages} | {RESULT: 'Result'}
+        for one, (chip, glyph) in self._chips.items():
+            status = known[one]
+            glyph.show(GLYPHS[status])
+            on = str(one == key).lower()
+            set_attributes(chip, aria_pressed=on, aria_label=f'{titles[one]}: {WORDS[status]}')
+            chip.classes(add=status, remove=' '.join(set(GLYPHS) - {status}))
+            chip.update()
+        self._chips[RESULT][0].set_visibility(has_result)
+
+    def say(self, text: str) -> None:
+        """Show what goes on, or how the shown stage ended."""
+        self._said.show(text)
+
+
+def work_in_progress(shape: Shape, view: View) -> str:
+    """What is done now without an agent, which has no pane to show it; '' if nothing, or while held."""
+    if view.status is not Status.RUNNING or view.paused:
+        return ''
+    found = (shape.state(leaf) for leaf in view.active)
+    return next((WORK[one.name] for one in found if one and one.invokes and one.name in WORK), '')

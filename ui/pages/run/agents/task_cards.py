@@ -1,0 +1,69 @@
+"""A card for each finished task of a plan: who did it, the result, and the way to its conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from engine.records import View
+from ui.components.theme import button
+from ui.components.widgets import Text
+from ui.formatting.steps import excerpt, role_title
+from ui.pages.run.context import RunContext
+from ui.pages.run.diagram.checklist import plan_steps
+from ui.replay.history import ENDED
+
+ICONS = {'completed': 'check_circle', 'failed': 'cancel'}
+
+
+class TaskCards:
+    """The tasks that have ended at the step that is shown; hidden where a pattern has no plan."""
+
+    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
+        self._field, self._history, self._seek = context.shape.field('plan'), context.history, seek
+        self._shown: list[tuple[str, ...]] = []
+        self.root = ui.element('ul').classes('task-cards').props('aria-label="Finished tasks" tabindex="0"')
+        self.root.set_visibility(bool(self._field))  # From the beginning: the panes hold still.
+        with self.root:
+            Text('li', 'No task is finished yet.', 'muted small')
+
+    def show(self, view: View) -> None:
+        """Show the cards of `view`."""
+        steps = plan_steps(view.memory.get(self._field))
+        found = [card for step in steps for card in _cards(step)]
+        if found == self._shown:
+            return
+        self._shown = found
+        self.root.clear()
+        with self.root:
+            if not found:
+                Text('li', 'No task is finished yet.', 'muted small')
+            for state, name, role, title, result in found:
+                with ui.element('li').classes(f'task-card {state}'):
+                    with ui.element('div').classes('task-card-head'):
+                        ui.icon(ICONS.get(state, 'stop_circle')).props('size="16px" aria-hidden="true"')
+                        Text('b', role_title(role))
+                        Text('span', f'{name}, {state}', 'muted small')
+                        ui.element('span').classes('grow')
+                        show = button(
+                            '', icon='forum', kind='quiet small', label=f'Show the conversation on {name}'
+                        )
+                        show.on('click', partial(self._go, name))
+                    Text('p', title, 'task-card-title')
+                    Text('p', excerpt(result, 120) if result else '', 'muted small')
+
+    async def _go(self, name: str) -> None:
+        if name in self._history.finished:
+            await self._seek(self._history.finished[name])
+
+
+def _cards(step: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The cards of a task that has ended, and of those of its own plan."""
+    inner = [card for one in plan_steps(step.get('steps')) for card in _cards(one)]
+    if step.get('state') not in ENDED:
+        return inner
+    shown = tuple(str(step.get(name, '')) for name in ('state', 'id', 'role', 'title', 'result'))
+    return [*inner, shown]

@@ -1,0 +1,110 @@
+"""The transcript: who said what, in journal order, up to the step that is shown."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from nicegui import background_tasks, ui
+
+from engine import Conductor, EngineError, Transition
+from engine.records import RunId, Shape
+from ui.components.elements import TranscriptList
+from ui.components.theme import button, empty_state
+from ui.formatting.tool_calls import Block
+from ui.replay.conversation import transcript_entry
+
+REACH = 400
+"""Steps read at once."""
+MOST = 5_000
+"""Messages loaded without being asked for; earlier ones on demand."""
+
+
+class Transcript:
+    """Everything said in part of the run; it loads and sends nothing until it is visible."""
+
+    def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
+        self._conductor, self._run, self._shape = conductor, run, shape
+        self._steps: list[int] = []
+        """The steps that the messages in the page belong to, in order."""
+        self._from = self._until = self._at = 0
+        self._open = self._busy = False
+        with ui.element('div').classes('transcript'):
+            self._earlier = button('Show earlier', icon='expand_less', kind='quiet')
+            self._earlier.on('click', lambda: self._read_back(MOST))
+            self._messages = TranscriptList(label='Transcript')
+            with ui.element('div') as self._none:
+                empty_state('forum', 'No messages yet.')
+        self._earlier.set_visibility(False)
+        self._messages.set_visibility(False)
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible now."""
+        self._open = opened
+        background_tasks.create(self.show(self._at), name='show a transcript')
+
+    def add(self, steps: list[Transition]) -> None:
+        """Add new steps."""
+        if self._open:
+            self._take(steps)
+
+    async def show(self, at: int) -> None:
+        """Show the transcript up to step `at`."""
+        self._at = at
+        if not self._open:
+            return
+        if at > self._until or at < self._from:
+            start = max(0, at - REACH)
+            if start > self._until or at < self._from:
+                self._steps.clear()
+                self._messages.empty()
+                self._from = self._until = start
+            self._take(await self._conductor.transitions(self._run, after=self._until, until=at))
+        more = self._from > 0 and len(self._steps) < MOST and not self._busy
+        self._say(more=more)
+        if more:
+            background_tasks.create(self._read_back(MOST - len(self._steps)), name='read a transcript')
+
+    async def _read_back(self, most: int) -> None:
+        """Load earlier steps, a stretch at a time, up to about `most` messages."""
+        if self._busy:
+            return
+        self._busy, wanted = True, len(self._steps) + most
+        self._say()
+        try:
+            while self._from and len(self._steps) < wanted and not self._messages.is_deleted:
+                end = self._from
+                start = max(0, end - REACH)
+                steps = await self._conductor.transitions(self._run, after=start, until=end)
+                if end != self._from:
+                    continue  # the page has moved to another stretch meanwhile
+                blocks = self._blocks(steps)
+                self._from = start
+                self._steps[:0] = [block['step'] for block in blocks]
+                self._messages.add(blocks, before=True)
+        except EngineError:
+            return  # deleted, which the page reports; or temporarily unreadable, and retried
+        finally:
+            self._busy = False
+            if not self._messages.is_deleted:
+                self._say()
+
+    def _take(self, steps: Sequence[Transition]) -> None:
+        """Append new steps, but only those that directly follow what is there."""
+        fresh = [step for step in steps if step.seq > self._until]
+        if fresh and fresh[0].seq == self._until + 1:
+            blocks = self._blocks(fresh)
+            self._until = fresh[-1].seq
+            self._steps.extend(block['step'] for block in blocks)
+            self._messages.add(blocks)
+
+    def _blocks(self, steps: Sequence[Transition]) -> list[Block]:
+        found = ((step.seq, transcript_entry(step, self._shape)) for step in steps)
+        return [{**block, 'step': seq} for seq, block in found if block]
+
+    def _say(self, *, more: bool = False) -> None:
+        there, busy = bisect_right(self._steps, self._at) > 0, self._busy or more
+        self._messages.show(self._at, busy=busy)
+        self._messages.set_visibility(there)
+        self._none.set_visibility(not there and not busy)
+        self._earlier.set_visibility(self._from > 0 and not busy)

@@ -1,0 +1,144 @@
+"""What the panes of a run page share: the run, its history, and why guards answered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine import Conductor, Transition
+from engine.models import candidate_models
+from engine.records import EdgeShape, Origin, RunId, RunInfo, Shape, View, is_active
+from engine.runtime import GuardExplanations
+from ui.components.widgets import Text
+from ui.formatting.steps import brief_value, path_text, role_title
+from ui.pages.run.debugger.controller import DebugController
+from ui.replay.history import History
+
+Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]
+"""Sends an event to the run: name, state, data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """One run, as seen by its panes."""
+
+    conductor: Conductor
+    run: RunId
+    shape: Shape
+    history: History
+    send: Send
+    stepper: DebugController
+    reasons: GuardReasons
+    info: RunInfo
+
+    @property
+    def born(self) -> float:
+        """When the run itself began; steps inherited by a fork are older."""
+        return self.info.created
+
+    def planned(self, path: str) -> Origin:
+        """Where the replies of the agent at `path` are to come from, as far as its models say."""
+        if self.info.options.get('replay'):
+            return 'replayed'
+        state = self.shape.state(path)
+        first = next(iter(candidate_models(self.info.models, state.role if state else '')), '')
+        model = self.conductor.catalog.registry.get(first)
+        return 'simulated' if model is not None and model.simulated else 'live'
+
+    @property
+    def kept(self) -> str:
+        """The base address for downloading stored contents of the run."""
+        return f'/runs/{self.run}/kept'
+
+    def named(self, path: str, played: str = '') -> str:
+        """An agent's name: its role, and its place if others have the same role.
+
+        Args:
+            path: the agent's state.
+            played: the role it plays now, if one is chosen at each visit.
+        """
+        state = self.shape.state(path)
+        if state is None:
+            return path_text(path)
+        alike = [other for other in self.shape.states if other.role == state.role]
+        if state.roles and len(alike) > 1:
+            region = state.parent.rpartition('.')[2].replace('_', ' ')
+            return f'{role_title(played)} · {region}' if played else role_title(region)
+        if state.roles and played:
+            return role_title(played)
+        if len(alike) == 1:
+            return role_title(state.role)
+        # The shortest that is unique: its own name, its phase, or its full path.
+        for short in (_own, _phase):
+            if len({short(other.path) for other in alike}) == len(alike):
+                return f'{role_title(state.role)} · {short(path)}'
+        return f'{role_title(state.role)} · {path_text(path)}'
+
+
+def accepts(shape: Shape, view: View, trigger: str) -> bool:
+    """Whether an active state, or one around it, has an edge for this trigger."""
+    return any(edge.trigger == trigger and is_active(edge.source, view.active) for edge in shape.edges)
+
+
+def _own(path: str) -> str:
+    return path.rpartition('.')[2].replace('_', ' ')
+
+
+def _phase(path: str) -> str:
+    return path.partition('.')[0].replace('_', ' ')
+
+
+class GuardReasons:
+    """Explanations of guards, at the step that is shown."""
+
+    def __init__(self, conductor: Conductor, run: RunId) -> None:
+        """Nothing is known before `load`."""
+        self._conductor, self._run = conductor, run
+        self._grounds: GuardExplanations | None = None
+        self.step: Transition | None = None
+        """None is before the first."""
+        self.before: Mapping[str, Any] = {}
+        """The run's data before the step."""
+
+    async def load(self) -> None:
+        """Load what the pattern's guards read."""
+        self._grounds = await self._conductor.grounds(self._run)
+
+    def show(self, step: Transition | None, before: Mapping[str, Any]) -> None:
+        """Go to another step, given the data before it."""
+        self.step, self.before = step, before
+
+    def draw(self, edge: EdgeShape, guard: str, *, wanted: bool, value: bool | None) -> None:
+        """Draw one guard of an edge as a question, the answer, and what it read.
+
+        Args:
+            edge: the edge that asks it.
+            guard: its name.
+            wanted: the answer that lets the edge be taken.
+            value: the answer at this step; None if it was not evaluated.
+        """
+        kind = '' if value is None else 'ok' if value is wanted else 'no'
+        ground = None
+        if self._grounds is not None and self.step is not None:
+            ground = self._grounds.of(edge.source, edge.dest, guard, self.before, self.step.event)
+        asked = question(guard, ground.says if ground else '')
+        Text('div', f'{asked} {answer(wanted=wanted, value=value)}', f'guard {kind}', title=guard)
+        if ground is not None and value is not None and ground.values:
+            saw = (f'{name.replace("_", " ")} = {brief_value(value)}' for name, value in ground.values)
+            Text('div', ' · '.join(saw), 'guard-saw mono')
+
+
+def question(guard: str, says: str) -> str:
+    """What a guard asks: the sentence that describes it, or its name."""
+    first, dot, _ = says.partition('. ')
+    asked = (first if dot else says).strip().rstrip('.') or guard.replace('_', ' ').capitalize()
+    return f'{asked}?'
+
+
+def answer(*, wanted: bool, value: bool | None) -> str:
+    """The answer to a guard's question; where it blocks the edge, what it would have to be."""
+    if value is None:
+        return 'Not evaluated.'
+    said = 'Yes' if value else 'No'
+    return f'{said}.' if value is wanted else f'{said} (must be {"yes" if wanted else "no"}).'

@@ -1,0 +1,1 @@
+"""Step mode and breakpoints on the run page."""

@@ -1,0 +1,78 @@
+"""Adding, changing and removing breakpoints of a run, by form or from the diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from engine import Breakpoint, Conductor, EngineError, InvalidInput
+from engine.records import RunId
+from ui.components.breakpoints.condition import ConditionFeedback, Probe
+from ui.components.breakpoints.editor import edit_breakpoint
+from ui.formatting.debugger import breakpoint_label
+from ui.formatting.steps import short_json
+from ui.pages.run.debugger.controller import DebugController
+
+LONGEST = 60
+"""Longer values are cut."""
+
+
+class BreakpointStore:
+    """Changes the breakpoints of one run for a person."""
+
+    def __init__(self, conductor: Conductor, run: RunId, stepper: DebugController) -> None:
+        self._conductor, self._run, self._stepper = conductor, run, stepper
+
+    async def add(self, item: Breakpoint | None = None) -> None:
+        """Show the form for a new breakpoint, starting from `item`."""
+        started = item or Breakpoint(enter=self._stepper.shape.initial)
+        made = await edit_breakpoint(self._stepper.shape, started, self._probe())
+        if made is not None:
+            await self.put(made)
+
+    async def edit(self, item: Breakpoint) -> None:
+        """Show the form to change one."""
+        made = await edit_breakpoint(self._stepper.shape, item, self._probe())
+        if made is not None:
+            await self.change(made)
+
+    async def put(self, item: Breakpoint) -> None:
+        """Add one."""
+        if await self._stepper.set(lambda known: [*known, item]):
+            self._say(f'Breakpoint set: {breakpoint_label(item)}')
+
+    async def change(self, item: Breakpoint) -> None:
+        """Replace one, by its number."""
+        await self._stepper.set(lambda known: [item if one.id == item.id else one for one in known])
+
+    async def remove(self, items: Sequence[Breakpoint]) -> None:
+        """Remove some."""
+        ids = {item.id for item in items}
+        if await self._stepper.set(lambda known: [one for one in known if one.id not in ids]):
+            self._say('Breakpoint removed' if len(ids) == 1 else 'Breakpoints removed')
+
+    def _say(self, sentence: str) -> None:
+        ui.notify(sentence, timeout=2_500)
+
+    def _probe(self) -> Probe:
+        memory = self._stepper.view.memory if self._stepper.view else {}
+        fields = {name: short_json(value, LONGEST) for name, value in memory.items()}
+        return Probe(read=self._read, fields=fields)
+
+    async def _read(self, text: str) -> ConditionFeedback:
+        try:
+            found = await self._conductor.probe(self._run, text)
+        except InvalidInput as error:
+            return ConditionFeedback(problem='; '.join(error.problems.values()))
+        except EngineError as error:
+            return ConditionFeedback(now=str(error))
+        if found is None:
+            return ConditionFeedback()
+        if found.problem:
+            return ConditionFeedback(now=f'At step {found.seq} it cannot be evaluated: {found.problem}.')
+        values = ', '.join(f'{name} is {short_json(value, LONGEST)}' for name, value in found.values.items())
+        answer = str(found.holds).lower()
+        return ConditionFeedback(
+            now=f'At step {found.seq} it is {answer}' + (f': {values}.' if values else '.')
+        )

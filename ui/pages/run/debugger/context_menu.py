@@ -1,0 +1,151 @@
+"""The context menu of a state or an edge in the diagram: breakpoints and step controls."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from engine import Breakpoint
+from engine.records import EdgeShape, Shape
+from engine.runtime import region_of
+from ui.components.diagram.overlays import visible_edge
+from ui.components.menus import menu
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
+from ui.formatting.steps import edge_text, path_text
+from ui.pages.run.debugger.breakpoint_store import BreakpointStore
+from ui.pages.run.debugger.controller import DebugController
+
+MOST = 6
+"""At most so many edges behind one line get an entry of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """One entry of a menu."""
+
+    icon: str
+    text: str
+    act: Callable[[], Awaitable[Any]]
+
+
+class ContextMenu:
+    """The menu, drawn where it is opened."""
+
+    def __init__(
+        self, stepper: DebugController, setting: BreakpointStore, show_all: Callable[[], Any]
+    ) -> None:
+        """`show_all` opens the list of all breakpoints."""
+        self._stepper, self._setting, self._show_all = stepper, setting, show_all
+        self._anchor: ui.element | None = None
+
+    def open(self, asked: Mapping[str, Any], folded: frozenset[str]) -> None:
+        """Open it for an element of the diagram; `folded` states are drawn as one."""
+        kind, name = str(asked.get('kind', '')), str(asked.get('name', ''))
+        title, entries = self._entries(kind, name, folded)
+        if self._anchor is not None:
+            self._anchor.delete()  # not sooner: dialogs opened by an entry are drawn from it, and outlast it
+        x, y = (max(0, round(float(asked.get(axis) or 0))) for axis in ('x', 'y'))
+        self._anchor = ui.element('div').classes('menu-anchor').style(f'left: {x}px; top: {y}px')
+        with self._anchor, menu(title) as opened:
+            Text('div', title, 'menu-title muted small')
+            for entry in entries:
+                draw_entry(entry)
+        opened.open()
+
+    def _entries(self, kind: str, name: str, folded: frozenset[str]) -> tuple[str, list[MenuEntry]]:
+        shape = self._stepper.shape
+        entries: list[MenuEntry] = []
+        if kind == 'edge':
+            title, names = f'Transition {edge_text(name)}', edges_of(shape, name, folded)
+            for one in names[:MOST] if self._stepper.steerable else ():
+                entries += self._at(Breakpoint(edge=one), edge_text(one) if len(names) > 1 else 'it is taken')
+        elif kind == 'state' and shape.state(name):
+            title = f'State {path_text(name)}'
+            entries += self.of_state(name)
+        else:
+            view = self._stepper.view
+            title = 'Breakpoints'
+            for leaf in (view.active if view else ())[:MOST]:
+                entries += self._at(Breakpoint(leave=leaf), f'{path_text(leaf)} is left')
+        if self._stepper.steerable:
+            entries.append(
+                MenuEntry('add', 'Add breakpoint…', lambda: self._setting.add(_begun(kind, name, shape)))
+            )
+        return title, [*entries, MenuEntry('list', 'All breakpoints', self._all)]
+
+    def of_state(self, path: str) -> list[MenuEntry]:
+        """Breakpoints at a state, and step controls for its region."""
+        stepper = self._stepper
+        if not stepper.steerable or stepper.view is None:
+            return []
+        found = [
+            *self._at(Breakpoint(enter=path), 'it is entered'),
+            *self._at(Breakpoint(leave=path), 'it is left'),
+        ]
+        region = region_of(stepper.shape, path)
+        if not region or region not in stepper.view.entered:
+            return found
+        actions: Sequence[DebugAction] = ('resume', *STEPS) if stepper.held(region) else ('pause',)
+        return found + [
+            MenuEntry(
+                CONTROLS[action].icon,
+                f'{CONTROLS[action].name}: {path_text(region)}',
+                partial(stepper.do, action, region),
+            )
+            for action in actions
+            if not stepper.refusal(action, region)
+        ]
+
+    def draw_edge(self, edge: EdgeShape) -> None:
+        """Draw the entries for an edge, where it is called."""
+        if self._stepper.steerable:
+            item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
+            for entry in self._at(item, 'it is taken'):
+                button(entry.text, icon=entry.icon, kind='small').on('click', entry.act)
+
+    def _at(self, item: Breakpoint, words: str) -> list[MenuEntry]:
+        """An entry that adds a breakpoint here, or removes those that are here."""
+        known = self._stepper.view.breakpoints if self._stepper.view else ()
+        there = [
+            one for one in known if (one.enter, one.leave, one.edge) == (item.enter, item.leave, item.edge)
+        ]
+        if there:
+            numbers = ', '.join(one.id for one in there)
+            return [
+                MenuEntry(
+                    'remove_circle_outline',
+                    f'Remove breakpoint {numbers}: {words}',
+                    lambda: self._setting.remove(there),
+                )
+            ]
+        return [MenuEntry('adjust', f'Break when {words}', lambda: self._setting.put(item))]
+
+    async def _all(self) -> None:
+        self._show_all()
+
+
+def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
+    """The edges that a line in the drawing stands for."""
+    names = dict.fromkeys(f'{edge.source}>{edge.dest or edge.source}' for edge in shape.edges if edge.dest)
+    return [one for one in names if one == name or visible_edge(one, folded) == name]
+
+
+def draw_entry(entry: MenuEntry) -> None:
+    """One entry, in a menu."""
+    with ui.element('button').classes('menu-item').props('type="button"') as element:
+        set_attributes(element, role='menuitem')
+        ui.icon(entry.icon)
+        Text('span', entry.text)
+    element.on('click', entry.act)
+
+
+def _begun(kind: str, name: str, shape: Shape) -> Breakpoint:
+    if kind == 'edge':
+        return Breakpoint(edge=name)
+    return Breakpoint(enter=name if shape.state(name) else shape.initial)

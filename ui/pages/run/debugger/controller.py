@@ -1,0 +1,159 @@
+"""Controls step mode of a run: pause, resume and step, with refusals explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine import Breakpoint, Conductor, Transition
+from engine.journal import Fold, StepMode
+from engine.records import CONTROL, RunId, Shape, View, within
+from ui.components.dialogs import notify_errors
+from ui.formatting.debugger import DebugAction, hit_numbers, step_refusal
+
+NOTHING = 'The run has not started.'
+
+
+class DebugController:
+    """Step mode of one run. It is always about the present, whatever step the page shows.
+
+    Args:
+        conductor: may run it.
+        run: which.
+        shape: its chart.
+    """
+
+    def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
+        self.shape, self._conductor, self._run = shape, conductor, run
+        self.others_wait = True
+        """Whether the other regions are paused when one region is stepped or resumed."""
+        self.view: View | None = None
+        self._fold: Fold | None = None
+        self._seen, self._known = 0, (-1, False)
+        self._steps: dict[str, int] = {}
+        """The step in progress, by region."""
+        self._changed: list[Callable[[], Any]] = []
+
+    @property
+    def mine(self) -> bool:
+        """Whether this server can steer it."""
+        return self._conductor.runs_here(self._run)
+
+    @property
+    def steerable(self) -> bool:
+        """Whether it can be steered now."""
+        return self.mine and self.view is not None and not self.view.status.ended
+
+    @property
+    def hit(self) -> frozenset[str]:
+        """The numbers of the breakpoints that have paused it."""
+        return hit_numbers(self.view.stopped) if self.view else frozenset()
+
+    def on_change(self, changed: Callable[[], Any]) -> None:
+        """Call this whenever the state changes."""
+        self._changed.append(changed)
+
+    def know(self, fold: Fold, steps: Sequence[Transition] = ()) -> None:
+        """Update from the newest view and possibly new steps."""
+        for step in steps:
+            if step.seq > self._seen:
+                self._seen = step.seq
+                self._take(step)
+        known = (fold.projection.seq, self.mine)
+        if known != self._known:
+            self._fold, self._known, self.view = fold, known, fold.view
+            self.tell()
+
+    def tell(self) -> None:
+        """Notify all listeners."""
+        for changed in self._changed:
+            changed()
+
+    def held(self, at: str = '') -> bool:
+        """Whether a region is paused; for the whole run, whether anything is."""
+        if self._fold is None or self.view is None or self.view.status.ended:
+            return False
+        pauses = self._fold.projection.pauses
+        if not at:
+            return any(pauses.says.values())
+        leaves = [leaf for leaf in self.view.active if within(leaf, at)]
+        return bool(leaves) and all(map(pauses.holds, leaves))
+
+    def busy(self, at: str = '') -> StepMode | None:
+        """The step in progress in a region, or in the whole run."""
+        if self._fold is None:
+            return None
+        stride = self._fold.projection.pauses.strides.get(at)
+        return stride.how if stride else 'in' if at in self._steps else None
+
+    def why(self, at: str = '') -> str:
+        """Why it is paused, unless a person paused it."""
+        if self.view is None:
+            return ''
+        return (
+            next((why for path, why in self.view.held.items() if path == at), '') if at else self.view.stopped
+        )
+
+    def refusal(self, action: DebugAction, at: str = '') -> str:
+        """Why the action is not possible now, or ''."""
+        if self.view is None or not self.steerable:
+            return NOTHING
+        match action:
+            case 'pause' | 'resume':
+                return ''
+            case how:
+                under_way = self.busy(at)
+                said = f'“Step {under_way}” is in progress' if under_way else ''
+                return said or step_refusal(how, self.shape, self.view, at)
+
+    async def do(self, action: DebugAction, at: str = '') -> None:
+        """Pause, resume or step the whole run, or the region `at`."""
+        if not self.steerable:
+            return
+        match action:
+            case 'pause':
+                await notify_errors(self._conductor.pause(self._run, at))
+            case 'resume':
+                await self._others(at)
+                if self.held(at) or not at:
+                    await notify_errors(self._conductor.resume(self._run, at))
+            case how:
+                await self._others(at)
+                await notify_errors(self._conductor.step(self._run, how, at))
+
+    async def set(self, change: Callable[[Sequence[Breakpoint]], Sequence[Breakpoint]]) -> bool:
+        """Change the breakpoints, starting from the current ones: another window may have set some."""
+        now = await notify_errors(self._conductor.view(self._run))
+        if now is None:
+            return False
+        return (
+            await notify_errors(self._conductor.set_breakpoints(self._run, change(now.breakpoints)))
+            is not None
+        )
+
+    async def _others(self, at: str) -> None:
+        """Before a region continues alone: pause the others, or resume them."""
+        if not at or self.view is None:
+            return
+        if self.others_wait:
+            if not self.view.paused and any(not within(leaf, at) for leaf in self.view.active):
+                await notify_errors(self._conductor.pause(self._run))
+        elif self.view.paused and any(
+            self.held(leaf) and not self._ended(leaf) for leaf in self.view.active if not within(leaf, at)
+        ):
+            if at not in self.view.held:
+                await notify_errors(self._conductor.pause(self._run, at))
+            await notify_errors(self._conductor.resume(self._run))
+
+    def _ended(self, leaf: str) -> bool:
+        state = self.shape.state(leaf)
+        return state is not None and state.kind == 'final'
+
+    def _take(self, step: Transition) -> None:
+        event = step.event
+        if event.name == 'step' and event.data.get('how', 'in') == 'in':
+            self._steps[event.at] = step.seq
+        elif event.name in ('pause', 'resume', 'step'):
+            self._steps = {at: seq for at, seq in self._steps.items() if not within(at, event.at)}
+        elif event.name not in CONTROL or event.name in ('recover', 'cancel', 'abort'):
+            self._steps = {at: seq for at, seq in self._steps.items() if not within(event.at, at)}

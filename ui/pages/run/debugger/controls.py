@@ -1,0 +1,152 @@
+"""Step mode in the header: pause, resume, step in, over and out; and why the run is paused."""
+
+from __future__ import annotations
+
+from nicegui import ui
+from nicegui.events import KeyEventArguments
+
+from ui.components.menus import menu
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.debugger import CONTROLS, STEPS, DebugAction, active_regions, pause_sentence
+from ui.formatting.steps import path_text
+from ui.pages.run.debugger.controller import DebugController
+
+SPOKEN = {'in': 'Stepping in…', 'over': 'Stepping over…', 'out': 'Stepping out…'}
+"""Shown while a step is in progress."""
+
+
+class ControlButton:
+    """One control, with its name, what it does, and why it is disabled."""
+
+    def __init__(
+        self, action: DebugAction, stepper: DebugController, *, at: str = '', name: str = '', kind: str = ''
+    ) -> None:
+        """Draw it for the whole run, or as an icon for the region `at` of this name."""
+        self.action, self._stepper, self.at = action, stepper, at
+        words = CONTROLS[action]
+        self._hint = words.tooltip(region=bool(at))
+        self.element = button('' if name else words.name, icon=words.icon, kind=f'debug-action {kind}')
+        self.element.on('click', self.press)
+        # On a narrow screen the text is hidden, also from screen readers.
+        set_attributes(self.element, aria_label=f'{words.name}: {name}' if name else words.name)
+        if not at:
+            set_attributes(self.element, aria_keyshortcuts=words.key.upper())
+        with self.element:
+            self._tooltip = ui.tooltip(self._hint)
+        self._refused = ''
+
+    def show(self) -> None:
+        """As it is now."""
+        refused = self._stepper.refusal(self.action, self.at)
+        busy = self._stepper.busy(self.at) == self.action
+        if refused != self._refused:
+            self._refused = refused
+            # It stays focusable when disabled, so that it can explain why.
+            set_attributes(self.element, aria_disabled='true' if refused else 'false')
+            self._tooltip.set_text(f'{self._hint}. {refused}.' if refused else self._hint)
+        self.element.classes(add='stepping' if busy else '', remove='' if busy else 'stepping')
+
+    async def press(self) -> None:
+        """Do it, or explain why not."""
+        if refused := self._stepper.refusal(self.action, self.at):
+            ui.notify(f'{refused}.', timeout=3_000)
+            return
+        await self._stepper.do(self.action, self.at)
+
+
+class Controls:
+    """A pause button with a menu of regions; step buttons while anything is paused."""
+
+    def __init__(self, stepper: DebugController) -> None:
+        """Draw them, and handle their keys."""
+        self._stepper = stepper
+        with (
+            ui.element('div').classes('debug-actions').props('role="group" aria-label="Pause"') as self._going
+        ):
+            self._pause = ControlButton('pause', stepper)
+            with button('', icon='expand_more', label='Pause one region') as self._more:
+                set_attributes(self._more, aria_haspopup='menu')
+                with menu('Pause one region') as opened:
+                    self._regions = ui.element('div').props('role="none"')
+                opened.on('show', self._offer)
+        with (
+            ui.element('div')
+            .classes('debug-actions')
+            .props('role="group" aria-label="Step mode"') as self._held
+        ):
+            self._continue = ControlButton('resume', stepper, kind='primary')
+            self._steps = [ControlButton(how, stepper) for how in STEPS]
+        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
+        stepper.on_change(self.show)
+
+    def show(self) -> None:
+        """As the run is now."""
+        stepper, view = self._stepper, self._stepper.view
+        running = stepper.steerable and view is not None
+        held = running and stepper.held()
+        self._going.set_visibility(bool(running and view and not view.paused))
+        self._held.set_visibility(held)
+        several = bool(view and len(active_regions(stepper.shape, view.active)) > 1)
+        self._more.classes(add='' if several else 'away', remove='away' if several else '')
+        self._held.props(f'aria-busy="{str(bool(stepper.busy())).lower()}"')
+        for one in (self._continue, *self._steps):
+            one.show()
+
+    def _offer(self) -> None:
+        view = self._stepper.view
+        self._regions.clear()
+        if view is None:
+            return
+        with self._regions:
+            for path, at in active_regions(self._stepper.shape, view.active).items():
+                action: DebugAction = 'resume' if self._stepper.held(path) else 'pause'
+                with ui.element('button').classes('menu-item two').props('type="button"') as entry:
+                    set_attributes(entry, role='menuitem')
+                    Text('b', f'{CONTROLS[action].name}: {path_text(path)}')
+                    Text('span', at, 'muted small')
+                entry.on('click', lambda _, action=action, path=path: self._stepper.do(action, path))
+
+    async def _key(self, event: KeyEventArguments) -> None:
+        pressed = event.modifiers
+        if not event.action.keydown or event.action.repeat or not self._stepper.steerable:
+            return
+        if pressed.ctrl or pressed.alt or pressed.meta or pressed.shift:
+            return
+        shown = [self._continue, *self._steps] if self._held.visible else [self._pause]
+        for one in shown:
+            if event.key.name == CONTROLS[one.action].key:
+                await one.press()
+
+
+class PauseReason:
+    """Why the run is paused: a line beside its status, announced by screen readers."""
+
+    def __init__(self, stepper: DebugController) -> None:
+        """Draw it; it is empty while the run is not paused."""
+        self._stepper = stepper
+        self._said = Text('span', '', 'run-stopped', role='status')
+        stepper.on_change(self.show)
+
+    def show(self) -> None:
+        """As the run is now."""
+        stepper = self._stepper
+        said = ''
+        if stepper.view is not None and not stepper.view.status.ended:
+            busy = stepper.busy()
+            said = (
+                SPOKEN[busy]
+                if busy and stepper.mine
+                else pause_sentence(stepper.why()) or _held_parts(stepper)
+            )
+        self._said.show(said)
+        set_attributes(self._said, title=said)
+
+
+def _held_parts(stepper: DebugController) -> str:
+    """Which regions are paused while others continue."""
+    view = stepper.view
+    if view is None or view.paused or not stepper.held():
+        return ''
+    held = [path_text(path) for path in active_regions(stepper.shape, view.active) if stepper.held(path)]
+    return f'Paused: {", ".join(held)}' if held else ''

@@ -1,0 +1,41 @@
+"""Everything a run page needs of the debugger: controller, breakpoints and menu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine import Conductor, Transition
+from engine.journal import Fold
+from engine.records import RunId, Shape
+from ui.components.layout import show_part
+from ui.pages.run.debugger.breakpoint_store import BreakpointStore
+from ui.pages.run.debugger.context_menu import ContextMenu
+from ui.pages.run.debugger.controller import DebugController
+from ui.replay.live import Follower
+
+
+class Debugger:
+    """Step mode and breakpoints on one page."""
+
+    def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
+        self.stepper = DebugController(conductor, run, shape)
+        self.setting = BreakpointStore(conductor, run, self.stepper)
+        self.places = ContextMenu(self.stepper, self.setting, self.reveal)
+        self._reveals: tuple[Callable[[], Any], ...] = ()
+
+    def learn(self, follower: Follower, steps: Sequence[Transition], shown: Fold | None = None) -> None:
+        """Update from the newest view; `shown` is used until the run is followed."""
+        present = follower.fold if follower.fold.projection.seq else shown
+        if present is not None:
+            self.stepper.know(present, steps)
+
+    def to_reveal(self, *acts: Callable[[], Any]) -> None:
+        """Set what shows the list of breakpoints, wherever it is."""
+        self._reveals = acts
+
+    def reveal(self) -> None:
+        """Show the list of breakpoints."""
+        show_part('inspector')
+        for act in self._reveals:
+            act()

@@ -1,0 +1,92 @@
+"""The list of a run's breakpoints: enable, add, edit and remove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from engine import Breakpoint
+from ui.components.breakpoints.editor import BreakpointActions, draw_breakpoint
+from ui.components.dialogs import confirm
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text
+from ui.formatting.debugger import ELSEWHERE, breakpoint_facts, breakpoint_label
+from ui.formatting.values import count
+from ui.pages.run.debugger.breakpoint_store import BreakpointStore
+from ui.pages.run.debugger.controller import DebugController
+
+NONE = (
+    'No breakpoints. A breakpoint pauses the run when a state is entered or left, or when a condition holds.'
+)
+OVER = 'The run has ended; its breakpoints are read-only.'
+NOW = 'Shown as they are now, not as they were at this step.'
+
+
+class BreakpointsPanel:
+    """All breakpoints of a run as they are now, whatever step the page shows."""
+
+    def __init__(self, stepper: DebugController, setting: BreakpointStore) -> None:
+        """Draw the list; it follows the run, including changes made in other windows."""
+        self._stepper, self._setting = stepper, setting
+        self._shown: object = None
+        self._past = False
+        self._actions = BreakpointActions(
+            change=setting.change, edit=setting.edit, remove=lambda item: setting.remove([item])
+        )
+        with ui.element('div').classes('breakpoints'):
+            with ui.element('div').classes('breakpoints-head') as self._head:
+                button('Add breakpoint', icon='add', kind='small').on('click', self._ask)
+                ui.element('span').classes('grow')
+                self._clear = button('Remove all', kind='small quiet danger')
+                self._clear.on('click', self._ask_to_clear)
+            self._note = Text('p', '', 'muted small breakpoints-note')
+            self._list = ui.element('div')
+        stepper.on_change(self.show)
+
+    def stand(self, at: int | None) -> None:
+        """The page shows step `at`; None is the present."""
+        self._past = at is not None
+        self._say()
+
+    def show(self) -> None:
+        """As they are now."""
+        stepper = self._stepper
+        found = stepper.view.breakpoints if stepper.view else ()
+        shown = (found, stepper.steerable, stepper.hit)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._head.set_visibility(stepper.steerable)
+        self._clear.set_visibility(len(found) > 1)
+        self._say()
+        self._list.clear()
+        with self._list:
+            if not found:
+                empty_state('adjust', NONE)
+                return
+            actions = self._actions if stepper.steerable else None
+            with ui.element('ul').classes('breakpoint-list').props('aria-label="Breakpoints"'):
+                for item in found:
+                    draw_breakpoint(
+                        item, breakpoint_facts(item), actions, number=item.id, hit=item.id in stepper.hit
+                    )
+
+    def _say(self) -> None:
+        view, said = self._stepper.view, []
+        if self._past and view is not None and view.breakpoints:
+            said.append(NOW)
+        if view is not None and not self._stepper.steerable:
+            said.append(OVER if view.status.ended else ELSEWHERE)
+        self._note.show(' '.join(said))
+        self._note.set_visibility(bool(said))
+
+    async def _ask(self) -> None:
+        await self._setting.add()
+
+    async def _ask_to_clear(self) -> None:
+        found: Sequence[Breakpoint] = self._stepper.view.breakpoints if self._stepper.view else ()
+        said = '; '.join(breakpoint_label(item) for item in found[:3]) + (' …' if len(found) > 3 else '.')
+        title = f'Remove {count(len(found), "breakpoint")}?'
+        if await confirm(title, said, yes='Remove all', no='Cancel'):
+            await self._setting.remove(found)

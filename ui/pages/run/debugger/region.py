@@ -1,0 +1,85 @@
+"""Step mode in an agent's pane: pause, resume and step its region."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine.runtime import region_of
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.debugger import STEPS, DebugAction, has_ended, pause_sentence
+from ui.formatting.steps import path_text
+from ui.pages.run.debugger.controller import DebugController
+from ui.pages.run.debugger.controls import SPOKEN, ControlButton
+
+GOING_ON: tuple[DebugAction, ...] = ('resume', *STEPS)
+OTHERS = {True: 'Others: paused', False: 'Others: running'}
+HINT = 'What the other regions do while this one resumes or steps; press to change'
+
+
+class RegionControls:
+    """Empty if the agent is in no region: the header has the controls of the whole run."""
+
+    def __init__(self, stepper: DebugController, agent: str) -> None:
+        """`agent` is the path of the agent's state; `draw_pause` and `draw_bar` make the parts."""
+        self._stepper, self.region = stepper, region_of(stepper.shape, agent)
+        self._name = path_text(self.region)
+        self._bar: ui.element | None = None
+
+    def draw_pause(self) -> None:
+        """Draw the button that pauses the region, for the header of the pane."""
+        self._pause = ControlButton(
+            'pause', self._stepper, at=self.region, name=self._name, kind='quiet small'
+        )
+        self._pause.element.set_visibility(bool(self.region))
+
+    def draw_bar(self) -> None:
+        """Draw the badge and the controls of a paused region."""
+        stepper, region, name = self._stepper, self.region, self._name
+        with ui.element('div').classes('region-bar').props('role="group"') as self._bar:
+            set_attributes(self._bar, aria_label=f'Step mode: {name}')
+            self._badge = Text('span', 'held', 'chip held')
+            self._why = Text('span', '', 'region-why small')
+            with ui.element('div').classes('debug-actions'):
+                self._actions = [
+                    ControlButton(action, stepper, at=region, name=name, kind='small') for action in GOING_ON
+                ]
+            self._others = button(OTHERS[True], kind='small quiet others')
+            self._others.tooltip(HINT)
+            self._others.on('click', self._turn)
+        self._bar.set_visibility(False)
+        self._shown: tuple[bool, ...] = ()
+        stepper.on_change(self.show)
+        self.show()
+
+    def show(self) -> None:
+        """As the region is now."""
+        stepper = self._stepper
+        if self._bar is None or not self.region:
+            return
+        view = stepper.view
+        active = view is not None and self.region in view.entered and not view.status.ended
+        held, busy = active and stepper.held(self.region), stepper.busy(self.region)
+        steerable = active and stepper.steerable
+        going = bool(active and view and not has_ended(stepper.shape, view, self.region))
+        away = '' if going and steerable and not held and not busy else 'away'
+        self._pause.element.classes(add=away, remove='' if away else 'away')
+        self._bar.set_visibility(going and (held or bool(busy)))
+        for one in self._actions:
+            one.element.set_visibility(steerable)
+            one.show()
+        self._badge.show('stepping' if busy else 'held')
+        self._why.show(SPOKEN[busy] if busy else pause_sentence(stepper.why(self.region)))
+        self._others.set_visibility(steerable)
+        if self._others_said is not stepper.others_wait:
+            self._others_said = stepper.others_wait
+            self._others.clear()
+            with self._others:
+                ui.label(OTHERS[stepper.others_wait])
+                ui.tooltip(HINT)
+
+    _others_said = True
+
+    def _turn(self) -> None:
+        self._stepper.others_wait = not self._stepper.others_wait
+        self._stepper.tell()

@@ -1,0 +1,164 @@
+"""The diagram of a run, highlighted at the step that is shown; a click goes to a visit of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from engine.records import View
+from ui.components.diagram.collapse_menu import CollapseMenu
+from ui.components.diagram.fitting import COLUMN, Room, fit
+from ui.components.diagram.folding import around
+from ui.components.diagram.rendering import INSTALL, has_graphviz, highlight
+from ui.components.diagram.save_menu import save_menu
+from ui.components.diagram.zoom_controls import FOLLOWED, zoom_buttons
+from ui.components.elements import Diagram
+from ui.components.theme import button, notice
+from ui.components.widgets import set_attributes
+from ui.formatting.steps import active_text
+from ui.formatting.values import status_text
+from ui.pages.run.context import RunContext
+from ui.pages.run.debugger.badges import breakpoint_layer
+from ui.pages.run.debugger.context_menu import ContextMenu
+from ui.pages.run.diagram.checklist import PlanChecklist
+from ui.pages.run.diagram.edge_explanation import EdgeExplanation
+from ui.replay.live import Follower
+
+MOST_STEPS = 2_000
+"""Of longer runs, a slider that is dragged asks for each position: their highlights are a large message."""
+LARGE = 'Enlarge the diagram'
+
+
+class ChartPane:
+    """The chart, in a column of the page or filling it."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        follower: Follower,
+        seek: Callable[[int], Awaitable[None]],
+        on_size: Callable[[bool], None],
+        places: ContextMenu,
+    ) -> None:
+        """Draw the panel; `on_size` is called with whether the diagram fills the page.
+
+        `places` is the menu of what is drawn.
+        """
+        self._shape, self._follower, self._seek, self._on_size = context.shape, follower, seek, on_size
+        self._reasons = context.reasons
+        self._folds = CollapseMenu(self._shape, self.draw)
+        self._step, self._large = 0, False
+        self._room: Room = COLUMN
+        self._active: tuple[str, ...] = ()
+        self._drawn = ''
+        self._fitted: frozenset[str] | None = None
+        """The composite states around those that were active when it was laid out."""
+        self._held = False
+        """Whether a person has moved or zoomed it."""
+        self._stepper = context.stepper
+        self._stepper.on_change(self._mark)
+        self.why = EdgeExplanation(context, follower.index, seek)
+        self.why.more.append(places.draw_edge)
+        with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
+            with ui.element('div').classes('panel-head'):
+                self._where = ui.label().classes('where')
+                ui.element('span').classes('grow')
+                self._folds.draw()
+                zoom_buttons(lambda: self._drawing, fit=FOLLOWED)
+                save_menu(lambda: self._shape, lambda: self._folds.folded)
+                self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
+                set_attributes(self._size, aria_pressed='false')
+                self._size.on('click', self._enlarge)
+            with ui.element('div').classes('panel-body flat'):
+                if not has_graphviz():
+                    with notice('wait', 'account_tree'):
+                        ui.label(INSTALL)
+                self._drawing = Diagram(
+                    '',
+                    label=f'State diagram of {self._shape.title}',
+                    states=[state.path for state in self._shape.states],
+                    on_pick=self._pick,
+                    on_fold=self._folds.turn,
+                    on_context=lambda asked: places.open(asked, self._folds.folded),
+                )
+                self._drawing.on_room(self._measured)
+                self.why.of(self._drawing)
+            self._plan = PlanChecklist(self._shape, context.history, seek)
+
+    async def draw(self) -> None:
+        """Lay out the chart for the space it has, with what is active in sight."""
+        self._fitted = around(self._shape, self._active)
+        folded = self._folds.folded if self._folds.by_hand else None
+        drawn, found = await fit(self._shape, self._room, folded=folded, active=self._active)
+        if not self._folds.by_hand:
+            self._folds.show(found)
+        self.why.folded = self._folds.folded
+        if drawn != self._drawn:
+            self._drawn = drawn
+            self.why.close()
+            self._drawing.show(drawn)
+
+    async def show(self, view: View) -> None:
+        """Show where the run is, and its plan."""
+        self._plan.show(view)
+        self._where.set_text(active_text(view.active) or status_text(view.status, view.error))
+        self._active = tuple(map(str, view.active))
+        inside = around(self._shape, self._active)
+        hidden = inside & self._folds.folded and inside != self._fitted
+        if not self._drawn or (hidden and not (self._folds.by_hand or self._held or self.why.is_open)):
+            await self.draw()
+
+    async def _measured(self, width: int, height: int, held: bool) -> None:
+        self._held = held
+        if (width, height) != self._room and self._fitted is not None:
+            self._room = (width, height)
+            await self.draw()
+
+    def light(self, view: View) -> None:
+        """Highlight active states, visited ones, and the transition that was taken."""
+        self._step = view.seq
+        index = self._follower.index
+        seen = [path for path, steps in index.visits.items() if steps[0] <= view.seq]
+        taken = [edge for edge, steps in index.walked.items() if steps[0] <= view.seq]
+        self._drawing.light(
+            highlight(self._shape, view, self._reasons.step, seen=seen or list(view.entered), walked=taken)
+        )
+        self.why.show()
+        self._drawing.overlay('why', {'edges': self.why.spots})
+
+    def preload(self) -> None:
+        """Give the browser the highlights of all steps: a slider is being dragged."""
+        index = self._follower.index
+        if not 0 < index.seq <= MOST_STEPS:
+            return
+        self._drawing.preload(
+            {
+                'visits': {path: steps[0] for path, steps in index.visits.items()},
+                'walked': {edge: steps[0] for edge, steps in index.walked.items()},
+                'waits': [state.path for state in self._shape.states if state.waits],
+                'steps': [list(map(list, both)) for both in zip(index.active, index.taken, strict=True)],
+            }
+        )
+
+    def _mark(self) -> None:
+        """Show where breakpoints are."""
+        view = self._stepper.view
+        if view is not None:
+            self._drawing.overlay('breakpoints', breakpoint_layer(view.breakpoints, self._stepper.hit))
+
+    def shrink(self) -> None:
+        """Return to the column."""
+        if self._large:
+            self._enlarge()
+
+    def _enlarge(self) -> None:
+        self._large = not self._large
+        set_attributes(self._size, aria_pressed=str(self._large).lower())
+        self._on_size(self._large)
+
+    async def _pick(self, path: str) -> None:
+        """Go to the next visit of a state after the current step, or to its first."""
+        steps = self._follower.index.visits.get(path)
+        if steps:
+            await self._seek(next((step for step in steps if step > self._step), steps[0]))

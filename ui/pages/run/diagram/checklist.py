@@ -1,0 +1,137 @@
+"""The plan of a run as a checklist: each step with its agent, status and result."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from engine.records import Shape, View
+from ui.components.elements import Conversation
+from ui.components.theme import button
+from ui.components.widgets import Text, disclosure
+from ui.formatting.steps import excerpt, role_title
+from ui.replay.history import ENDED, History
+
+MARKS = {
+    'pending': 'radio_button_unchecked',
+    'in progress': 'pending',
+    'completed': 'check_circle',
+    'failed': 'cancel',
+    'blocked': 'schedule',
+    'stopped': 'stop_circle',
+}
+"""An icon for each status, shown beside the word."""
+DRAWER = """
+const drawer = getHtmlElement(%d), known = localStorage.getItem('plan');
+if (known ? known === 'shut' : innerHeight < 820) drawer.open = false;
+const keep = () => localStorage.setItem('plan', drawer.open ? 'shut' : 'open');
+drawer.firstElementChild.addEventListener('click', keep);
+"""
+"""Where there is little height, the plan is one line until it is opened; what a person chose is kept."""
+DEEPEST = 6
+"""Levels of nested steps that are shown."""
+
+
+class PlanChecklist:
+    """A panel under the diagram, if the run has a plan."""
+
+    def __init__(self, shape: Shape, history: History, seek: Callable[[int], Awaitable[None]]) -> None:
+        self._field, self._history, self._seek = shape.field('plan'), history, seek
+        self._shown: list[Mapping[str, Any]] | None = None
+        self._opened: set[str] = set()
+        with (
+            ui.element('section').classes('checklist').props('aria-label="Plan"') as self._root,
+            ui.element('details').props('open') as drawer,
+        ):
+            with ui.element('summary').classes('checklist-head'):
+                Text('h2', 'Plan')
+                self._count = Text('span', '', 'muted small num')
+                self._now = Text('span', '', 'checklist-now muted small')
+            self._list = ui.element('div').classes('checklist-steps').props('tabindex="0"')
+        ui.run_javascript(DRAWER % drawer.id)
+        self._root.set_visibility(False)
+
+    def show(self, view: View) -> None:
+        """Show the plan as it is in `view`."""
+        steps = settled_steps(plan_steps(view.memory.get(self._field)), ended=view.status.ended)
+        # An empty plan is one only when nothing can be added any more.
+        self._root.set_visibility(bool(self._field) and (bool(steps) or view.status.ended))
+        if steps == self._shown:
+            return
+        self._shown = steps
+        ended = sum(step.get('state') in ENDED for step in steps)
+        self._count.show(f'{ended} of {len(steps)}')
+        at_work = (str(step.get('title', '')) for step in steps if step.get('state') == 'in progress')
+        self._now.show(next(at_work, ''))
+        self._list.clear()
+        with self._list:
+            if steps:
+                self._draw(steps, '', 1)
+            else:
+                Text('p', 'Empty: no steps were planned.', 'muted small')
+
+    def _draw(self, steps: Sequence[Mapping[str, Any]], inside: str, depth: int) -> None:
+        with ui.element('ol').classes('plan-steps'):
+            for number, step in enumerate(steps, start=1):
+                self._step(step, f'{inside}/{step.get("id", number)}', depth, step_status(step, steps))
+
+    def _step(self, step: Mapping[str, Any], path: str, depth: int, stands: str) -> None:
+        state, result = str(step.get('state', '')), str(step.get('result', ''))
+        name = state.replace(' ', '-')
+        with ui.element('li').classes(f'plan-step {name}'):
+            ui.icon(MARKS.get(state, 'help')).classes('plan-mark').props('aria-hidden="true"')
+            with ui.element('div').classes('plan-body'):
+                Text('span', str(step.get('title', '')), 'plan-title')
+                with ui.element('div').classes('plan-facts'):
+                    Text('span', stands, f'plan-state {name}')
+                    if step.get('role'):
+                        Text('span', role_title(str(step['role'])), 'chip')
+                    Text('span', str(step.get('id', '')), 'muted small mono')
+                    if state in ENDED:
+                        name = str(step.get('id', ''))
+                        show = button('', icon='forum', kind='quiet small', label=f'Show the work on {name}')
+                        show.on('click', partial(self._go, name))
+                if result:
+                    self._result(path, result)
+                inner = plan_steps(step.get('steps'))
+                if inner and depth < DEEPEST:
+                    self._draw(inner, path, depth + 1)
+
+    async def _go(self, name: str) -> None:
+        """Go to the step at which an entry ended: its agent's conversation is whole there."""
+        if name in self._history.finished:
+            await self._seek(self._history.finished[name])
+
+    def _result(self, path: str, result: str) -> None:
+        with disclosure(self._opened, path, excerpt(result, 120), 'plan-result', 'plan-text'):
+            Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
+
+
+def plan_steps(value: Any) -> list[Mapping[str, Any]]:
+    """The steps in a field of memory; anything malformed is dropped."""
+    return [step for step in value if isinstance(step, Mapping)] if isinstance(value, (list, tuple)) else []
+
+
+def settled_steps(steps: Sequence[Mapping[str, Any]], *, ended: bool) -> list[Mapping[str, Any]]:
+    """The steps of a run; once it has ended, nothing is in progress any more: it was stopped."""
+    if not ended:
+        return [dict(step) for step in steps]
+    found: list[Mapping[str, Any]] = []
+    for step in steps:
+        inner = settled_steps(plan_steps(step.get('steps')), ended=True)
+        state = 'stopped' if step.get('state') == 'in progress' else step.get('state', '')
+        found.append({**step, 'state': state} | ({'steps': inner} if inner else {}))
+    return found
+
+
+def step_status(step: Mapping[str, Any], siblings: Sequence[Mapping[str, Any]]) -> str:
+    """The status of a step in words; a blocked one waits for others, or is stuck."""
+    state, after = str(step.get('state', '')), step.get('after')
+    if state == 'blocked' and isinstance(after, (list, tuple)):
+        over = {other.get('id') for other in siblings if other.get('state') in ENDED}
+        left = [str(name) for name in after if name not in over]
+        return f'waits for {", ".join(left)}' if left else state
+    return state

@@ -1,0 +1,1 @@
+"""The head of the run page: title, status, controls, budget and menu."""

@@ -1,0 +1,53 @@
+"""The bar that asks for approval: over the page's top, wherever one has scrolled or clicked to."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine.records import View, parent_of
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.steps import role_title
+from ui.pages.run.context import RunContext
+
+
+class ApprovalBar:
+    """What waits for a person in this run, with its answers. It lies over the page and moves nothing."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._leaf = ''
+        with ui.element('div').classes('needs').props('role="region" aria-label="Needs you"') as self._root:
+            ui.icon('front_hand').props('size="18px" aria-hidden="true"')
+            self._what = Text('span', '', 'needs-what')
+            self._allow = button('Allow', kind='primary small', label='Allow once')
+            self._deny = button('Deny', kind='small danger', label='Deny')
+            self._allow.on('click', lambda: self._answer('approve'))
+            self._deny.on('click', lambda: self._answer('deny'))
+        self._root.set_visibility(False)
+
+    def show(self, view: View, *, mine: bool) -> None:
+        """Show what the newest step asks for."""
+        waiting = [leaf for leaf in view.active if mine and leaf.endswith(('.approving', '.asking'))]
+        self._leaf = waiting[0] if waiting else ''
+        self._root.set_visibility(bool(waiting))
+        if not waiting:
+            return
+        agent = view.agents.get(parent_of(self._leaf), {})
+        messages = agent.get('messages') or [{'parts': ()}]
+        calls = [str(part['name']) for part in messages[-1]['parts'] if part['kind'] == 'call']
+        who = self._context.named(parent_of(self._leaf), str(agent.get('role', '')))
+        asks = self._leaf.endswith('.asking')
+        for answer in (self._allow, self._deny):
+            answer.set_visibility(not asks)  # a question has a form in the agent's pane
+        more = f' · 1 of {len(waiting)}' if len(waiting) > 1 else ''
+        what = (
+            'asks you a question' if asks else f'waits for your approval: {", ".join(dict.fromkeys(calls))}'
+        )
+        said = f'{role_title(who)} {what}{more}'
+        self._what.show(said)
+        set_attributes(self._what, title=said)
+
+    async def _answer(self, name: str) -> None:
+        if self._leaf:
+            await self._context.send(name, self._leaf, {})

@@ -1,0 +1,129 @@
+"""Budgets as bars that burn down, with what is left, how long it will last, and adding more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from nicegui import ui
+
+from engine import Conductor, Status
+from engine.records import Gauge, RunId, View
+from ui.components.dialogs import dialog_frame, notify_errors
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.steps import duration
+from ui.formatting.usage import dollars
+
+NAMES = {'tokens': 'Tokens', 'cost': 'Cost', 'seconds': 'Time'}
+SAID: dict[str, Callable[[float], str]] = {
+    'tokens': lambda amount: f'{amount:,.0f}',
+    'cost': dollars,
+    'seconds': duration,
+}
+MORE = {'tokens': 'More tokens', 'cost': 'More dollars', 'seconds': 'More seconds'}
+
+
+class BudgetBars:
+    """The limits of one run; nothing if it has none."""
+
+    def __init__(self, conductor: Conductor, run: RunId) -> None:
+        self._conductor, self._run = conductor, run
+        self._view: View | None = None
+        self._bars: dict[str, tuple[ui.element, Text]] = {}
+        with ui.element('div').classes('budgets').props('role="group" aria-label="Budget"') as self.root:
+            self._row = ui.element('div').classes('budget-row')
+            self._add = button('Add budget', icon='add', kind='small')
+            self._add.on('click', self._ask)
+            self._said = Text('span', '', 'budget-said', role='status')
+        self.root.set_visibility(False)
+
+    def show(self, view: View, *, mine: bool) -> None:
+        """Show what is left at this step; `mine` is whether this server runs it."""
+        self._view = view
+        self.root.set_visibility(bool(view.budget))
+        self._add.set_visibility(mine and not view.status.ended)
+        if list(view.budget) != list(self._bars):
+            self._row.clear()
+            with self._row:
+                self._bars = {kind: _bar(kind) for kind in view.budget}
+        spent = [kind for kind, gauge in view.budget.items() if gauge.exhausted]
+        said = ' '.join(view.warnings[-1:])
+        if spent and not view.status.ended:
+            said = f'{NAMES[spent[0]]}: used up. The run waits until you add more.'
+        self._said.show(said)
+        self.root.classes(add='spent' if spent else '', remove='' if spent else 'spent')
+        self.tick(view, view.time)
+
+    def tick(self, view: View, now: float) -> None:
+        """Update the clock."""
+        running = max(0.0, now - view.time) if view.status is Status.RUNNING else 0.0
+        for kind, gauge in view.budget.items():
+            shown = replace(gauge, used=gauge.used + running) if kind == 'seconds' else gauge
+            if kind in self._bars:
+                _fill(*self._bars[kind], kind, shown)
+
+    async def _ask(self) -> None:
+        view = self._view
+        if view is None:
+            return
+        with dialog_frame('Add budget') as dialog:
+            Text('p', 'The run continues with the added budget, unless it has ended.')
+            fields: dict[str, ui.number] = {}
+            for kind, gauge in view.budget.items():
+                say = SAID[kind]
+                fields[kind] = ui.number(
+                    MORE[kind],
+                    min=0,
+                    precision=2 if kind == 'cost' else 0,
+                    validation={'Must be more than 0.': lambda value: value is None or value > 0},
+                )
+                fields[kind].props(
+                    f'outlined dense hint="{say(gauge.used)} of {say(gauge.limit)} used"'
+                ).classes('full')
+            none = Text('p', '', 'problem', role='alert')
+
+            def add() -> None:
+                values = {kind: field.value for kind, field in fields.items() if field.value is not None}
+                none.show('' if values else 'Enter an amount.')
+                if values and all([field.validate() for field in fields.values()]):
+                    dialog.submit(values)
+
+            with ui.element('div').classes('dialog-actions'):
+                button('Cancel').on('click', lambda: dialog.submit(None))
+                button('Add', kind='primary').on('click', add)
+        values: dict[str, Any] | None = await dialog
+        if not dialog.is_deleted:
+            dialog.delete()
+        if values:
+            given: dict[str, Any] = {
+                kind: float(value) if kind == 'cost' else int(value) for kind, value in values.items()
+            }
+            await notify_errors(self._conductor.extend(self._run, **given))
+
+
+def _bar(kind: str) -> tuple[ui.element, Text]:
+    with ui.element('div').classes('budget'):
+        Text('span', NAMES[kind], 'budget-name')
+        meter = ui.element('div').classes('budget-bar')
+        set_attributes(
+            meter, role='meter', aria_label=f'{NAMES[kind]} left', aria_valuemin='0', aria_valuemax='100'
+        )
+        with meter:
+            ui.element('div')
+        text = Text('span', '', 'num')
+    return meter, text
+
+
+def _fill(meter: ui.element, text: Text, kind: str, gauge: Gauge) -> None:
+    left, say = max(0.0, gauge.limit - gauge.used), SAID[kind]
+    percent = round(100 * left / gauge.limit)
+    state = 'spent' if gauge.exhausted or not left else 'low' if gauge.warned else ''
+    word = {'spent': ', used up', 'low': ', running low', '': ''}[state]
+    if meter.props.get('aria-valuenow') != str(percent):
+        set_attributes(meter, aria_valuenow=str(percent))
+        meter.style(f'--left: {percent}%')
+    meter.classes(add=state, remove=' '.join({'spent', 'low'} - {state}))
+    lasts = '' if gauge.lasts is None or state == 'spent' else f', lasts about {duration(gauge.lasts)}'
+    text.show(f'{say(left)} of {say(gauge.limit)} left{word}{lasts if word else ""}')

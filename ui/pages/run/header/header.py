@@ -1,0 +1,165 @@
+"""The header of the run page: status, time, tokens and controls; the strip under it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from engine import Conductor, Status
+from engine.models import ModelRegistry
+from engine.records import Origin, RunInfo, Shape, View, within
+from ui.components.theme import button, origin_chip, pill
+from ui.components.widgets import Text, link, set_attributes
+from ui.exports.menu import export_button
+from ui.formatting.steps import clock_end, duration, elapsed
+from ui.formatting.usage import usage_headline, with_streamed
+from ui.pages.run.context import RunContext
+from ui.pages.run.debugger.controller import DebugController
+from ui.pages.run.debugger.controls import Controls, PauseReason
+from ui.pages.run.header.input_requests import InputRequests
+from ui.pages.run.header.title import RunTitle
+from ui.pages.run.panels.drafts import draft_progress
+from ui.pages.run.panels.phases import Phases
+from ui.pages.run.usage_table import SpendingTable
+
+
+class Header:
+    """What a run is doing, and the buttons that control it."""
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        info: RunInfo,
+        stepper: DebugController,
+        steer: Callable[[str], Awaitable[None]],
+        context: RunContext,
+    ) -> None:
+        """Draw the header; `steer` gets `retry`, `fork`, `cancel` or `more`."""
+        self._info, self._context = info, context
+        self._known = info.pattern in conductor.catalog.patterns
+        self._shown: tuple[object, ...] = ()
+        self._said_origins: set[Origin] = set()
+        with ui.element('div').classes(f'run-head {"ended" if info.status.ended else ""}'):
+            with ui.element('div').classes('run-name'):
+                self.naming = RunTitle(conductor, info)
+                with ui.element('div').classes('run-facts'):
+                    self._status = ui.element('span').classes('head-status')
+                    ui.label(info.pattern).classes('chip head-pattern')
+                    self._origins = ui.element('span').classes('ghost')
+                    if info.parent:
+                        with (
+                            ui.element('a')
+                            .classes('chip')
+                            .props(f'href="/runs/{info.parent}?at={info.parent_at}"')
+                        ):
+                            ui.icon('call_split').props('size="15px"')
+                            ui.label(f'from {info.parent} at {info.parent_at}')
+                    self._time = ui.label().classes('num muted')
+                    self._draw_spending(context.named, conductor.catalog.registry)
+                    self._caveat = Text('span', '', 'run-caveat')
+                    PauseReason(stepper)
+            with ui.element('div').classes('run-controls') as controls:
+                controls.props('role="toolbar" aria-label="Run controls"')
+                # What comes and goes is on the left: what stays does not move.
+                self._retry = _control('Retry', 'healing', steer, 'Start a new run from the last good step')
+                self._cancel = _control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
+                Controls(stepper)
+                _control('Fork', 'call_split', steer, 'Start a new run from the step that is shown')
+                export_button(info)
+                more = button('', icon='more_horiz', kind='quiet', label='More')
+                more.on('click', lambda: steer('more'))
+
+    def show(self, view: View, newest: View, *, mine: bool) -> None:
+        """Show the figures of a step, and the status that the run has now.
+
+        Args:
+            view: the step that is shown.
+            newest: the newest step.
+            mine: whether this server runs it.
+        """
+        self._say_origins(view)
+        shown = (newest.status, newest.error, mine, view.usage, view.seq)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._status.clear()
+        with self._status:
+            pill(newest.status, newest.error)
+        caveat = newest.error if newest.status is Status.DONE else ''
+        self._caveat.show(caveat)
+        set_attributes(self._caveat, title=caveat)
+        running = mine and not newest.status.ended
+        self._cancel.set_visibility(running)
+        self._retry.set_visibility(newest.status.retriable and self._known)
+        self._spending.show(view)
+
+    def _say_origins(self, view: View) -> None:
+        """Where the replies of the agents came from; of those that have not spoken, what is planned."""
+        agents = [str(state.path) for state in self._context.shape.states if state.role]
+        at_work = [path for path in agents if any(within(leaf, path) for leaf in view.active)]
+        found = set(view.origins)
+        found |= {self._context.planned(path) for path in (at_work if found else agents)}
+        if found == self._said_origins:
+            return
+        self._said_origins = found
+        self._origins.clear()
+        with self._origins:
+            for origin in sorted(found):
+                origin_chip(origin)
+
+    def _draw_spending(self, named: Callable[[str], str], models: ModelRegistry) -> None:
+        with button('', kind='quiet small spent') as opener:
+            self._tokens = ui.label().classes('num')
+            ui.icon('expand_more').props('size="16px"')
+            with ui.menu().classes('popover').props('role="dialog"') as popover:
+                set_attributes(popover, aria_label='Tokens and cost')
+                self._spending = SpendingTable(named, models.cache_saving)
+        opener.classes(remove='icon').props('aria-haspopup="dialog"')
+
+    def tick(self, view: View, now: float, streamed: int = 0) -> None:
+        """Update the clock, and the tokens with an estimate of so many streamed characters."""
+        said = usage_headline(with_streamed(view.usage, streamed))
+        if said != self._tokens.text:
+            self._tokens.set_text(said)
+        spent = elapsed(view.started, clock_end(view, now), self._info.created)
+        self._time.set_text(duration(spent) if view.started else '')
+
+
+def _control(
+    text: str, icon: str, steer: Callable[[str], Awaitable[None]], hint: str, kind: str = ''
+) -> ui.element:
+    made = button(text, icon=icon, kind=kind)
+    made.tooltip(hint)
+    made.on('click', lambda: steer(text.lower()))
+    return made
+
+
+class StatusStrip:
+    """The strip under the header; empty if the pattern has none of its parts."""
+
+    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
+        self._shape = shape
+        with ui.element('div').classes('run-strip') as self._root:
+            self._phases = Phases(shape)
+            self._drafts = Text('span', '', 'run-progress num')
+            with link(f'/runs/{info.id}/report', 'btn small') as self._report:
+                ui.icon('description')
+                Text('span', 'Read report')
+            self._asks = InputRequests(conductor, info, shape)
+        # It is there from the start if it may ever be: what is under it must not move.
+        fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
+        self._root.set_visibility(any(fields) or self._asks.possible)
+
+    def show(self, view: View, newest: View, *, mine: bool) -> None:
+        """Show the time at the step of `view`, and the input that the newest step accepts."""
+        self._phases.show(view)
+        said = draft_progress(self._shape, view)
+        self._drafts.show(said)
+        self._drafts.set_visibility(bool(said))
+        self._report.set_visibility(bool(newest.memory.get(self._shape.field('report'))))
+        self._asks.show(newest, mine=mine)
+
+    def tick(self, now: float) -> None:
+        """Update the clock."""
+        self._phases.tick(now)

@@ -1,0 +1,116 @@
+"""Input that a pattern accepts from people while it runs: a button and a form per event."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from nicegui import ui
+from pydantic import BaseModel
+
+from engine import Conductor, EngineError, InvalidInput
+from engine.records import RunInfo, Shape, View
+from ui.components.dialogs import dialog_frame, notify_errors
+from ui.components.forms.form import Form
+from ui.components.theme import button
+from ui.components.widgets import Text
+from ui.formatting.steps import role_title
+from ui.pages.run.context import accepts
+from ui.pages.run.panels.registry import panels_of
+
+IN_PANES = ('take_seat', 'hand_back')
+"""What the agents' panes have buttons for."""
+
+
+class InputRequests:
+    """One button per event, shown while the run accepts it, unless another pane handles it."""
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        info: RunInfo,
+        shape: Shape,
+        *,
+        sent: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Draw them; `sent` is called after an event has been sent."""
+        self._sent = sent
+        self._conductor, self._run, self._shape = conductor, info.id, shape
+        try:
+            self._inputs = dict(conductor.catalog.pattern(info.pattern).inputs)
+        except EngineError:  # its pattern is gone: the run is read-only
+            self._inputs = {}
+        self._buttons: dict[str, ui.element] = {}
+        with (
+            ui.element('div')
+            .classes('asks')
+            .props('role="group" aria-label="Input for this run"') as self.root
+        ):
+            drawn = {trigger for panel in panels_of(shape) for trigger in panel.inputs}
+            for trigger, model in self._inputs.items():
+                if trigger in drawn or trigger in IN_PANES:
+                    continue  # there are better controls for it
+                made = button(role_title(trigger), kind='small')
+                made.on('click', lambda _, trigger=trigger: self.ask(trigger))
+                made.tooltip(_words(model))
+                self._buttons[trigger] = made
+        self.root.set_visibility(False)
+
+    @property
+    def possible(self) -> bool:
+        """Whether the run may ever accept any."""
+        return bool(self._buttons)
+
+    def show(self, view: View, *, mine: bool) -> None:
+        """Show what the run accepts now; `mine` is whether this server runs it."""
+        open_ = mine and not view.status.ended
+        shown = {trigger for trigger in self._buttons if open_ and accepts(self._shape, view, trigger)}
+        for trigger, made in self._buttons.items():
+            made.set_visibility(trigger in shown)
+        self.root.set_visibility(bool(shown))
+        first = next((trigger for trigger in self._buttons if trigger in shown), '') if view.waiting else ''
+        for trigger, made in self._buttons.items():  # the first one unblocks a waiting run
+            made.classes(
+                add='primary' if trigger == first else '', remove='' if trigger == first else 'primary'
+            )
+
+    async def ask(self, trigger: str) -> None:
+        """Ask for the data of an event, and send it."""
+        model = self._inputs[trigger]
+        title = role_title(trigger)
+        with dialog_frame(title if model.model_fields else f'{title}?') as dialog:
+            Text('p', _words(model))
+            form = Form(model, on_change=lambda: None)
+
+            async def send() -> None:
+                said = form.given()
+                if said is None:
+                    return
+                try:
+                    await self._conductor.send(self._run, trigger, data=said.model_dump(mode='json'))
+                except InvalidInput as error:
+                    form.refuse(error.problems)
+                except EngineError as error:
+                    dialog.submit(error)
+                else:
+                    dialog.submit(True)
+
+            with ui.element('div').classes('dialog-actions'):
+                button('Cancel').on('click', lambda: dialog.submit(None))
+                button(title, kind='primary').on('click', send)
+        answer: object = await dialog
+        if not dialog.is_deleted:
+            dialog.delete()
+        if isinstance(answer, EngineError):
+            await notify_errors(_refused(answer))
+        if answer is True:
+            self._sent()
+
+
+async def _refused(error: EngineError) -> None:
+    raise error
+
+
+def _words(model: type[BaseModel]) -> str:
+    """What an event does, from its model's docstring."""
+    return ' '.join((inspect.getdoc(model) or '').split())

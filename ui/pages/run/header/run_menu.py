@@ -1,0 +1,137 @@
+"""The menu of the run page: facts, actions and keys; and the cancel dialog."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from nicegui import ui
+
+from engine import Conductor
+from engine.records import RunInfo
+from ui.components.dialogs import await_answer, dialog_frame, edit_details, notify_errors
+from ui.components.theme import button
+from ui.components.widgets import Text, link
+from ui.formatting.debugger import KEYS as STEP_KEYS
+from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, ActionLabel, confirm_delete
+from ui.pages.shared.compare_picker import choose_other
+from ui.pages.shared.recording_picker import is_recorded
+from ui.pages.shared.rerun import rerun, retry
+from ui.replay.marks import KINDS
+
+KEYS = (
+    ('←', 'Previous step'),
+    ('→', 'Next step'),
+    ('Home', 'First step'),
+    ('End', 'Last step'),
+    ('Space', 'Play or stop'),
+    ('L', 'Go live'),
+    *((sort.key.upper(), f'Next {sort.title}; with Shift, the previous one') for sort in KINDS.values()),
+    ('M', 'Next change of the followed memory field; with Shift, the previous one'),
+    *STEP_KEYS,
+)
+AUDIT = ActionLabel('verified', 'Verify recording')
+
+
+class RunMenu:
+    """Confirms before it acts."""
+
+    def __init__(self, conductor: Conductor, info: RunInfo, renamed: Callable[[RunInfo], None]) -> None:
+        self._conductor, self._info, self._renamed = conductor, info, renamed
+
+    async def cancel(self) -> None:
+        """Ask, then cancel the run."""
+        with dialog_frame('Cancel this run?') as dialog:
+            Text(
+                'p',
+                'Work in progress stops immediately. The run stays in the list with everything it has done.',
+            )
+            reason = ui.input('Reason (optional)').props('outlined dense').classes('full')
+            with ui.element('div').classes('dialog-actions'):
+                _act(dialog, 'Keep running', False)
+                _act(dialog, 'Cancel run', True, 'danger')
+        if await await_answer(dialog):
+            await notify_errors(self._conductor.cancel(self._info.id, str(reason.value or '')))
+
+    async def more(self) -> None:
+        """The run's id and note, actions and keys."""
+        actions = await self._actions()
+        with dialog_frame('About this run') as dialog:
+            Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
+            if self._info.note:
+                Text('p', self._info.note)
+            with ui.element('div').classes('run-actions'):
+                with link(f'/runs/{self._info.id}/family', 'btn quiet'):
+                    ui.icon('account_tree')
+                    Text('span', 'Fork tree')
+                with link(f'/runs/{self._info.id}/review', 'btn quiet'):
+                    ui.icon('merge')
+                    Text('span', 'Review and merge')
+                for face in actions:
+                    _act(dialog, face.text, face, 'quiet danger' if face == DELETE else 'quiet', face.icon)
+            with ui.element('details').classes('fold'):
+                Text('summary', 'Keyboard shortcuts')
+                with ui.element('dl').classes('keys'):
+                    for key, meaning in KEYS:
+                        with ui.element('dt'):
+                            Text('kbd', key)
+                        Text('dd', meaning)
+            with ui.element('div').classes('dialog-actions'):
+                _act(dialog, 'Close', '')
+        answer = await await_answer(dialog)
+        if isinstance(answer, ActionLabel):
+            await actions[answer]()
+
+    async def _actions(self) -> dict[ActionLabel, Callable[[], Awaitable[None]]]:
+        """The actions available now."""
+        found: dict[ActionLabel, Callable[[], Awaitable[None]]] = {}
+        now = await self._conductor.info(self._info.id)
+        if self._info.pattern in self._conductor.catalog.patterns:
+            if now.status.retriable:
+                found[RETRY] = self.retry
+            found[AGAIN] = partial(rerun, self._conductor, self._info)
+            if is_recorded(self._info):
+                found[REPLAY] = self._replay
+        found |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
+        return found if now.deleted else {**found, DELETE: self._delete}
+
+    async def retry(self) -> None:
+        """Ask, then continue in a new run from the last good step."""
+        await retry(self._conductor, self._info)
+
+    async def _delete(self) -> None:
+        """Delete the run, and go to the list, where that can be undone."""
+        info = await notify_errors(self._conductor.info(self._info.id))
+        if info and await confirm_delete(self._conductor, [info]) and await notify_errors(self._let_go()):
+            ui.navigate.to(f'/runs?deleted={self._info.id}')
+
+    async def _let_go(self) -> bool:
+        await self._conductor.delete(self._info.id, cancel=True)
+        return True
+
+    async def _compare(self) -> None:
+        await choose_other(self._conductor, self._info)
+
+    async def _audit(self) -> None:
+        steps = await notify_errors(self._conductor.audit(self._info.id))
+        if steps is not None:
+            ui.notify(f'Verified: all {steps} steps still lead to the recorded result.', type='positive')
+
+    async def _replay(self) -> None:
+        ui.navigate.to(f'/launch/{self._info.pattern}?replay={self._info.id}')
+
+    async def _edit(self) -> None:
+        self._info = await notify_errors(self._conductor.info(self._info.id)) or self._info
+        said = await edit_details(self._info)
+        if said is None:
+            return
+        info = await notify_errors(
+            self._conductor.annotate(self._info.id, title=said.title, tags=said.tags, note=said.note)
+        )
+        if info:
+            self._info = info
+            self._renamed(info)
+
+
+def _act(dialog: ui.dialog, text: str, answer: object, kind: str = '', icon: str = '') -> None:
+    button(text, kind=kind, icon=icon).on('click', lambda: dialog.submit(answer))

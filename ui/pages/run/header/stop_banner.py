@@ -1,0 +1,61 @@
+"""The banner of a run that has stopped short of its end: why, and what can be done about it."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import Conductor, EngineError, Status
+from engine.records import RunInfo, Shape, View
+from ui.components.theme import notice
+from ui.components.widgets import Text
+from ui.formatting.steps import role_title
+from ui.pages.run.context import accepts
+
+RETRY = 'Retry starts a new run from the last good step. To change something first, fork an earlier step.'
+FORK = 'Its pattern is not available here: the run can be read, but not retried.'
+
+
+class StopBanner:
+    """Empty while the run goes on, and once it is done."""
+
+    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
+        self._shape = shape
+        self._root = ui.element('div').classes('trouble')
+        self._shown: object = None
+        try:
+            pattern = conductor.catalog.pattern(info.pattern)
+        except EngineError:
+            self._known, self._inputs = False, []
+        else:
+            self._known, self._inputs = True, list(pattern.inputs)
+
+    def show(self, view: View, *, mine: bool) -> None:
+        """Show the run as it is now; `mine` is whether this server runs it."""
+        said = (stop_reason(self._shape, view), self._remedy(view, mine=mine))
+        if said == self._shown:
+            return
+        self._shown = said
+        reason, remedy = said
+        self._root.clear()
+        if reason:
+            failed = view.status is Status.FAILED
+            with self._root, notice('fail' if failed else 'wait', 'error' if failed else 'pause_circle'):
+                Text('p', reason, 'stop-reason')
+                if remedy:
+                    Text('p', remedy, 'small')
+
+    def _remedy(self, view: View, *, mine: bool) -> str:
+        if view.status.ended:
+            return RETRY if self._known else FORK
+        offered = [role_title(name) for name in self._inputs if accepts(self._shape, view, name)]
+        return f'Nothing is lost. You can: {" or ".join(offered).lower()}.' if mine and offered else ''
+
+
+def stop_reason(shape: Shape, view: View) -> str:
+    """Why a run stopped, as a sentence; '' if it goes on, waits for an answer, or is done."""
+    if view.status is Status.CANCELLED:
+        return f'The run was cancelled: {view.error}' if view.error else 'The run was cancelled.'
+    if view.status is Status.FAILED:
+        return f'The run failed: {view.error}' if view.error else 'The run failed.'
+    caveat = str(view.memory.get(shape.caveat) or '') if shape.caveat else ''
+    return f'The run has stopped: {caveat}' if view.status is Status.WAITING and caveat else ''

@@ -1,0 +1,113 @@
+"""The title of a run, edited in place; star, pin, and its size on disk."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from nicegui import ui
+
+from engine import Conductor, EngineError
+from engine.records import Annotation, RunInfo
+from ui.components.dialogs import notify_errors
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes, text_input
+from ui.formatting.values import byte_size
+
+EVERY = 10.0
+"""Seconds between measurements of the size on disk."""
+DONE = '(event) => { if (event.key === "Enter") emit(event.target.value); }'
+
+
+class RunTitle:
+    """The heading of the run page."""
+
+    def __init__(self, conductor: Conductor, info: RunInfo) -> None:
+        """Draw it."""
+        self._conductor, self._info = conductor, info
+        with ui.element('div').classes('run-naming'):
+            self._heading = ui.element('h1')
+            with self._heading:
+                self._name = ui.label(info.title)
+            self._place = ui.element('div').classes('ghost')
+            self._edit = button('', icon='edit', kind='quiet small', label='Rename the run')
+            self._edit.on('click', self._rename)
+            self._star = button('', icon='star_outline', kind='quiet small', label='Star')
+            self._star.on('click', lambda: self._say(starred=not self._info.starred))
+            self._pin = button('', icon='push_pin', kind='quiet small', label='Pin')
+            self._pin.on('click', lambda: self._say(pinned=not self._info.pinned))
+            self._bytes = Text('span', '', 'num muted small run-weight')
+            self._deleted = ui.element('span').classes('ghost')
+        self.show(info)
+
+    def show(self, info: RunInfo) -> None:
+        """Show the run's title and marks."""
+        self._info = info
+        self._name.set_text(info.title)
+        _press(self._star, 'Starred' if info.starred else '', 'star' if info.starred else 'star_outline')
+        _press(self._pin, 'Pinned' if info.pinned else '', 'push_pin')
+        self._deleted.clear()
+        if info.deleted:
+            with self._deleted:
+                Text('span', 'deleted', 'chip wait')
+                button('Restore', icon='restore_from_trash', kind='small').on('click', self._restore)
+
+    def watch(self) -> None:
+        """Keep showing the size on disk."""
+        ui.timer(EVERY, self._weigh)
+
+    async def _weigh(self) -> None:
+        try:
+            info = await self._conductor.info(self._info.id)
+            weight = (await self._conductor.disk_usage([info]))[info.id]
+        except EngineError:
+            return
+        if not self._bytes.is_deleted:
+            self._bytes.show(byte_size(weight.total))
+            parts = {'history': weight.history, 'files': weight.files, 'recording': weight.recording}
+            set_attributes(
+                self._bytes, title=', '.join(f'{name} {byte_size(number)}' for name, number in parts.items())
+            )
+            self._bytes.update()
+
+    def _rename(self) -> None:
+        self._heading.set_visibility(False)
+        self._edit.set_visibility(False)
+        with self._place:
+            field = text_input(self._info.title, maxlength='200', aria_label='Title of the run')
+            field.classes('run-rename').props('autofocus')
+            field.on('keydown', lambda event: self._renamed(str(event.args)), js_handler=DONE)
+            field.on('keydown.esc', self._shut)
+            button('Save', kind='small primary').on('click', lambda: self._renamed(str(field.value or '')))
+
+    async def _renamed(self, title: str) -> None:
+        title = ' '.join(title.split())[:200]
+        if title and title != self._info.title:
+            await self._say(title=title)
+        self._shut()
+
+    def _shut(self) -> None:
+        self._place.clear()
+        self._heading.set_visibility(True)
+        self._edit.set_visibility(True)
+
+    async def _say(self, **said: Unpack[Annotation]) -> None:
+        info = await notify_errors(self._conductor.annotate(self._info.id, **said))
+        if info:
+            self.show(info)
+
+    async def _restore(self) -> None:
+        info = await notify_errors(self._conductor.restore(self._info.id))
+        if info:
+            self.show(info)
+
+
+def _press(made: ui.element, on: str, icon: str) -> None:
+    """Show whether a button is pressed, by its icon and a word."""
+    made.clear()
+    with made:
+        ui.icon(icon)
+        if on:
+            ui.label(on)
+    made.classes(add='' if on else 'icon', remove='icon' if on else '')
+    set_attributes(made, aria_pressed='true' if on else 'false')
+    made.update()

@@ -1,0 +1,1 @@
+"""The inspector: one step in full, and the notes on it."""

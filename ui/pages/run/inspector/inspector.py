@@ -1,0 +1,256 @@
+"""The inspector: what a step did, why that transition, what it changed, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from engine import Transition
+from engine.records import Change, Shape, View
+from ui.components.elements import Engagement, JsonTree
+from ui.components.tabs import Tabs
+from ui.components.theme import button, empty_state, notice
+from ui.components.widgets import Text
+from ui.formatting.changes import change_title, value_text
+from ui.formatting.debugger import pause_sentence
+from ui.formatting.steps import (
+    EdgeOutcome,
+    duration,
+    edge_outcomes,
+    headline,
+    path_text,
+    previous_values,
+)
+from ui.formatting.values import with_times
+from ui.pages.run.context import RunContext
+from ui.pages.run.debugger.desk import Debugger
+from ui.pages.run.debugger.panel import BreakpointsPanel
+from ui.pages.run.usage_table import SpendingTable
+from ui.replay.marks import marks_of
+
+DEEDS = ('pause', 'human', 'restart', 'budget')
+"""Kinds of marks that say more than the name of the event."""
+BREAKPOINTS = 'Breakpoints'
+
+
+class Inspector:
+    """One step of a run, and the data after it."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        follow: Callable[[str], Awaitable[None]],
+        desk: Debugger,
+        on_tab: Callable[[], None],
+    ) -> None:
+        """Draw the panel.
+
+        Args:
+            context: the run.
+            follow: goes to the next change of a value in the run's data.
+            desk: the debugger.
+            on_tab: another tab was opened.
+        """
+        self._on_tab = on_tab
+        self._shape, self._named, self._reasons = context.shape, context.named, context.reasons
+        self._pending: tuple[View | None, list[str]] = (None, [])
+        self._engaged = False
+        """Whether the focus or the selection is in a text."""
+        self._held: tuple[View, float | None] | None = None
+        """A newer step, which is shown once nobody reads this one."""
+        with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
+            Engagement(self._engage)
+            self._tabs = Tabs('Step, memory, usage or breakpoints', on_change=self._opened)
+            with self._tabs.panel('Step'):
+                self._step = ui.element('div').classes('step')
+                self.below = ui.element('div').classes('ghost')
+                """The place below the step for content that stays, such as notes."""
+            with self._tabs.panel('Memory'):
+                self._tree = JsonTree({}, on_follow=follow)
+            with self._tabs.panel('Usage'):
+                self._spending = SpendingTable(context.named, context.conductor.catalog.registry.cache_saving)
+            with self._tabs.panel(BREAKPOINTS):
+                self.breakpoints = BreakpointsPanel(desk.stepper, desk.setting)
+            self._follow = button('', kind='follow')
+            self._follow_text = Text('span', '')
+            self._follow_text.move(self._follow)
+            self._follow.classes(remove='icon').on('click', lambda: self._engage(False))
+            self._follow.set_visibility(False)
+
+    def show(self, view: View, since: float | None, *, live: bool = False) -> None:
+        """Show a step and the data after it.
+
+        Args:
+            view: the run after the step.
+            since: seconds since the step before.
+            live: whether nobody asked for this step: it waits while somebody reads another one.
+        """
+        if live and self._engaged:
+            self._held = (view, since)
+            self._follow_text.show(f'Show step {view.seq}')
+            self._follow.set_visibility(True)
+            return
+        self._held = None
+        self._follow.set_visibility(False)
+        step = self._reasons.step
+        self._step.clear()
+        with self._step:
+            if step is None:
+                empty_state('hourglass_empty', 'The run has not taken a step yet.')
+            else:
+                self._describe(view, step, since)
+        changed = [change.path for change in step.changes] if step else []
+        self._pending = (view, changed)
+        self._fill()
+
+    @property
+    def tab(self) -> str:
+        """The open tab as the address says it; '' is the first."""
+        return '' if self._tabs.shown == self._tabs.titles[0] else self._tabs.shown.lower()
+
+    def open(self, tab: str) -> None:
+        """Open the tab of an address."""
+        known = {title.lower(): title for title in self._tabs.titles}
+        title = known.get(tab, self._tabs.titles[0])
+        if title != self._tabs.shown:
+            self._tabs.open(title)
+
+    def _opened(self) -> None:
+        self._fill()
+        self._on_tab()
+
+    def open_breakpoints(self) -> None:
+        """Open the list of breakpoints."""
+        self._tabs.open(BREAKPOINTS)
+
+    def _engage(self, engaged: bool) -> None:
+        self._engaged = engaged
+        if self._held and not engaged:
+            self.show(*self._held)
+
+    def _fill(self) -> None:
+        # The whole document is sent only while its tab is open.
+        view, changed = self._pending
+        if view and self._tabs.shown == 'Memory':
+            self._tree.show(with_times({'memory': view.memory, 'agents': view.agents}), changed)
+        if view and self._tabs.shown == 'Usage':
+            self._spending.show(view)
+
+    def _describe(self, view: View, step: Transition, since: float | None) -> None:
+        ui.label(f'Step {step.seq}').classes('step-number num')
+        ui.label(headline(step)).classes('step-title')
+        facts = [f'Triggered by step {step.seq - 1}'] if step.raised else []
+        facts += [f'{duration(since)} after the previous step'] if since is not None else []
+        facts += [f'attempt {step.event.attempt}'] if step.event.attempt > 1 else []
+        ui.label(' · '.join(facts)).classes('muted small')
+        if step.event.data.get('error'):
+            with notice('fail', 'error_outline'):
+                ui.label(str(step.event.data['error']))
+        for mark in marks_of(step, {}):
+            if mark.kind in DEEDS:
+                ui.label(pause_sentence(mark.text)).classes(f'step-reason mark-{mark.kind}')
+        self._moves(step)
+        draw_criteria(view, step, self._shape, self._named)
+        found = edge_outcomes(step, self._shape)
+        if found:
+            ui.label('Why this transition').classes('step-section')
+            for way in found:
+                self._way(way)
+        ui.label(f'Changes ({len(step.changes)})').classes('step-section')
+        if not step.changes:
+            ui.label('No changes.').classes('muted small')
+        replaced = previous_values(self._reasons.before, step.changes)
+        for change, before in zip(step.changes, replaced, strict=True):
+            self._change(change, before)
+
+    def _moves(self, step: Transition) -> None:
+        with ui.element('div').classes('moves'):
+            for edge in step.edges:
+                with ui.element('div').classes('move'):
+                    ui.label(path_text(edge.source)).classes('chip')
+                    ui.icon('arrow_forward').props('size="16px" aria-label="to"')
+                    ui.label(path_text(edge.dest) or 'stays').classes('chip strong')
+            if not step.edges:
+                ui.label(
+                    'No state was exited or entered.'
+                    if step.active or not step.left
+                    else 'All states were exited.'
+                ).classes('muted small')
+
+    def _way(self, way: EdgeOutcome) -> None:
+        ends = self._shape.state(way.edge.dest)
+        failing = way.taken and ends is not None and ends.kind == 'final' and ends.outcome == 'failed'
+        blocked = any(guard.value is not guard.wanted for guard in way.guards)
+        kind = 'taken' if way.taken else 'blocked' if blocked else ''
+        icon = {'taken': 'arrow_circle_right', 'blocked': 'block', '': 'radio_button_unchecked'}[kind]
+        with ui.element('div').classes(f'way {kind} {"failing" if failing else ""}'):
+            ui.icon(icon).props('size="16px" aria-hidden="true"')
+            with ui.element('div'):
+                ui.label(f'to {path_text(way.edge.dest) or "itself"}').classes('way-dest')
+                ui.label('blocked' if blocked else way.reason).classes('muted small')
+                for guard in way.guards:
+                    self._reasons.draw(way.edge, guard.name, wanted=guard.wanted, value=guard.value)
+
+    def _change(self, change: Change, before: Any) -> None:
+        name = change.path.rpartition('/')[2]
+        value, before = with_times(change.value, name), with_times(before, name)
+        with ui.element('div').classes('change'):
+            Text('div', change_title(change.path), 'change-path', title=change.path)
+            if change.op != 'add' and before not in (None, ''):
+                ui.label(value_text(before)).classes('before').props('role="group" aria-label="before"')
+            if change.op == 'remove':
+                ui.label('removed').classes('muted small')
+            else:
+                ui.label(value_text(value)).classes('after').props('role="group" aria-label="after"')
+
+
+def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[str], str]) -> None:
+    """Draw the completion criteria of all agents that have some."""
+    for path, judged in _agents(view, shape):
+        held = sum(holds is True for _, holds, _ in judged)
+        Text('h2', f'{named(path)} is complete when', 'step-section')
+        Text('p', f'{held} of {len(judged)} met', 'criteria-count muted small num')
+        asked = {guard.name for guard in step.guards if guard.source.startswith(f'{path}.')}
+        with ui.element('ul').classes('criteria').props('role="list"'):
+            for name, holds, missing in judged:
+                _criterion(name, holds, missing, asked=name in asked)
+
+
+def _agents(view: View, shape: Shape) -> Iterator[tuple[str, Sequence[tuple[str, bool | None, str]]]]:
+    """Each agent with its criteria: name, whether it holds (None if not evaluated), what is missing."""
+    known = {str(state.path): state.criteria for state in shape.states if state.criteria}
+    for path in dict.fromkeys([*known, *view.agents]):
+        judged = _judged(view.agents.get(path, {}).get('criteria'))
+        if judged:
+            yield path, judged
+        elif path in known:
+            yield path, [(name, None, '') for name in known[path]]
+
+
+def _judged(value: Any) -> list[tuple[str, bool | None, str]]:
+    if not isinstance(value, (list, tuple)):
+        return []
+    return [
+        (str(item.get('name', '')), bool(item.get('holds')), str(item.get('missing', '')))
+        for item in value
+        if isinstance(item, Mapping)
+    ]
+
+
+def _criterion(name: str, holds: bool | None, missing: str, *, asked: bool) -> None:
+    icon, word, kind = {
+        True: ('check_circle', 'holds', 'holds'),
+        False: ('radio_button_unchecked', f'missing: {missing}', 'missing')
+        if missing
+        else ('remove_circle_outline', 'not needed', 'open'),
+        None: ('schedule', 'not evaluated yet', 'open'),
+    }[holds]
+    with ui.element('li').classes(f'criterion {kind}'):
+        ui.icon(icon).props('size="16px" aria-hidden="true"')
+        with ui.element('div'):
+            Text('span', name.replace('_', ' '), 'criterion-name')
+            Text('span', word, 'criterion-word')
+            if asked:
+                Text('span', 'evaluated at this step', 'muted small')

@@ -1,0 +1,121 @@
+"""Notes on the step that is shown: adding, editing and deleting them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.records import Note
+from ui.components.dialogs import notify_errors
+from ui.components.theme import button
+from ui.components.widgets import Text, label, set_attributes
+from ui.formatting.values import exact
+from ui.pages.run.context import RunContext
+from ui.pages.runs.undo import Undo
+from ui.replay.marks import Mark
+
+SAVE = (
+    '(event) => { if ((event.ctrlKey || event.metaKey) && event.key === "Enter") emit(event.target.value); }'
+)
+
+
+class StepNotes:
+    """Notes of a step. A note being written stays visible while the page moves on."""
+
+    def __init__(
+        self, context: RunContext, place: ui.element, on_change: Callable[[Sequence[Mark]], None]
+    ) -> None:
+        """Draw none yet, in `place`; `on_change` gets marks for all notes of the run."""
+        self._conductor, self._run, self._on_change = context.conductor, context.run, on_change
+        self._notes: list[Note] = []
+        self._step = 0
+        self._drawn: tuple[int, tuple[Note, ...]] | None = None
+        with place, ui.element('section').classes('step-notes') as self._box:
+            set_attributes(self._box, aria_label='Notes on this step')
+            self._list = ui.element('ul').classes('note-list')
+            self._editor = ui.element('div').classes('ghost')
+            self._add = button('Add note', icon='edit_note', kind='small')
+            self._add.on('click', lambda: self._write(Note(run=self._run, seq=self._step, text='')))
+        with place:
+            self._undo = Undo()
+
+    async def load(self) -> None:
+        """Load them again."""
+        try:
+            self._notes = await self._conductor.notes(self._run)
+        except EngineError:
+            return  # the run is gone or unreadable: the page reports it
+        if not self._box.is_deleted:
+            self.show(self._step)
+            self._on_change([Mark(seq=note.seq, kind='note', text=note.text) for note in self._notes])
+
+    def show(self, step: int) -> None:
+        """Show the notes on a step; step 0 takes none."""
+        self._step = step
+        here = tuple(note for note in self._notes if note.seq == step)
+        if self._drawn == (step, here):
+            return
+        self._drawn = (step, here)
+        self._box.set_visibility(step > 0)
+        self._list.clear()
+        with self._list:
+            for note in here:
+                self._draw(note)
+
+    def _draw(self, note: Note) -> None:
+        with ui.element('li').classes('step-note'):
+            Text('p', note.text, 'note-text')
+            with ui.element('div').classes('note-foot'):
+                edited = ', edited' if note.edited else ''
+                Text('span', f'{exact(note.created)}{edited}', 'muted small')
+                ui.element('span').classes('grow')
+                change = button('', icon='edit', kind='quiet small', label='Edit note')
+                change.on('click', lambda: self._write(note))
+                remove = button('', icon='delete', kind='quiet small', label='Delete note')
+                remove.on('click', lambda: self._delete(note))
+
+    def _write(self, note: Note) -> None:
+        """Open the editor."""
+        self._editor.clear()
+        self._add.set_visibility(False)
+        with self._editor, ui.element('div').classes('note-editor'):
+            name = f'Note on step {note.seq}'
+            text = (
+                ui.textarea(value=note.text)
+                .props('borderless dense autogrow autofocus')
+                .classes('input area')
+            )
+            set_attributes(text, maxlength='10000')
+            label(name, text, 'label small')
+            text.on('keydown', lambda event: self._save(note, str(event.args)), js_handler=SAVE)
+            text.on('keydown.esc', self._close)
+            with ui.element('div').classes('note-foot'):
+                button('Save', kind='small primary').on(
+                    'click', lambda: self._save(note, str(text.value or ''))
+                )
+                button('Cancel', kind='small').on('click', self._close)
+                Text('span', 'Ctrl+Enter saves', 'muted small')
+
+    def _close(self) -> None:
+        self._editor.clear()
+        self._add.set_visibility(True)
+
+    async def _save(self, note: Note, text: str) -> None:
+        if await notify_errors(self._conductor.write_note(self._run, text, at=note.seq, note=note.id)):
+            self._close()
+            await self.load()
+
+    async def _delete(self, note: Note) -> None:
+        async def again() -> None:
+            await notify_errors(self._conductor.write_note(self._run, note.text, at=note.seq))
+            await self.load()
+
+        try:
+            await self._conductor.delete_note(self._run, note.id)
+        except EngineError as error:
+            ui.notify(str(error), type='negative')
+        else:
+            self._undo.offer('Note deleted.', again)
+        await self.load()

@@ -1,0 +1,70 @@
+"""The run page: one screen for one run, live or at any step."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from fastapi import Request
+from nicegui import background_tasks, ui
+
+from engine import EngineError
+from engine.errors import UnknownStep
+from engine.records import RunId
+from ui.components.debounce import DRAWN, PATIENCE
+from ui.components.theme import frame
+from ui.exports.routes import serve_exports
+from ui.pages.run.header.run_menu import KEYS
+from ui.pages.run.panels.pattern_tabs import ENDS
+from ui.pages.run.screen import Screen
+from ui.pages.shared import errors
+from ui.web.backend import Backend
+from ui.web.downloads import serve_downloads
+from ui.web.routing import serve_page
+
+LONG = 1_000
+"""Longer histories are read after the page has been drawn."""
+
+
+def register(backend: Backend) -> None:
+    """Serve `/runs/{id}`, its tabs (`/messages`), steps (`?at=17`) and downloads."""
+    serve_downloads(backend)
+    serve_exports(backend)
+
+    async def page(run: str, request: Request, at: str = '') -> None:
+        conductor = backend()
+        try:
+            info = await conductor.info(RunId(run))
+            shape = await conductor.shape(info.id)
+            step = _step(info.id, at, info.seq)
+        except UnknownStep as error:
+            errors.unknown_step(info, error)
+            return
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        with frame(info.title, wide=True, keys=KEYS):
+            screen = Screen(conductor, info, shape)
+            tab = request.url.path.rpartition('/')[2]
+            await screen.draw(step, tab, request.query_params)
+        client = ui.context.client
+
+        async def follow() -> None:
+            if info.seq > LONG:  # The page first: reading the whole history would delay it.
+                await client.connected()
+                with suppress(TimeoutError):
+                    await client.run_javascript(DRAWN, timeout=PATIENCE)
+            await screen.follower.follow()
+
+        following = background_tasks.create(follow(), name=f'follow {run}')
+        client.on_delete(following.cancel)
+
+    for end in ('', *(f'/{end}' for end in ENDS)):
+        serve_page(f'/runs/{{run}}{end}')(page)
+
+
+def _step(run: RunId, at: str, last: int) -> int | None:
+    if not at:
+        return None
+    if not at.isdigit() or int(at) > last:
+        raise UnknownStep(run, int(at) if at.isdigit() else -1, last)
+    return int(at)

@@ -1,0 +1,1 @@
+"""Tabs of the run page: files, artifacts, messages, supervision and phases."""

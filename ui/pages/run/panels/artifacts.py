@@ -1,0 +1,139 @@
+"""The agents' artifacts at the step that is shown, each with its author and a preview."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from engine.records import View
+from ui.components.elements import Conversation, JsonTree
+from ui.components.tabs import Tabs
+from ui.components.take import take_buttons
+from ui.components.theme import empty_state
+from ui.components.widgets import Text, link, set_attributes
+from ui.pages.run.context import RunContext
+
+TITLE = 'Artifacts'
+LONG = 3_000
+"""Longer artifacts are folded at first."""
+Key = tuple[str, str]
+"""An agent's path, and the name of its artifact."""
+
+
+class Artifacts:
+    """A tab of named results; offered if agents make some, drawn while it is visible."""
+
+    def __init__(self, context: RunContext, tabs: Tabs) -> None:
+        self._context, self._tabs = context, tabs
+        self._view: View | None = None
+        self._offered = any(state.criteria for state in context.shape.states)
+        self._turned: dict[Key, bool] = {}
+        """What a person has opened or folded."""
+        self._drawn: dict[Key, tuple[Mapping[str, Any], ui.element]] = {}
+        self._groups: dict[str, ui.element] = {}
+        with tabs.panel(TITLE):
+            self._root = ui.element('div').classes('artifacts')
+            with ui.element('div') as self._none:
+                empty_state('inventory_2', 'No artifacts up to this step.')
+        tabs.offer(TITLE, self._offered)
+
+    def show(self, view: View) -> None:
+        """Show the artifacts at another step, once the tab is visible."""
+        self._view = view
+        self._offered = self._offered or bool(_made(view))
+        self._tabs.offer(TITLE, self._offered)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Redraw changes, if the tab is visible."""
+        if self._view is None or self._tabs.shown != TITLE:
+            return
+        made = _made(self._view)
+        self._none.set_visibility(not made)
+        for key in [key for key, (item, _) in self._drawn.items() if made.get(key) != item]:
+            self._drawn.pop(key)[1].delete()
+        agents = list(dict.fromkeys(path for path, _ in made))
+        for path in [path for path in self._groups if path not in agents]:
+            self._groups.pop(path).delete()
+        for path in agents:
+            self._group(path)
+        for place, (key, item) in enumerate(made.items()):
+            if key not in self._drawn:
+                with self._groups[key[0]]:
+                    self._drawn[key] = (item, self._card(key, item))
+                before = sum(path == key[0] for path, _ in list(made)[:place])
+                self._drawn[key][1].move(self._groups[key[0]], before + 1)
+
+    def _group(self, path: str) -> None:
+        if path not in self._groups:
+            with self._root, ui.element('section').classes('artifact-group') as group:
+                Text('h3', self._context.named(path), 'artifact-agent')
+            self._groups[path] = group
+
+    def _card(self, key: Key, item: Mapping[str, Any]) -> ui.element:
+        size = int(item.get('size', 0))
+        opened = self._turned.get(key, size <= LONG)
+        with ui.element('details').classes('artifact') as card:
+            with ui.element('summary'):
+                Text('span', key[1], 'artifact-name mono')
+                Text('span', f'by {item["by"]}' if item.get('by') else 'written by the agent', 'chip')
+                Text('span', f'{size:,} characters', 'muted small num')
+            # It scrolls, so it must be focusable.
+            body = ui.element('div').classes('artifact-body').props('role="region" tabindex="0"')
+            set_attributes(body, aria_label=key[1])
+
+        def turned(now: bool) -> None:
+            self._turned[key] = now
+            if now and not body.default_slot.children:
+                self._fill(body, key[1], item)
+
+        if opened:
+            card.props('open')
+            self._fill(body, key[1], item)
+        card.on('toggle', lambda event: turned(bool(event.args)), js_handler='(e) => emit(e.target.open)')
+        return card
+
+    def _fill(self, body: ui.element, name: str, item: Mapping[str, Any]) -> None:
+        value = item.get('value')
+        with body:
+            if not item.get('kept'):
+                with ui.element('div').classes('artifact-take'):
+                    take_buttons(name, partial(_as_file, name, value))
+            if isinstance(value, (Mapping, list)) and value:
+                JsonTree(
+                    dict(value) if isinstance(value, Mapping) else {str(n): v for n, v in enumerate(value)}
+                )
+            elif isinstance(value, str) and value:
+                cut_json = item.get('kept') and value.lstrip()[:1] in '{['
+                text = f'~~~~json\n{value}\n~~~~' if cut_json else value
+                Conversation([{'kind': 'text', 'text': text}], label=name, follow=False)
+            else:
+                Text('p', json.dumps(value) if value != '' else 'Empty.', 'mono')
+            if item.get('kept'):
+                Text('p', f'Only the first {len(str(value)):,} characters are shown.', 'muted small')
+                address = f'{self._context.kept}/{item["kept"]}?artifact={quote(name, safe="")}'
+                with link(address, 'btn small', download=''):
+                    ui.icon('download')
+                    ui.label('Download')
+
+
+def _as_file(name: str, value: Any) -> tuple[str, str]:
+    """The name of a file for an artifact, and its text."""
+    if isinstance(value, str):
+        return f'{name}.md', value
+    return f'{name}.json', json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _made(view: View) -> dict[Key, Mapping[str, Any]]:
+    """All artifacts at a step, grouped by agent."""
+    return {
+        (path, name): item
+        for path, agent in view.agents.items()
+        for name, item in (agent.get('artifacts') or {}).items()
+        if isinstance(item, Mapping)
+    }

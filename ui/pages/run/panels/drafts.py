@@ -1,0 +1,175 @@
+"""Drafts: each version of a result, the review it got, and what changed from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+
+from engine.records import Shape, View
+from ui.components.elements import Conversation, DiffText
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text, disclosure
+from ui.formatting.word_diff import diff_words_async
+from ui.pages.run.panels.panel import Panel, PanelSetup
+
+PANEL = 'drafts'
+
+
+class Drafts(Panel):
+    """All drafts up to the step that is shown, the newest first."""
+
+    title = 'Drafts'
+
+    def __init__(self, setup: PanelSetup) -> None:
+        super().__init__(setup)
+        self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
+        self._view: View | None = None
+        self._drawn: object = None
+        self._opened = False
+        self._unfolded: set[str] = set()
+        self._root = ui.element('div').classes('drafts')
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible."""
+        self._opened = opened
+        if opened and self._view is not None:
+            self._fill(self._view)
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show it at this step."""
+        self._view = view
+        if self._opened:
+            self._fill(view)
+
+    def _fill(self, view: View) -> None:
+        steps = self._follower.index.grown.steps(self._shape.field(PANEL))
+        found = drafts_of(self._shape, view)
+        seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(found))]
+        if (found, seqs) == self._drawn:
+            return
+        self._drawn = (found, seqs)
+        self._root.clear()
+        with self._root:
+            if not found:
+                empty_state('edit_note', 'There is no draft yet.')
+                return
+            for place in reversed(range(len(found))):
+                self._draft(found[place], found[place - 1] if place else None, seqs[place])
+
+    def _draft(self, draft: Draft, before: Draft | None, seq: int) -> None:
+        with ui.element('article').classes(f'draft {draft.state}'):
+            with ui.element('div').classes('draft-head'):
+                Text('h3', f'Draft {draft.number}')
+                if draft.number > 1:
+                    Text('span', f'revision {draft.number - 1} of {draft.limit}', 'muted small num')
+                if draft.score is not None:
+                    Text('span', f'score {draft.score}{_gain(draft, before)}', 'chip num')
+                Text('span', draft.verdict, 'draft-state')
+                ui.element('span').classes('grow')
+                if seq:
+                    button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
+            if draft.summary or draft.comments:
+                listed = ''.join(f'\n- {comment}' for comment in draft.comments)
+                said = [{'kind': 'text', 'text': f'{draft.summary}\n{listed}'}]
+                Conversation(said, label=f'Review of draft {draft.number}', follow=False)
+            if before is not None:
+                self._difference(draft, before)
+            with disclosure(self._unfolded, f'text {draft.number}', 'Text', 'draft-fold', 'draft-text'):
+                shown = [{'kind': 'text', 'text': draft.text}]
+                Conversation(shown, label=f'Text of draft {draft.number}', follow=False)
+
+    def _difference(self, draft: Draft, before: Draft) -> None:
+        title = f'What changed since draft {before.number}'
+        with disclosure(self._unfolded, f'changes {draft.number}', title, 'draft-fold', 'draft-changes'):
+            sides = ui.element('div').classes('draft-sides')
+
+        async def compare() -> None:
+            found = await diff_words_async(before.text, draft.text)
+            if sides.is_deleted:
+                return
+            with sides:
+                pieces = found or ([(True, before.text)], [(True, draft.text)])
+                for side, one, part in zip('AB', (before, draft), pieces, strict=True):
+                    with ui.element('div').classes('draft-side'):
+                        Text('h4', f'Draft {one.number}')
+                        DiffText(part, side)
+
+        ui.timer(0, compare, once=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One version, with its review if it has one."""
+
+    number: int
+    limit: int
+    """How many revisions there may be."""
+    text: str
+    score: int | None = None
+    approved: bool | None = None
+    """None while it has not been reviewed."""
+    summary: str = ''
+    comments: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """The CSS class of its verdict."""
+        return {True: 'approved', False: 'returned', None: 'open'}[self.approved]
+
+    @property
+    def verdict(self) -> str:
+        """Its verdict in words."""
+        return {True: 'approved', False: 'sent back', None: 'not reviewed yet'}[self.approved]
+
+
+def drafts_of(shape: Shape, view: View) -> list[Draft]:
+    """The drafts at a step, the oldest first; anything malformed is left out."""
+    reviews = _records(view, shape.field(PANEL, 'reviews'))
+    limit = view.memory.get(shape.field(PANEL, 'limit'))
+    found = []
+    for place, item in enumerate(_records(view, shape.field(PANEL))):
+        review = reviews[place] if place < len(reviews) else {}
+        score, comments = review.get('score'), review.get('comments')
+        found.append(
+            Draft(
+                number=place + 1,
+                limit=limit if isinstance(limit, int) else 0,
+                text=str(item.get('text', '')),
+                score=score if isinstance(score, int) else None,
+                approved=bool(review['approved']) if 'approved' in review else None,
+                summary=str(review.get('summary', '')),
+                comments=tuple(map(str, comments)) if isinstance(comments, list | tuple) else (),
+            )
+        )
+    return found
+
+
+def draft_progress(shape: Shape, view: View) -> str:
+    """Where the work on the drafts stands, in a line: `Revision 2 of 3 · scores 55, 70`; '' if nowhere."""
+    found = drafts_of(shape, view)
+    if not found:
+        return ''
+    last = found[-1]
+    # A draft that was sent back is under revision; the revision that began it is over.
+    number = last.number - (last.approved is not False or view.status.ended)
+    where = f'Revision {number} of {last.limit}' if number else 'First draft'
+    scores = [str(one.score) for one in found if one.score is not None]
+    if not scores:
+        return where
+    return f'{where} · {"score" if len(scores) == 1 else "scores"} {", ".join(scores)}'
+
+
+def _gain(draft: Draft, before: Draft | None) -> str:
+    """How the score changed since the draft before, in brackets."""
+    if before is None or before.score is None or draft.score is None:
+        return ''
+    change = draft.score - before.score
+    return f' ({change:+d})' if change else ' (unchanged)'
+
+
+def _records(view: View, field: str) -> list[Mapping[str, Any]]:
+    found = view.memory.get(field) if field else None
+    return [item if isinstance(item, Mapping) else {} for item in found] if isinstance(found, list) else []

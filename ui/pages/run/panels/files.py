@@ -1,0 +1,250 @@
+"""The agents' files at the step that is shown: tree, content, versions, differences."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from engine.errors import WorkspaceError
+from engine.records import View
+from engine.workspace import FileChange, FileVersion, is_own_work
+from ui.components.elements import Code, FileTree
+from ui.components.theme import button, empty_state, notice
+from ui.components.widgets import NativeSelect, Text, link, set_attributes
+from ui.formatting.files import (
+    diff_rows,
+    entry_line,
+    mode_note,
+    omission_reason,
+    preview,
+    size,
+    summarize_changes,
+)
+from ui.formatting.values import count
+from ui.pages.run.context import RunContext
+from ui.replay.history import FolderVersion, latest
+
+EMPTY = ''
+"""The snapshot of an empty folder."""
+
+
+class Files:
+    """One agent's folder, or the differences between two snapshots; read while it is visible."""
+
+    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
+        self._context, self._seek = context, seek
+        self._view: View | None = None
+        self._open = self._opened = self._comparing = False
+        self._picked, self._turn = '', 0
+        self._read: object = None
+        self._entries: dict[str, FileVersion | FileChange] = {}
+        with ui.element('div').classes('files') as self._root:
+            with ui.element('div').classes('files-head'):
+                self._agent = NativeSelect({'': ''}, value='', on_change=self._chosen)
+                set_attributes(self._agent, aria_label='Agent')
+                self._compare = button('Compare', icon='difference').props('aria-pressed="false"')
+                self._compare.on('click', self._turn_over)
+                ui.element('span').classes('grow')
+                with link('', 'btn', download='') as self._patch:
+                    ui.icon('difference')
+                    ui.label('Patch')
+                    ui.tooltip('Download the differences as a patch, for git apply')
+                with link('', 'btn', download='') as self._zip:
+                    ui.icon('folder_zip')
+                    ui.label('ZIP')
+                    ui.tooltip('Download all files of this version')
+            self._versions = ui.element('div').classes('versions')
+            self._versions.props('role="group" aria-label="Versions of this folder"')
+            with ui.element('div').classes('files-pair') as self._pair:
+                self._before, self._after = (self._side(name) for name in ('From', 'To'))
+            self._said = Text('p', '', 'files-said muted small', role='status')
+            with ui.element('div').classes('files-body') as self._body:
+                self._tree = FileTree(self._pick, label='Files')
+                with ui.element('div').classes('file'):
+                    with ui.element('div').classes('file-head'):
+                        self._name = Text('b', '', 'mono')
+                        self._note = Text('span', '', 'muted small num')
+                        ui.element('span').classes('grow')
+                        with link('', 'btn quiet small', download='') as self._download:
+                            ui.icon('download')
+                            ui.label('Download')
+                    self._code = Code()
+                    self._why = Text('p', '', 'file-why muted')
+        with ui.element('div') as self._none:
+            empty_state('folder_open', 'No files up to this step.')
+        self._trouble = ui.element('div').classes('files-trouble')
+
+    def show(self, view: View) -> None:
+        """Show the files at another step, once the tab is visible."""
+        self._view = view
+        self._root.set_visibility(bool(view.files))
+        self._none.set_visibility(not view.files)
+        if self._open:
+            self._refresh()
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible now."""
+        self._open = opened
+        if opened and not self._opened:
+            self._opened = True
+            self._begin_with_difference()
+        if opened and self._view is not None:
+            self._refresh()
+
+    def _begin_with_difference(self) -> None:
+        """Compare with what the agent was given, where it was given something and has changed it."""
+        view, history = self._view, self._context.history
+        folder = next(iter(sorted(view.files)), '') if view is not None else ''
+        if view is not None and (given := history.baseline(folder)) and view.files[folder] != given:
+            self._refresh()
+            self._turn_over()
+            self._before.value = given
+
+    def _refresh(self) -> None:
+        """Offer the versions of this step, and load what to show if it changed."""
+        view = self._view
+        if view is None or not view.files:
+            return
+        named = {path: self._context.named(path) for path in sorted(view.files)}
+        if self._agent.value not in named:
+            self._agent.value = next(iter(named))
+        self._agent.offered = {}  # agents without files at this step are no longer offered
+        self._agent.offer(named)
+        self._offer_versions(view)
+        snapshot = view.files[self._agent.value]
+        name = f'{self._agent.value}-step-{view.seq}'
+        set_attributes(self._zip, href=f'/runs/{self._context.run}/archive/{snapshot}?name={quote(name)}')
+        for part, seen in ((self._pair, self._comparing), (self._versions, not self._comparing)):
+            part.set_visibility(seen)
+        before = self._before.value if self._comparing else self._context.history.baseline(self._agent.value)
+        after = self._after.value if self._comparing else snapshot
+        self._patch.set_visibility(bool(after))
+        address = f'/runs/{self._context.run}/patch/{after}?before={before}&name={quote(name)}'
+        set_attributes(self._patch, href=address)
+        wanted = (self._before.value, self._after.value) if self._comparing else (snapshot,)
+        if wanted != self._read:
+            self._read = wanted
+            ui.timer(0, self._load, once=True)
+
+    def _offer_versions(self, view: View) -> None:
+        history = self._context.history
+        known = history.versions.get(self._agent.value, [])
+        now = latest(history.versions, self._agent.value, view.seq)
+        drawn = (self._agent.value, len(known), now)
+        if getattr(self, '_drawn', None) == drawn:
+            return
+        self._drawn = drawn
+        self._versions.clear()
+        with self._versions:
+            for version in known:
+                self._offer_version(version, shown=version == now)
+        offered = {EMPTY: 'Empty folder'}
+        for agent, versions in sorted(history.versions.items()):
+            for version in versions:
+                what = f'{self._context.named(agent)}, version {version.number} (step {version.seq})'
+                offered.setdefault(version.snapshot, what)
+        for side in (self._before, self._after):
+            side.offer(offered)
+
+    def _offer_version(self, version: FolderVersion, *, shown: bool) -> None:
+        part = ui.element('button').classes('version').props('type="button"')
+        set_attributes(part, aria_pressed=str(shown).lower())
+        with part:
+            Text('b', f'v{version.number}')
+            Text('span', f'step {version.seq}', 'num')
+        part.on('click', lambda: self._seek(version.seq))
+
+    def _side(self, name: str) -> NativeSelect:
+        with ui.element('div').classes('files-side'):
+            Text('span', name, 'muted small', aria_hidden='true')
+            choice = NativeSelect({EMPTY: 'Empty folder'}, value=EMPTY, on_change=self._refresh)
+        set_attributes(choice, aria_label=f'Compare {name.lower()}')
+        return choice
+
+    def _chosen(self) -> None:
+        if self._open:
+            self._refresh()
+
+    def _turn_over(self) -> None:
+        self._comparing = not self._comparing
+        self._compare.props(f'aria-pressed="{str(self._comparing).lower()}"')
+        view = self._view
+        if self._comparing and view is not None and self._agent.value in view.files:
+            known = self._context.history.versions.get(self._agent.value, [])
+            before = [version.snapshot for version in known if version.seq <= view.seq][-2:-1]
+            self._before.value, self._after.value = [*before, EMPTY][0], view.files[self._agent.value]
+        self._refresh()
+
+    async def _load(self) -> None:
+        self._turn += 1
+        turn, comparing, read = self._turn, self._comparing, self._read
+        workspaces, run = self._context.conductor.workspaces, self._context.run
+        assert isinstance(read, tuple)
+        try:
+            found: list[Any] = (
+                await workspaces.diff(run, *read) if comparing else await workspaces.files(run, read[0])
+            )
+        except WorkspaceError as error:
+            self._warn(str(error))
+            found = []
+        else:
+            self._warn('')
+        if turn != self._turn:
+            return
+        found = [entry for entry in found if is_own_work(entry)]
+        self._entries = {entry.path: entry for entry in found}
+        total = sum(entry.size for entry in found) if not comparing else 0
+        said = f'{count(len(found), "file")}, {size(total)}' if not comparing else summarize_changes(found)
+        self._said.show(said)
+        self._body.set_visibility(bool(found))
+        self._picked = self._picked if self._picked in self._entries else next(iter(self._entries), '')
+        self._tree.show([entry_line(entry) for entry in found], self._picked)
+        await self._show_file(turn)
+
+    async def _pick(self, path: str) -> None:
+        self._picked = path
+        self._tree.run_method('pick', path)
+        await self._show_file(self._turn)
+
+    async def _show_file(self, turn: int) -> None:
+        entry = self._entries.get(self._picked)
+        if entry is None:
+            return
+        file = entry if isinstance(entry, FileVersion) else entry.after or entry.before
+        assert file is not None
+        if isinstance(entry, FileChange):
+            lines, reason = diff_rows(entry.text), omission_reason(entry)
+        elif file.target is not None:
+            lines, reason = [], f'Link to {file.target}.'
+        else:
+            try:
+                content = preview(
+                    await self._context.conductor.workspaces.content(self._context.run, file.digest)
+                )
+            except WorkspaceError as error:
+                self._warn(str(error))
+                return
+            reason = content.note
+            lines = [['', 0, number, text] for number, text in enumerate(content.lines, start=1)]
+        if turn != self._turn or self._entries.get(self._picked) is not entry:
+            return
+        self._name.show(file.path)
+        self._note.show('' if isinstance(entry, FileChange) else f'{size(file.size)}{mode_note(file)}')
+        self._why.show(reason)
+        self._why.set_visibility(bool(reason))
+        self._code.set_visibility(not reason)
+        self._code.show(
+            lines, f'{"Changes of" if isinstance(entry, FileChange) else "Content of"} {file.path}'
+        )
+        self._download.set_visibility(bool(file.digest))
+        name = quote(file.path.rpartition('/')[2])
+        set_attributes(self._download, href=f'{self._context.kept}/{file.digest}?name={name}')
+
+    def _warn(self, problem: str) -> None:
+        self._trouble.clear()
+        if problem:
+            with self._trouble, notice('fail', 'folder_off'):
+                ui.label(problem)

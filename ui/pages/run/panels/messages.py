@@ -1,0 +1,255 @@
+"""Messages between agents: filters, a list and a sequence diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nicegui import ui
+
+from engine.records import View
+from ui.components.elements import Conversation, MessageList
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, label, text_input
+from ui.formatting.steps import duration, role_title, short_json
+from ui.formatting.values import exact
+from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.replay.history import Position
+
+ANY = {'': 'Any'}
+FORMS = (('list', 'List', 'view_list'), ('sequence', 'Sequence diagram', 'swap_horiz'))
+
+
+class Messages(Panel):
+    """All messages of a run; those after the step that is shown are dimmed."""
+
+    title = 'Messages'
+    layout = 'flat'
+
+    def __init__(self, setup: PanelSetup) -> None:
+        super().__init__(setup)
+        self._field = setup.context.shape.field('messages')
+        self._follower, self._seek, self._on_filter = setup.follower, setup.seek, setup.say_address
+        self.wanted = wanted = MessageFilter.read(setup.query)
+        self._said: list[Message] = []
+        self._view: View | None = None
+        self._opened = False
+        self._drawn: object = None
+        self._seq = 0
+        with ui.element('div').classes('messages'):
+            self._draw_filters(wanted)
+            self._list = MessageList('list', label='Messages', on_pick=self._pick, on_go=self._visit)
+            self._none = Text('p', '', 'messages-none muted', role='status')
+            with (
+                ui.element('section')
+                .classes('message-open')
+                .props('aria-label="Message" tabindex="0"') as self._detail
+            ):
+                with ui.element('div').classes('message-open-head'):
+                    with ui.element('div').classes('grow'):
+                        self._title = Text('h2', '')
+                        self._facts = Text('p', '', 'muted small num')
+                    self._go = button('Go to step', icon='my_location', kind='small')
+                    self._go.on('click', lambda: self._seek(self._seq))
+                    close = button('', icon='close', kind='quiet small', label='Close')
+                    close.on('click', lambda: self._detail.set_visibility(False))
+                self._text = Conversation([], label='Content', follow=False)
+            self._detail.set_visibility(False)
+
+    def _draw_filters(self, wanted: MessageFilter) -> None:
+        with ui.element('div').classes('messages-filters').props('role="search" aria-label="Messages"'):
+            self._sender = self._choice('From', ANY, wanted.sender)
+            self._recipient = self._choice('To', ANY, wanted.recipient)
+            self._type = self._choice('Type', ANY, wanted.type)
+            with ui.element('div').classes('messages-filter text'):
+                self._words = text_input(wanted.text, kind='search', placeholder='Contains')
+                self._words.props('debounce=200')
+                label('Contains', self._words, 'visually-hidden')
+                self._words.on_value_change(lambda _: self._changed())
+            with ui.element('div').classes('messages-forms').props('role="group" aria-label="Draw as"'):
+                self._forms = {form: self._form(form, title, icon) for form, title, icon in FORMS}
+            self._count = Text('span', '', 'muted small num', role='status')
+
+    def _choice(self, name: str, options: dict[str, str], value: str) -> NativeSelect:
+        with ui.element('div').classes('messages-filter'):
+            choice = NativeSelect(options, value=value, on_change=self._changed)
+            label(name, choice, 'muted small')
+        return choice
+
+    def _form(self, form: str, title: str, icon: str) -> ui.element:
+        made = button('', icon=icon, kind='quiet', label=title)
+        made.props(f'aria-pressed="{str(form == "list").lower()}"')
+        made.on('click', lambda: self._be(form))
+        return made
+
+    def _be(self, form: str) -> None:
+        for name, made in self._forms.items():
+            made.props(f'aria-pressed="{str(name == form).lower()}"')
+        self._list.be('sequence' if form == 'sequence' else 'list')
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible: messages are sent only then."""
+        self._opened = opened
+        if opened and self._view is not None:
+            self._fill(self._view)
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The filter, in the address."""
+        return self.wanted.query
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show the newest messages, positioned at the step of `view`."""
+        self._fill(view)
+
+    def _fill(self, view: View) -> None:
+        self._view = view
+        if not self._opened:
+            return
+        fold, steps = self._follower.fold, self._follower.index.grown.steps(self._field)
+        memory = fold.view.memory if fold.projection.seq else view.memory
+        found = memory.get(self._field)
+        many = len(found) if isinstance(found, list) else 0
+        if (many, len(steps), self.wanted) != self._drawn:
+            self._drawn = (many, len(steps), self.wanted)
+            self._said = messages_of(found, steps)
+            self._list_them(fold.projection.started or view.started)
+        self._list.stand(view.seq)
+
+    def _list_them(self, started: float) -> None:
+        said = self._said
+        for choice, first, names in (
+            (self._sender, ANY, {one.sender for one in said}),
+            (self._recipient, ANY, {one.recipient for one in said}),
+            (self._type, ANY, {one.type for one in said}),
+        ):
+            choice.offer({**first, **{name: name.replace('_', ' ') for name in sorted(names)}})
+        shown = [one for one in said if self.wanted.takes(one)]
+        self._list.show([one.row(started) for one in shown], parties(shown))
+        self._count.show(f'{len(shown)} of {len(said)}' if said else '')
+        self._none.show('' if shown else 'No messages match.' if said else 'No messages yet.')
+        self._none.set_visibility(not shown)
+        self._list.set_visibility(bool(shown))
+
+    def _changed(self) -> None:
+        self.wanted = MessageFilter(
+            sender=self._sender.value,
+            recipient=self._recipient.value,
+            type=self._type.value,
+            text=str(self._words.value or ''),
+        )
+        if self._view is not None:
+            self._fill(self._view)
+        self._on_filter()
+
+    async def _visit(self, number: int) -> None:
+        if 0 < number <= len(self._said) and (seq := self._said[number - 1].seq):
+            await self._seek(seq)
+
+    def _pick(self, number: int) -> None:
+        if not 0 < number <= len(self._said):
+            return
+        one = self._said[number - 1]
+        facts = [one.type.replace('_', ' '), *([exact(one.time)] if one.time else [])]
+        facts += [f'step {one.seq} of the run'] if one.seq else []
+        facts += [f'about step {one.about} of the plan'] if one.about else []
+        self._seq = one.seq
+        self._go.set_visibility(bool(one.seq))
+        self._title.show(f'{role_title(one.sender)} to {role_title(one.recipient)}')
+        self._facts.show(' · '.join(facts))
+        self._text.show([{'kind': 'text', 'text': one.content or '(empty)'}])
+        self._detail.set_visibility(True)
+
+
+HEAD = 220
+"""Characters of a message sent for its line; the rest is loaded when it is opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message; `number` counts from 1."""
+
+    number: int
+    sender: str
+    recipient: str
+    type: str
+    content: str
+    seq: int = 0
+    """The step that added it; 0 while unknown."""
+    time: float = 0.0
+    about: str = ''
+    """The step of the plan that it is about."""
+
+    def row(self, started: float) -> list[Any]:
+        """The row that is sent to the browser."""
+        clock = duration(self.time - started) if self.time and started else ''
+        return [
+            self.number,
+            self.seq,
+            clock,
+            self.sender,
+            self.recipient,
+            self.type,
+            short_json(self.content, HEAD),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageFilter:
+    """Which messages are shown; '' matches any."""
+
+    sender: str = ''
+    recipient: str = ''
+    type: str = ''
+    text: str = ''
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> MessageFilter:
+        """From an address."""
+        return cls(**{name: str(given.get(name, ''))[:200] for name in cls.__slots__})
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What stands in the address."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+    def takes(self, said: Message) -> bool:
+        """Whether a message is shown."""
+        exact = all(
+            wanted in ('', getattr(said, name))
+            for name, wanted in (('sender', self.sender), ('recipient', self.recipient), ('type', self.type))
+        )
+        return exact and (not self.text or self.text.strip().casefold() in said.content.casefold())
+
+
+def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
+    """The messages in a field of memory; anything malformed is dropped.
+
+    Args:
+        value: that field, as a view has it.
+        steps: the step that added each of them, as far as the history has been read.
+    """
+    found = []
+    for number, item in enumerate(value if isinstance(value, list) else (), start=1):
+        if isinstance(item, Mapping):
+            at = steps[number - 1] if number <= len(steps) else Position(0, 0.0)
+            time = item.get('time')
+            found.append(
+                Message(
+                    number=number,
+                    sender=str(item.get('sender', '')),
+                    recipient=str(item.get('recipient', '')),
+                    type=str(item.get('type', item.get('kind', ''))),
+                    content=str(item.get('content', '')),
+                    seq=at.seq,
+                    time=float(time) if isinstance(time, int | float) and time else at.time,
+                    about=str(item.get('step', '')),
+                )
+            )
+    return found
+
+
+def parties(said: Iterable[Message]) -> list[str]:
+    """All senders and recipients, in order of appearance."""
+    return list(dict.fromkeys(name for one in said for name in (one.sender, one.recipient) if name))

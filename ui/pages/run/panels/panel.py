@@ -1,0 +1,62 @@
+"""Panel: base class of the tabs that a run's pattern asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from engine.records import View
+from ui.pages.run.context import RunContext
+from ui.replay.live import Follower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelSetup:
+    """What a panel gets from the page around it."""
+
+    context: RunContext
+    follower: Follower
+    seek: Callable[[int | None], Awaitable[None]]
+    query: Mapping[str, str]
+    """The parameters in the page's address."""
+    say_address: Callable[[], None]
+    """Called after `Panel.query` has changed."""
+
+
+class Panel:
+    """A panel in a tab of its own. A subclass draws itself when it is made, and overrides what it needs."""
+
+    title: ClassVar[str]
+    """The title of its tab. In lower case: the end of its address, and its name in `Shape.panels`."""
+    layout: ClassVar[str] = ''
+    """`flat` if it scrolls its content itself."""
+    wide: ClassVar[bool] = False
+    """Whether it needs the width of the page; its tab then comes right after the agents."""
+    inputs: ClassVar[frozenset[str]] = frozenset()
+    """Triggers for which it has controls, so that the page needs no button for them."""
+
+    def __init__(self, setup: PanelSetup) -> None:
+        self.setup = setup
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """What the address says about the panel while it is open."""
+        return {}
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show the run at this step; `mine` is whether this server runs it."""
+
+    def tick(self, view: View, now: float) -> None:
+        """Time has passed."""
+
+    def open(self, opened: bool) -> None:
+        """Its tab was opened, or another one."""
+
+    def asks(self, view: View) -> str:
+        """What the run waits for a person to do here, in two words; '' if nothing."""
+        return ''
+
+    def relevance(self, view: View) -> int:
+        """How much the step is about this panel: the tab of the highest above 0 opens by itself."""
+        return 0

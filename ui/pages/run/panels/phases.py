@@ -1,0 +1,250 @@
+"""The time of a run by phase: a strip under the header, and a tab with all details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+from pydantic import ValidationError
+
+from engine import Status
+from engine.patterns import BurnDown, PhaseBudget, burn_down
+from engine.records import Shape, View
+from ui.components.theme import empty_state
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.steps import duration
+from ui.pages.run.panels.panel import Panel, PanelSetup
+
+Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
+"""A title, the column headers, and rows."""
+
+
+class Phases:
+    """Bars of planning, execution and verification; nothing if the run has no such clock."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._clock: tuple[View, PhaseBudget] | None = None
+        with ui.element('div').classes('phases').props('role="group" aria-label="Time"') as self.root:
+            self._whole = Text('span', '', 'phase-whole num')
+            self._bars = {phase: _Bar(name) for phase, name in NAMES.items()}
+        self.root.set_visibility(bool(shape.field('time')))
+
+    def show(self, view: View) -> None:
+        """Show the time at this step."""
+        clock = run_clock(self._shape, view)
+        self._clock = (view, clock) if clock else None
+        if self._shape.field('time') and clock is None:
+            self._whole.show('The clock has not started.')
+        self.tick(view.time)
+
+    def tick(self, now: float) -> None:
+        """Update the clock."""
+        if self._clock is None:
+            return
+        view, clock = self._clock
+        ran = running_seconds(view, now)
+        self._whole.show(f'Time: {time_left(clock, ran, view.status)}')
+        for burn in phase_burns(clock, ran):
+            self._bars[burn.phase].show(clock, burn)
+
+
+class _Bar:
+    def __init__(self, name: str) -> None:
+        with ui.element('div').classes('phase') as self._root:
+            Text('span', name, 'phase-name')
+            self._meter = ui.element('div').classes('phase-bar')
+            set_attributes(
+                self._meter, role='meter', aria_label=f'{name}: used', aria_valuemin='0', aria_valuemax='100'
+            )
+            with self._meter:
+                ui.element('div').classes('phase-forecast')
+                ui.element('div').classes('phase-used')
+            self._text = Text('span', '', 'num muted')
+        self._drawn: object = None
+
+    def show(self, clock: PhaseBudget, burn: BurnDown) -> None:
+        most = max(burn.allotted, burn.used, burn.forecast, 0.001)
+        used, hope, share = (round(100 * part / most) for part in (burn.used, burn.forecast, burn.allotted))
+        state, said = phase_status(clock, burn), phase_line(clock, burn)
+        if self._drawn == (used, hope, share, state, said):
+            return
+        self._drawn = (used, hope, share, state, said)
+        self._meter.style(f'--used: {used}%; --forecast: {hope}%; --share: {share}%')
+        set_attributes(self._meter, aria_valuenow=str(used), aria_valuetext=f'{said}, {state}')
+        name = state.replace(' ', '-')
+        self._root.classes(
+            add=name,
+            remove=' '.join({'over-its-share', 'under-way', 'over', 'to-come', 'not-begun'} - {name}),
+        )
+        self._text.show(said)
+
+
+class TimePanel(Panel):
+    """All details: the phases of this round, the current step, earlier rounds, added time."""
+
+    title = 'Time'
+
+    def __init__(self, setup: PanelSetup) -> None:
+        super().__init__(setup)
+        self._shape = setup.context.shape
+        self._opened = False
+        self._view: View | None = None
+        self._drawn: object = None
+        self.root = ui.element('div').classes('time-tab')
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible."""
+        self._opened = opened
+        if self._view is not None:
+            self.tick(self._view, self._view.time)
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show it at this step."""
+        self.tick(view, view.time)
+
+    def tick(self, view: View, now: float) -> None:
+        """Show it at this step, as it is `now`."""
+        self._view = view
+        if not self._opened:
+            return
+        clock, ran = run_clock(self._shape, view), running_seconds(view, now)
+        facts = self._facts(view, clock, ran) if clock else None
+        if facts == self._drawn:
+            return
+        self._drawn = facts
+        self.root.clear()
+        with self.root:
+            if facts is None:
+                empty_state('schedule', 'The clock has not started.')
+                return
+            for title, head, rows in facts:
+                _table(title, head, rows)
+
+    def _facts(self, view: View, clock: PhaseBudget, ran: float) -> list[Table]:
+        phases = [
+            (
+                NAMES[one.phase],
+                phase_status(clock, one),
+                duration(one.used),
+                duration(one.allotted),
+                duration(one.forecast),
+            )
+            for one in phase_burns(clock, ran)
+        ]
+        found: list[Table] = [('This round', ('Phase', 'State', 'Used', 'Allotted', 'Forecast'), phases)]
+        rows = [('Total', time_left(clock, ran, view.status)), *step_lines(clock, ran)]
+        if clock.steps:
+            rows.append(('Steps of the plan', f'{clock.done} of {clock.steps} done'))
+        rows += [('Added time', grant_text(one)) for one in clock.grants]
+        found.append(('Details', ('What', 'How much'), rows))
+        spent = [
+            (
+                str(one.round),
+                NAMES.get(one.phase, one.phase),
+                duration(one.started),
+                duration(one.ended - one.started),
+            )
+            for one in clock.spans
+        ]
+        if spent:
+            found.append(('Earlier rounds', ('Round', 'Phase', 'Started after', 'Took'), spent))
+        return found
+
+
+def _table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    Text('h2', title)
+    box = ui.element('div').classes('time-table').props(f'role="group" tabindex="0" aria-label="{title}"')
+    with box, ui.element('table'):
+        with ui.element('thead'), ui.element('tr'):
+            for name in head:
+                Text('th', name, scope='col')
+        with ui.element('tbody'):
+            for first, *rest in rows:
+                with ui.element('tr'):
+                    Text('th', first, scope='row')
+                    for cell in rest:
+                        Text('td', cell, 'num')
+
+
+NAMES = {'planning': 'Planning', 'executing': 'Execution', 'verifying': 'Verification'}
+
+
+def run_clock(shape: Shape, view: View) -> PhaseBudget | None:
+    """The clock of a run at a step; None if it has none or has not started."""
+    found = view.memory.get(shape.field('time'))
+    if not isinstance(found, Mapping):
+        return None
+    try:
+        clock = PhaseBudget.model_validate(found)
+    except ValidationError:  # written by an older version
+        return None
+    return clock if clock.limit else None
+
+
+def running_seconds(view: View, now: float) -> float:
+    """The running time of the run at `now`, in seconds."""
+    still = view.paused or view.status.ended or not view.seq
+    return view.ran if still else view.ran + max(0.0, now - view.time)
+
+
+def phase_burns(clock: PhaseBudget, ran: float) -> tuple[BurnDown, ...]:
+    """The phases of the round, with their forecasts."""
+    return burn_down(clock, ran, done=clock.done, steps=clock.steps)
+
+
+def phase_status(clock: PhaseBudget, burn: BurnDown) -> str:
+    """The status of a phase in words, since colour is not enough."""
+    if burn.used > burn.allotted + 0.05:
+        return 'over its allotment'
+    if clock.phase == burn.phase and clock.stopped < 0:
+        return 'in progress'
+    if burn.used:
+        return 'over'
+    return 'to come' if clock.stopped < 0 else 'not started'
+
+
+def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
+    """A phase in one line: used, allotted, forecast."""
+    now = clock.phase == burn.phase and clock.stopped < 0
+    hope = f', forecast {duration(burn.forecast)}' if now and burn.forecast > burn.used + 0.5 else ''
+    late = ' (over its allotment)' if now and burn.over else ''
+    return f'{duration(burn.used)} of {duration(burn.allotted)}{hope}{late}'
+
+
+def time_left(clock: PhaseBudget, ran: float, status: Status) -> str:
+    """What is left of the total."""
+    if clock.stopped >= 0:
+        left = max(0.0, clock.ends - clock.stopped)
+        return (
+            f'ended with {duration(left)} left'
+            if left and status.ended
+            else f'used up: {duration(clock.limit)}'
+        )
+    left = clock.left(ran)
+    return (
+        f'{duration(left)} of {duration(clock.limit)} left'
+        if left > 0
+        else f'{duration(clock.limit)} used up'
+    )
+
+
+def step_lines(clock: PhaseBudget, ran: float) -> Iterator[tuple[str, str]]:
+    """The current step: its time, and how much may go into fixes."""
+    if clock.phase != 'executing' or clock.stopped >= 0 or not clock.step_budget:
+        return
+    left = clock.step_ends - ran
+    yield 'This step', f'{duration(max(0.0, left))} of {duration(clock.step_budget)} left'
+    if clock.fixes_end:
+        left = clock.fixes_end - ran
+        yield 'Fix cycles', f'{duration(left)} left for new ones' if left > 0 else 'none left for new ones'
+    else:
+        yield 'Fix cycles', f'up to {duration(clock.fix_budget)}; none so far'
+
+
+def grant_text(found: Any) -> str:
+    """Time that a person has added."""
+    return f'{duration(found.seconds)} added after {duration(found.ran)}' + (
+        ', to continue after a stop' if found.resumed else ''
+    )

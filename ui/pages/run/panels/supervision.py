@@ -1,0 +1,252 @@
+"""Supervision: quality gates with their conditions, and interventions by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+
+from engine.patterns import ACTIONS, GATE_TITLES, TRIGGERS, Level
+from engine.records import Shape, View
+from ui.components.elements import Conversation
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text, disclosure
+from ui.formatting.steps import role_title
+from ui.formatting.values import count
+from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.replay.history import Position
+
+PANEL = 'supervision'
+AT_ONCE = 40
+"""Gates that are drawn at first."""
+
+
+class Supervision(Panel):
+    """Gates and interventions, at the step that is shown."""
+
+    title = 'Supervision'
+
+    def __init__(self, setup: PanelSetup) -> None:
+        super().__init__(setup)
+        self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
+        self._view: View | None = None
+        self._drawn: object = None
+        self._opened = self._all = False
+        self._unfolded: set[str] = set()
+        self._root = ui.element('div').classes('oversight')
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible."""
+        self._opened = opened
+        if opened and self._view is not None:
+            self._fill(self._view)
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show it at this step."""
+        self._fill(view)
+
+    def _fill(self, view: View) -> None:
+        self._view = view
+        if not self._opened:
+            return
+        shape, steps = self._shape, self._follower.index.grown.steps
+        gates = gates_of(shape, view, steps(shape.field(PANEL, 'verdicts')))
+        sent = interventions_of(shape, view, steps(shape.field(PANEL, 'interventions')))
+        level, issues = level_now(shape, view), view.memory.get(shape.field(PANEL, 'issues'), 0)
+        if (gates, sent, level, issues, self._all) == self._drawn:
+            return
+        self._drawn = (gates, sent, level, issues, self._all)
+        self._root.clear()
+        with self._root:
+            self._ladder(sent, level, issues if isinstance(issues, int) else 0, gates)
+            Text('h2', 'Gates')
+            if not gates:
+                empty_state('rule', 'No gate has been reached yet.')
+            newest = gates[::-1]
+            for gate in newest if self._all else newest[:AT_ONCE]:
+                self._gate(gate)
+            if len(newest) > AT_ONCE and not self._all:
+                more = button(f'Show {len(newest) - AT_ONCE} earlier', icon='expand_more', kind='quiet')
+                more.on('click', self._show_all)
+
+    def _show_all(self) -> None:
+        self._all = True
+        if self._view is not None:
+            self._fill(self._view)
+
+    def _ladder(self, sent: Sequence[Intervention], level: str, issues: int, gates: Sequence[Gate]) -> None:
+        Text('h2', 'Escalation')
+        Text('p', _why(level, issues, gates), 'oversight-why')
+        with ui.element('ol').classes('levels'):
+            for step in Level:
+                own = [one for one in sent if one.level == step.value]
+                here = step.value == level
+                with ui.element('li').classes(f'level {step.value.lower()} {"here" if here else ""}') as made:
+                    if here:
+                        made.props('aria-current="step"')
+                    with ui.element('div').classes('level-head'):
+                        Text('b', step.value)
+                        Text('span', ACTIONS[step], '')
+                        if here:
+                            Text('span', 'current', 'chip strong')
+                        ui.element('span').classes('grow')
+                        Text('span', TRIGGERS[step], 'muted small')
+                    if own:
+                        with self._fold(f'rung {step.value}', f'{count(len(own), "message")} sent'):
+                            for one in reversed(own):
+                                self._sent(one)
+
+    def _sent(self, one: Intervention) -> None:
+        with ui.element('div').classes('sent'):
+            with ui.element('div').classes('sent-head'):
+                Text('b', f'To {role_title(one.agent)}')
+                about = f', step {one.about} of the plan' if one.about else ''
+                Text('span', f'score {one.score}{about}', 'muted small')
+                ui.element('span').classes('grow')
+                self._link(one.seq)
+            Conversation([{'kind': 'text', 'text': one.message}], label='Message', follow=False)
+
+    def _gate(self, gate: Gate) -> None:
+        with ui.element('article').classes(f'gate {"passed" if gate.passed else "held"}'):
+            with ui.element('div').classes('gate-head'):
+                ui.icon('check_circle' if gate.passed else 'front_hand').props(
+                    'size="18px" aria-hidden="true"'
+                )
+                Text('h3', gate.title)
+                Text('span', 'passed' if gate.passed else 'held back', 'gate-state')
+                threshold = '' if gate.threshold is None else f' of at least {gate.threshold}'
+                Text('span', f'score {gate.score}{threshold}', 'num muted small')
+                if gate.degraded:
+                    Text('span', 'degraded', 'chip wait')
+                ui.element('span').classes('grow')
+                self._link(gate.seq)
+            with ui.element('ul').classes('conditions'):
+                for name, holds in gate.conditions:
+                    with ui.element('li').classes('holds' if holds else 'fails'):
+                        ui.icon('check' if holds else 'close').props('size="16px" aria-hidden="true"')
+                        Text('span', condition_title(name))
+                        if not holds:
+                            Text('b', 'not met')
+            said = '\n\n'.join(
+                filter(None, [gate.summary, *(f'- {issue}' for issue in gate.issues), gate.evidence])
+            )
+            if said:
+                with self._fold(f'gate {gate.seq} {gate.title}', 'Supervisor’s assessment'):
+                    Conversation(
+                        [{'kind': 'text', 'text': said}], label='Supervisor’s assessment', follow=False
+                    )
+
+    def _fold(self, key: str, title: str) -> ui.element:
+        return disclosure(self._unfolded, key, title, 'oversight-fold', 'oversight-said')
+
+    def _link(self, seq: int) -> None:
+        if seq:
+            button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
+
+
+def _why(level: str, issues: int, gates: Sequence[Gate]) -> str:
+    """Why the current level applies."""
+    if not gates:
+        return 'Nothing has been verified yet.'
+    last = gates[-1]
+    counted = 'no issue in a row' if not issues else f'{count(issues, "issue")} in a row'
+    held = f'; not met: {", ".join(last.held_back)}' if last.held_back else ''
+    return f'{level}: the last verification, {last.title.lower()}, scored {last.score}, with {counted}{held}.'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """One check of the work at a gate."""
+
+    title: str
+    score: int
+    threshold: int | None
+    passed: bool
+    conditions: tuple[tuple[str, bool], ...]
+    level: str
+    summary: str
+    issues: tuple[str, ...]
+    evidence: str
+    degraded: bool
+    seq: int
+    """The step of the run; 0 while unknown."""
+
+    @property
+    def held_back(self) -> list[str]:
+        """The conditions that were not met."""
+        return [condition_title(name) for name, holds in self.conditions if not holds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervention:
+    """One message of the supervisor to an agent."""
+
+    level: str
+    agent: str
+    message: str
+    score: str
+    issues: str
+    about: str
+    seq: int
+
+
+def condition_title(name: str) -> str:
+    """The name of a condition for people."""
+    return name.replace('_', ' ')
+
+
+def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
+    """All checks at gates up to the view's step."""
+    found = []
+    for number, item in enumerate(_records(view, shape.field(PANEL, 'verdicts'))):
+        conditions = tuple(
+            (str(pair[0]), bool(pair[1]))
+            for pair in item.get('conditions', ())
+            if isinstance(pair, (list, tuple)) and len(pair) == 2
+        )
+        name, threshold = str(item.get('gate', '')), item.get('threshold')
+        found.append(
+            Gate(
+                title=GATE_TITLES.get(name, condition_title(name).capitalize()),
+                score=int(item.get('score', 0)),
+                threshold=threshold if isinstance(threshold, int) else None,
+                passed=all(holds for _, holds in conditions),
+                conditions=conditions,
+                level=str(item.get('level', '')),
+                summary=str(item.get('summary', '')),
+                issues=tuple(map(str, item.get('issues', ()))),
+                evidence=str(item.get('evidence', '')),
+                degraded=bool(item.get('degraded')),
+                seq=steps[number].seq if number < len(steps) else 0,
+            )
+        )
+    return found
+
+
+def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Intervention]:
+    """All interventions up to the view's step."""
+    return [
+        Intervention(
+            level=str(item.get('level', '')),
+            agent=str(item.get('agent', '')),
+            message=str(item.get('message', '')),
+            score=str(item.get('score', '')),
+            issues=str(item.get('issues', '')),
+            about=str(item.get('step', '')),
+            seq=steps[number].seq if number < len(steps) else 0,
+        )
+        for number, item in enumerate(_records(view, shape.field(PANEL, 'interventions')))
+    ]
+
+
+def level_now(shape: Shape, view: View) -> str:
+    """The current escalation level."""
+    found = str(view.memory.get(shape.field(PANEL, 'level'), ''))
+    return found if found in list(Level) else Level.NONE.value
+
+
+def _records(view: View, field: str) -> list[Mapping[str, Any]]:
+    found = view.memory.get(field) if field else None
+    return [item if isinstance(item, Mapping) else {} for item in found] if isinstance(found, list) else []

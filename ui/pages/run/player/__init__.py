@@ -1,0 +1,1 @@
+"""The player: a slider with marks, playback and jumps."""

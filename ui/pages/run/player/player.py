@@ -1,0 +1,273 @@
+"""The player: one slider that moves everything, with marks, playback and keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from nicegui import background_tasks, ui
+from nicegui.element import Element
+from nicegui.events import KeyEventArguments
+
+from engine.records import View
+from ui.components.assets import ASSETS
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.formatting.steps import duration, short_json
+from ui.pages.run.player.jump_menu import JumpMenu
+from ui.pages.run.player.timing import SPEEDS, advance, seconds_until_next
+from ui.replay.live import Follower
+from ui.replay.marks import KINDS, UNDRAWN, Mark
+
+COPY = """async () => {
+    const link = new URL(document.querySelector('.track').dataset.link, location.href).href;
+    try { await navigator.clipboard.writeText(link); emit([true, link]); } catch { emit([false, link]); }
+}"""
+RECORDED = 'Recorded: no model is called'
+
+
+class Seek(Protocol):
+    """Goes to a step; None is the present. A leap adds an entry to the browser's history."""
+
+    def __call__(self, at: int | None, *, leap: bool = True) -> Awaitable[None]:
+        """Go there."""
+
+
+class Player:
+    """Moves the page through a run. Playing shows the recording and never calls a model."""
+
+    def __init__(self, follower: Follower, seek: Seek, on_grab: Callable[[], None]) -> None:
+        """Draw it; `on_grab` is called when a person takes hold of the slider."""
+        self._follower, self._seek = follower, seek
+        self._at: int | None = None
+        self._wish: int | None = None
+        """The step being moved to: quick key presses count from there."""
+        self._marked = 0
+        """How many marks have been sent to the slider."""
+        self._playing: asyncio.Task[None] | None = None
+        self._view: View | None = None
+        with ui.element('footer').classes('player').props('aria-label="Replay"'):
+            with ui.element('div').classes('player-buttons'):
+                self._button('first_page', 'First step (Home)', lambda: self._go(1))
+                self._button('chevron_left', 'Previous step (←)', lambda: self._go(self._from - 1))
+                self._play = self._button('play_arrow', 'Play (Space)', self.toggle)
+                self._button('chevron_right', 'Next step (→)', lambda: self._go(self._from + 1))
+                self._button('last_page', 'Last step (End)', lambda: self._go(follower.head))
+            with ui.element('div').classes('player-track'):
+                self._track = Slider(on_slide=self._slid, on_pick=self._leap, on_grab=on_grab)
+                with self._track:
+                    self._chip = Text('span', RECORDED, 'player-chip')
+            speeds = {str(speed): text for speed, text in SPEEDS.items()}
+            self._speed = NativeSelect(speeds, value='1').classes('speed').props('aria-label="Speed"')
+            self._draw_jumps()
+            self._link = self._button('link', 'Copy link to this step', None)
+            self._link.classes('player-link').on('click', self._copied, js_handler=COPY)
+            self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
+            self._live.on('click', lambda: self._leap(None))
+        self._said = ui.label().classes('visually-hidden').props('role="status"')
+        # A focused button keeps the space bar for itself, but not the other keys.
+        ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])
+        ui.keyboard(on_key=self._space)
+
+    @property
+    def step(self) -> int:
+        """The step that is shown."""
+        return self._follower.head if self._at is None else self._at
+
+    @property
+    def _from(self) -> int:
+        return self.step if self._wish is None else self._wish
+
+    def show(self, view: View, at: int | None, *, ended: bool, link: str) -> None:
+        """Show a step (None is the present); `link` is its address."""
+        head, times = self._follower.head, self._follower.index.times
+        self._at, self._view = at, view
+        if self._wish == self.step:
+            self._wish = None
+        first = times[0] if times else 0.0
+        now = times[self.step - 1] if 0 < self.step <= len(times) else first
+        self._track.stand(self.step, head, duration(now - first), link)
+        past = at is not None or ended
+        self._chip.classes(add='' if past else 'off', remove='off' if past else '')
+        # Hidden, it keeps its space: the slider must not shrink while its thumb is dragged.
+        present = 'off' if ended else '' if at is not None else 'on'
+        self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))
+        marks = self._follower.index.marks
+        self._track.add(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
+        self._marked = len(marks)
+
+    def note(self, marks: Sequence[Mark]) -> None:
+        """Show notes as marks over the slider."""
+        self._track.note(marks)
+        self._jumps.note([mark.seq for mark in marks])
+
+    async def change(self, pointer: str) -> None:
+        """Go to the next change of a value in the run's data, and follow it from now on."""
+        self.stop()
+        await self._jumps.change(pointer)
+
+    async def toggle(self) -> None:
+        """Play, or stop playing."""
+        if self._playing:
+            self.stop()
+            return
+        if self._at is None or self._at >= self._follower.head:
+            await self._seek(1)
+        self._playing = background_tasks.create(self._run(), name='replay')
+        self._show_playing(True)
+
+    def stop(self) -> None:
+        """Stop playing."""
+        if self._playing:
+            self._playing.cancel()
+            self._playing = None
+            self._show_playing(False)
+
+    async def _run(self) -> None:
+        clock = asyncio.get_running_loop().time
+        before, seconds = clock(), 0.0
+        while not self._track.is_deleted:
+            times, at, folded = self._follower.index.times, self.step, bool(self._folded.value)
+            if at >= len(times):
+                if not self._again.value or len(times) < 2:
+                    break
+                at, seconds = 1, 0.0
+                await self._seek(at, leap=False)
+            speed = float(self._speed.value)
+            await asyncio.sleep(seconds_until_next(times, at, seconds, speed, folded=folded))
+            now = clock()
+            to, seconds = advance(times, at, seconds + (now - before) * speed, folded=folded)
+            before = now
+            if to != at:
+                with self._track:
+                    await self._seek(to, leap=False)
+        self._playing = None
+        with self._track:
+            self._show_playing(False)
+
+    def _show_playing(self, playing: bool) -> None:
+        self._play.clear()
+        with self._play:
+            ui.icon('pause' if playing else 'play_arrow')
+            ui.tooltip('Stop (Space)' if playing else 'Play (Space)')
+        set_attributes(self._play, aria_label='Stop' if playing else 'Play (Space)')
+
+    async def _go(self, step: int | None) -> None:
+        await self._move(step, leap=False)
+
+    async def _leap(self, step: int | None) -> None:
+        await self._move(step, leap=True)
+
+    async def _move(self, step: int | None, *, leap: bool) -> None:
+        self.stop()
+        self._wish = None if step is None else min(max(step, 1), max(self._follower.head, 1))
+        await self._seek(self._wish, leap=leap)
+
+    async def _slid(self, step: int) -> None:
+        await self._go(step)
+
+    async def _key(self, event: KeyEventArguments) -> None:
+        if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
+            return
+        moves: dict[str, Callable[[], Awaitable[None]]] = {
+            'ArrowLeft': lambda: self._go(self._from - 1),
+            'ArrowRight': lambda: self._go(self._from + 1),
+            'Home': lambda: self._go(1),
+            'End': lambda: self._go(self._follower.head),
+            'l': lambda: self._leap(None),
+        }
+        name, on = event.key.name, not event.modifiers.shift
+        if name in moves:
+            await moves[name]()
+        elif name.lower() == 'm':
+            self.stop()
+            await self._jumps.change(on=on)
+        for kind, sort in KINDS.items():
+            if name.lower() == sort.key:
+                self.stop()
+                await self._jumps.jump(kind, on=on)
+
+    async def _space(self, event: KeyEventArguments) -> None:
+        if event.action.keydown and not event.action.repeat and event.key.space:
+            await self.toggle()
+
+    def _draw_jumps(self) -> None:
+        with button('', icon='label_important', kind='quiet', label='Marks and jumps') as opener:
+            set_attributes(opener, aria_haspopup='dialog')
+            with (
+                ui.menu()
+                .classes('popover')
+                .props('role="dialog" anchor="top right" self="bottom right"') as popover
+            ):
+                set_attributes(popover, aria_label='Marks and jumps')
+                self._jumps = JumpMenu(self._follower.index, lambda: self._from, self._leap, self._say)
+                with ui.element('div').classes('jump-ways'):
+                    self._folded = ui.checkbox('Skip idle time', value=True)
+                    self._again = ui.checkbox('Loop')
+            popover.on('show', self._offer)
+
+    def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]] | None) -> ui.element:
+        made = button('', icon=icon, kind='quiet', label=label)
+        if act:
+            made.on('click', act)
+        return made
+
+    def _offer(self) -> None:
+        if self._view is not None:
+            self._jumps.offer(self._view)
+
+    def _copied(self, event: object) -> None:
+        there, link = event.args  # type: ignore[attr-defined]
+        if there:
+            ui.notify('Link copied.', type='positive')
+        else:
+            ui.notify(f'Copy this link: {link}', timeout=15_000, close_button='Close')
+
+    def _say(self, sentence: str) -> None:
+        self._said.set_text(sentence)
+        ui.notify(sentence, timeout=2_500, group='jump', badgeClass='hidden')  # only the latest matters
+
+
+class Slider(Element, component=ASSETS / 'track.js'):
+    """One thumb over all steps. Marks that are too close are drawn as one, with their count."""
+
+    def __init__(
+        self, *, on_slide: Callable[[int], Any], on_pick: Callable[[int], Any], on_grab: Callable[[], None]
+    ) -> None:
+        """Start at the beginning; `on_slide` gets the thumb's step, `on_pick` a mark's step."""
+        super().__init__()
+        kinds = [[kind, sort.glyph, sort.title] for kind, sort in KINDS.items()]
+        self._marks: dict[str, list[dict[str, Any]]] = {'run': [], 'notes': []}
+        self._props |= {'kinds': kinds, 'at': 0, 'head': 1, 'said': '', 'link': '', 'marks': self._marks}
+        self.on('slide', lambda event: on_slide(int(event.args)))
+        self.on('pick', lambda event: on_pick(int(event.args)))
+        self.on('grab', on_grab)
+
+    def stand(self, at: int, head: int, said: str, link: str) -> None:
+        """Move the thumb to a step of `head`; `said` is its time after the start, `link` its address.
+
+        This also acknowledges a request: the browser asks for the next position only then.
+        """
+        with self._props.suspend_updates():  # for a page that reconnects
+            self._props |= {'at': at, 'head': head, 'said': said, 'link': link}
+        self.run_method('stand', at, head, said, link)
+
+    def add(self, marks: Iterable[Mark]) -> None:
+        """Add marks that are later than the existing ones."""
+        fresh = _mark_list(marks)
+        if fresh:
+            known = len(self._marks['run'])
+            self._marks['run'] += fresh
+            self.run_method('add', known, fresh)
+
+    def note(self, marks: Iterable[Mark]) -> None:
+        """Replace the notes."""
+        fresh = _mark_list(marks)
+        if fresh != self._marks['notes']:
+            self._marks['notes'] = fresh
+            self.run_method('note', fresh)
+
+
+def _mark_list(marks: Iterable[Mark]) -> list[dict[str, Any]]:
+    return [{'seq': mark.seq, 'kind': mark.kind, 'text': short_json(mark.text)} for mark in marks]

@@ -1,0 +1,135 @@
+"""The final report of a run: a page to read and print, and a Markdown file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import HTTPException, Response
+from nicegui import app, ui
+
+from engine import Conductor, EngineError
+from engine.records import RunId, RunInfo, Shape, View
+from ui.components.elements import Conversation
+from ui.components.theme import button, empty_state, frame, origin_chip, pill
+from ui.components.widgets import Text, link
+from ui.pages.run.diagram.checklist import MARKS, plan_steps, step_status
+from ui.pages.run.header.input_requests import InputRequests
+from ui.pages.run.panels.messages import messages_of
+from ui.pages.run.panels.registry import panels_of
+from ui.pages.shared import errors
+from ui.replay.history import AppendIndex
+from ui.web.backend import Backend
+from ui.web.downloads import HARMLESS, attachment
+from ui.web.routing import serve_page
+
+AT_ONCE = 500
+"""Steps read at once."""
+DEEPEST = 6
+
+
+def register(backend: Backend) -> None:
+    """Serve `/runs/{run}/report`, and the same as Markdown under `/runs/{run}/report.md`."""
+
+    @serve_page('/runs/{run}/report')
+    async def page(run: str) -> None:
+        conductor = backend()
+        try:
+            info = await conductor.info(RunId(run))
+            shape, view = await conductor.shape(info.id), await conductor.view(info.id)
+            steps = await _about(conductor, info, shape, view)
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        with frame(f'Report · {info.title}'):
+            _draw(conductor, info, shape, view, steps)
+
+    @app.get('/runs/{run}/report.md')
+    async def file(run: str) -> Response:
+        conductor = backend()
+        try:
+            shape, view = await conductor.shape(RunId(run)), await conductor.view(RunId(run))
+        except EngineError as error:
+            raise HTTPException(404, str(error)) from None
+        text = report_of(shape, view)
+        if not text:
+            raise HTTPException(404, 'this run has no report')
+        headers = HARMLESS | {'Content-Disposition': attachment(f'report-{run}.md')}
+        return Response(text, media_type='text/markdown; charset=utf-8', headers=headers)
+
+
+def report_of(shape: Shape, view: View) -> str:
+    """The report as Markdown; '' if there is none."""
+    return str(view.memory.get(shape.field('report')) or '')
+
+
+async def _about(conductor: Conductor, info: RunInfo, shape: Shape, view: View) -> dict[str, int]:
+    """For each plan step that messages refer to: the run step of the last such message."""
+    field, grown, read = shape.field('messages'), AppendIndex.of(shape), 0
+    while field and read < view.seq:
+        for step in await conductor.transitions(info.id, after=read, until=read + AT_ONCE):
+            grown.take(step)
+        read += AT_ONCE
+    said = messages_of(view.memory.get(field), grown.steps(field))
+    return {one.about: one.seq for one in said if one.about and one.seq}
+
+
+def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: Mapping[str, int]) -> None:
+    run, text = f'/runs/{info.id}', report_of(shape, view)
+    with ui.element('div').classes('report-bar'):
+        with link(run, 'btn'):
+            ui.icon('arrow_back')
+            Text('span', 'Run')
+        pill(view.status, view.error)
+        for origin in view.origins:
+            origin_chip(origin)
+        ui.element('span').classes('grow')
+        asks = InputRequests(conductor, info, shape, sent=lambda: ui.navigate.to(run))
+        asks.show(view, mine=conductor.runs_here(info.id))
+        if text:
+            with link(f'{run}/report.md', 'btn', download=''):
+                ui.icon('download')
+                Text('span', 'Markdown')
+            button('Print', icon='print').on('click', js_handler='() => window.print()')
+    if not text:
+        Text('h1', 'Report')
+        empty_state(
+            'description',
+            'No report yet: it is written when the work has ended.'
+            if shape.field('report')
+            else 'This pattern does not write reports.',
+        )
+        return
+    plan = plan_steps(view.memory.get(shape.field('plan')))
+    with ui.element('div').classes('report'):
+        with ui.element('article').classes('card report-paper').props('aria-label="Report"'):
+            Conversation([{'kind': 'text', 'text': text}], label='Report', follow=False)
+        with ui.element('aside').classes('report-aside').props('aria-label="In the run"'):
+            Text('h2', 'In the run')
+            if plan:
+                _plan(run, plan, steps, 1)
+            with ui.element('div').classes('report-links'):
+                for panel in panels_of(shape):
+                    with link(f'{run}/{panel.title.lower()}'):
+                        Text('span', panel.title)
+
+
+def _plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], depth: int) -> None:
+    """The steps of the plan, each linked to the last message about it."""
+    with ui.element('ol').classes('plan-steps'):
+        for step in plan:
+            name, state = str(step.get('id', '')), str(step.get('state', ''))
+            with ui.element('li').classes(f'plan-step {state.replace(" ", "-")}'):
+                ui.icon(MARKS.get(state, 'help')).classes('plan-mark').props('aria-hidden="true"')
+                with ui.element('div').classes('plan-body'):
+                    said = f'{name} {step.get("title", "")}'
+                    if name in steps:
+                        with link(f'{run}?at={steps[name]}', 'plan-title'):
+                            Text('span', said)
+                    else:
+                        Text('span', said, 'plan-title')
+                    with ui.element('div').classes('plan-facts'):
+                        Text('span', step_status(step, plan), f'plan-state {state.replace(" ", "-")}')
+                    inner = plan_steps(step.get('steps'))
+                    if inner and depth < DEEPEST:
+                        _plan(run, inner, steps, depth + 1)

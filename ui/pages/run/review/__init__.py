@@ -1,0 +1,1 @@
+"""Debates and candidates: the board, verdicts, seats and decisions."""

@@ -1,0 +1,127 @@
+"""The debate board: each debate as a table with its verdict, whose turn it is, and a transcript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from engine.records import View
+from ui.components.elements import Conversation
+from ui.components.theme import empty_state
+from ui.components.widgets import Text
+from ui.formatting.steps import role_title, time_of_day
+from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.review.contest_records import candidates_of, versions_at
+from ui.pages.run.review.debate_records import (
+    WORD,
+    Turn,
+    as_list,
+    as_record,
+    current_turn,
+    debate_turns,
+    debates,
+    is_debating,
+    seats,
+    speakers,
+)
+from ui.pages.run.review.points import link_points
+from ui.pages.run.review.rounds import DebateTable
+from ui.pages.run.review.seat import Seats
+
+
+class Board(Panel):
+    """All debates of a run at the step that is shown, from its memory alone."""
+
+    title = 'Debate'
+    wide = True
+    inputs = frozenset({'take_seat', 'say', 'hand_back'})
+
+    def __init__(self, setup: PanelSetup) -> None:
+        super().__init__(setup)
+        self._context, self._seek = setup.context, setup.seek
+        self._shown: object = None
+        self._tables: list[DebateTable] = []
+        with ui.element('div').classes('board'):
+            self._seats = Seats(setup.context)
+            self._place = ui.element('div').classes('board-debates')
+            words = ui.element('section').classes('board-words').props('aria-label="Words of the debate"')
+            with words:
+                Text('h2', 'Transcript')
+                self._talk = Conversation([], label='Debate transcript', follow=False)
+            self._words = words
+            with ui.element('div') as self._none:
+                empty_state('forum', 'No reviews yet.')
+                self._free = ui.element('div').classes('board-free')
+
+    def asks(self, view: View) -> str:
+        """A person's turn to speak."""
+        return 'your turn' if current_turn(view, self._context.shape)[1] else ''
+
+    def relevance(self, view: View) -> int:
+        """It opens while a debate is going on."""
+        return int(is_debating(view, self._context.shape))
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show the debates as of `view`."""
+        shape, history = self._context.shape, self._context.history
+        self._seats.show(view, live=live, mine=mine)
+        turns = debate_turns(view, shape, history)
+        name, by_person = current_turn(view, shape)
+        going = as_record(view.memory.get('debate'))
+        shown = (
+            turns,
+            name,
+            by_person,
+            as_list(view.memory.get('consensuses')),
+            dict(going),
+            self._seats.shown,
+        )
+        if shown == self._shown:
+            return
+        self._shown = shown
+        held = debates(turns, view, history)
+        self._none.set_visibility(not held)
+        self._place.set_visibility(bool(held))
+        self._words.set_visibility(bool(turns))
+        self._offer_seats(free=not held)
+        points = link_points(turns, answerable=int(view.memory.get('revision') or 1) > 1)
+        rows, found = speakers(turns, shape), candidates_of(view, shape, history)
+        for table in self._tables[len(held) :]:
+            table.root.delete()
+        del self._tables[len(held) :]
+        with self._place:
+            self._tables.extend(DebateTable(self._seats, self._seek) for _ in held[len(self._tables) :])
+        for table, one in zip(self._tables, held, strict=True):
+            whose = (name, int(going.get('round') or 1), by_person) if one is held[-1] else ('', 0, False)
+            table.show(one, rows, whose, versions_at(found, one.seq), points)
+        self._talk.show([turn_block(turn) for turn in turns])
+
+    def _offer_seats(self, *, free: bool) -> None:
+        """Seats can also be taken before anybody has spoken."""
+        self._free.clear()
+        if free:
+            with self._free:
+                for name in seats(self._context.shape, WORD):
+                    with ui.element('div').classes('board-seat'):
+                        Text('b', role_title(name))
+                        self._seats.control(name)
+
+
+def turn_block(turn: Turn) -> dict[str, Any]:
+    """A turn as a block of a conversation: speaker, model, round, time and step, and the words."""
+    said, problem = turn.said, turn.said.get('problem')
+    where = [
+        'a person' if said.get('human') else str(said.get('model') or ''),
+        'synthesized, not agreed' if said.get('synthesized') else '',
+        f'round {said["round"]}' if said.get('round') and not said.get('synthesized') else '',
+        time_of_day(turn.time) if turn.time else '',
+        f'step {turn.seq}' if turn.seq else '',
+    ]
+    return {
+        'kind': 'human' if said.get('human') else 'event' if problem else 'text',
+        'title': role_title(str(said.get('speaker', ''))),
+        'note': ' · '.join(filter(None, where)),
+        'text': f'No reply: {problem}' if problem else str(said.get('text', '')),
+        'ok': not problem,
+    }

@@ -1,0 +1,201 @@
+"""Candidates side by side: model, status, tests, files, ranking, versions, and a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from engine.records import View
+from ui.components.elements import Conversation
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text, disclosure, link, set_attributes
+from ui.formatting.files import size
+from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.review.coder_seat import CoderSeat, coder_turn
+from ui.pages.run.review.contest_records import (
+    CHOICE,
+    CONFLICTS,
+    LIST,
+    PICKED,
+    Candidate,
+    SuiteResult,
+    Version,
+    candidates_of,
+)
+from ui.pages.run.review.decision import Decision
+from ui.pages.run.review.difference import VersionDiff
+from ui.pages.run.review.line_comments import LineComments
+from ui.pages.run.review.verdict import draw_test_result
+
+STATES = {
+    'working': ('pending', 'Working'),
+    'ready': ('check', 'Ready'),
+    'failed': ('error_outline', 'Failed'),
+    'stopped': ('stop_circle', 'Stopped'),
+    'set aside': ('inventory_2', 'Set aside'),
+}
+PLACES = ('', '1st', '2nd', '3rd')
+
+
+class Candidates(Panel):
+    """All candidates for one task, at the step that is shown."""
+
+    title = 'Candidates'
+    wide = True
+    inputs = frozenset({'choose', 'take_files', 'resolve', 'hand_in', 'comment'})
+
+    def __init__(self, setup: PanelSetup) -> None:
+        super().__init__(setup)
+        self._context, self._seek = setup.context, setup.seek
+        self._shown: object = None
+        self._opened: set[str] = set()
+        with ui.element('div').classes('candidates') as self.root:
+            self._seat = CoderSeat(setup.context)
+            self._choosing = Decision(setup.context)
+            with link(f'/runs/{setup.context.run}/review', 'btn small'):
+                ui.icon('merge')
+                Text('span', 'Review and merge')
+            self._cards = ui.element('div').classes('entrants')
+            self._difference = VersionDiff(setup.context)
+            self._comments = LineComments(setup.context)
+            self._ladder = ui.element('section').classes('ladder').props('aria-label="Versions"')
+        with ui.element('div') as self._none:
+            empty_state('compare', 'No candidates yet.')
+
+    def asks(self, view: View) -> str:
+        """A person's choice, or work in a coder's seat."""
+        if view.waiting in (CHOICE, LIST, CONFLICTS):
+            return 'your decision'
+        return 'your turn' if coder_turn(view, self._context.shape) else ''
+
+    def relevance(self, view: View) -> int:
+        """It opens for a decision, even during a debate."""
+        return 2 if self.asks(view) else 0
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show the candidates as of `view`."""
+        found = candidates_of(view, self._context.shape, self._context.history)
+        asked = live and mine and view.waiting == CHOICE
+        self._seat.show(view, live=live, mine=mine)
+        self._choosing.show(view, found, live=live, mine=mine)
+        self._comments.show(view, found, live=live, mine=mine)
+        shown = (found, asked, self._seat.name)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        begun = any(entrant.versions or entrant.problem for entrant in found) or self._seat.name != ''
+        self.root.set_visibility(begun)
+        self._none.set_visibility(not begun)
+        self._cards.clear()
+        with self._cards:
+            for entrant in found:
+                self._card(entrant, asked=asked)
+        self._ladder.clear()
+        with self._ladder:
+            Text('h2', 'Versions')
+            for entrant in found:
+                if entrant.versions:
+                    self._versions(entrant)
+        self._difference.offer(found)
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible now."""
+        self._difference.open(opened)
+        self._comments.open(opened)
+
+    def _card(self, entrant: Candidate, *, asked: bool) -> None:
+        made = entrant.latest
+        with ui.element('article').classes(f'entrant {"picked" if entrant.picked else ""}') as card:
+            set_attributes(card, aria_label=entrant.name)
+            with ui.element('div').classes('entrant-head'):
+                Text('h3', entrant.name)
+                if entrant.place:
+                    place = PLACES[entrant.place] if entrant.place < len(PLACES) else f'{entrant.place}th'
+                    Text('span', place, 'chip strong', title=f'Ranked {place}: {entrant.points:g} points')
+                ui.element('span').classes('grow')
+                icon, word = STATES.get(entrant.status, ('help_outline', entrant.status))
+                with ui.element('span').classes(f'chip state-{entrant.status.replace(" ", "-")}'):
+                    ui.icon(icon).props('size="15px" aria-hidden="true"')
+                    ui.label(word)
+            if entrant.picked:
+                with ui.element('p').classes('entrant-picked'):
+                    ui.icon('star').props('size="16px" aria-hidden="true"')
+                    Text('span', f'Picked: {PICKED.get(entrant.picked, entrant.picked)}')
+            facts = [entrant.model, f'version {made.number}' if made else '']
+            Text('p', ' · '.join(filter(None, facts)), 'muted small')
+            if entrant.problem:
+                Text('p', entrant.problem, 'entrant-problem')
+            if made:
+                self._tests(entrant.name, 'Required tests', made.required)
+                self._tests(entrant.name, 'Own tests', made.own)
+                self._files(made)
+                if made.said:
+                    with ui.element('div').classes('entrant-said'):
+                        Conversation([{'kind': 'text', 'text': made.said}], label='Summary', follow=False)
+            if asked and entrant.in_play:
+                take = button(f'Choose {entrant.name}', icon='how_to_reg', kind='primary')
+                take.on('click', lambda: self._choosing.confirm(entrant))
+
+    def _tests(self, name: str, title: str, suite: SuiteResult) -> None:
+        with ui.element('div').classes('entrant-tests'):
+            draw_test_result(suite, title)
+            total = suite.passed + suite.broken
+            if total:
+                with ui.element('div').classes('test-bar').props('aria-hidden="true"'):
+                    ui.element('div').style(f'width: {suite.passed / total:.1%}')
+            if suite.failures or suite.problem:
+                self._failures(f'{name}/{title}', suite)
+
+    def _failures(self, key: str, suite: SuiteResult) -> None:
+        listed, broken = len(suite.failures), suite.broken
+        number = f'{broken}' if listed == broken else f'the first {listed} of {broken}'
+        with disclosure(
+            self._opened, key, 'Why there is no result' if suite.problem else f'Failures ({number})'
+        ):
+            if suite.problem:
+                Text('pre', suite.problem, tabindex='0')
+            for name, detail in suite.failures:
+                Text('b', name, 'mono')
+                Text('pre', detail, tabindex='0', aria_label=f'Why {name} failed')
+
+    def _files(self, made: Version) -> None:
+        with ui.element('ul').classes('entrant-files'):
+            for path, length in made.files:
+                with ui.element('li'):
+                    Text('span', path, 'mono')
+                    if made.merged and path in made.merged:
+                        Text('span', f'from {made.merged[path]}', 'chip')
+                    Text('span', size(length), 'muted small num')
+
+    def _versions(self, entrant: Candidate) -> None:
+        Text('h3', entrant.name)
+        with ui.element('ol').classes('rungs'):
+            for before, made in zip((None, *entrant.versions), entrant.versions, strict=False):
+                self._rung(before, made)
+
+    def _rung(self, before: Version | None, made: Version) -> None:
+        with ui.element('li').classes('rung'):
+            with ui.element('div').classes('rung-head'):
+                Text('b', f'Version {made.number}')
+                draw_test_result(made.required)
+                Text('span', f'own: {made.own.line}', 'muted small num')
+                ui.element('span').classes('grow')
+                if before and before.snapshot != made.snapshot:
+                    change = button('Changes', icon='difference', kind='quiet small')
+                    change.on('click', lambda: self._difference.compare(before.snapshot, made.snapshot))
+                if made.seq:
+                    go = button(f'Step {made.seq}', kind='quiet small num')
+                    go.on('click', lambda: self._seek(made.seq))
+            if made.merged:
+                taken = ', '.join(f'{path} from {coder}' for path, coder in made.merged.items())
+                Text('p', f'Merged: {taken}', 'small')
+            self._answers(made.answers)
+
+    def _answers(self, answers: Sequence[str]) -> None:
+        if not answers:
+            return
+        Text('p', 'Responses to review', 'muted small')
+        with ui.element('ul'):
+            for answer in answers:
+                Text('li', answer)

@@ -1,0 +1,134 @@
+"""A coder's seat: a person edits files in its folder, and hands them in to be tested."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine.errors import WorkspaceError
+from engine.records import Shape, View
+from engine.workspace import FileVersion, is_own_work
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, label, text_area, text_input
+from ui.formatting.steps import role_title
+from ui.pages.run.context import RunContext
+from ui.pages.run.review.debate_records import WORK
+
+NEW = ''
+"""The choice of a file that does not exist yet."""
+
+
+def coder_turn(view: View, shape: Shape) -> str:
+    """The coder in whose seat a person is to work now; '' if there is none."""
+    found = (shape.state(leaf) for leaf in view.active)
+    return next((state.parent.rpartition('.')[2] for state in found if state and state.waits == WORK), '')
+
+
+class CoderSeat:
+    """The form of a person in a coder's seat. Edits stay in it until they are handed in."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self.name = ''
+        """Whose seat it is; '' while nobody's."""
+        self._visit: object = None
+        self._files: dict[str, FileVersion] = {}
+        self._edits: dict[str, str | None] = {}
+        self._loading = False
+        self.root = ui.element('section').classes('seat coder-seat').props('aria-label="Your work"')
+        self.root.set_visibility(False)
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show the form while it is a person's turn; typed text stays until it is over."""
+        name = coder_turn(view, self._context.shape) if live and mine else ''
+        leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
+        visit = (name, view.entered.get(leaf)) if name else None
+        if visit == self._visit:
+            return
+        again = self._visit is not None and visit is not None and self.name == name
+        self._visit, self.name = visit, name
+        if not again:
+            self._edits = {}
+        self.root.clear()
+        self.root.set_visibility(bool(name))
+        if name:
+            with self.root:
+                self._draw(view)
+
+    def _draw(self, view: View) -> None:
+        with ui.element('div').classes('seat-head'):
+            ui.icon('front_hand').props('size="20px" aria-hidden="true"')
+            Text('h2', f'Your turn as {role_title(self.name).lower()}')
+        candidate = view.memory.get('candidates', {}).get(self.name, {})
+        if problem := str(candidate.get('problem') or ''):
+            Text('p', problem, 'entrant-problem', role='alert')
+        with ui.element('div').classes('coder-seat-files'):
+            with ui.element('div').classes('field'):
+                self._choice = NativeSelect({NEW: 'New file'}, value=NEW, on_change=self._load)
+                label('File', self._choice)
+            with ui.element('div').classes('field'):
+                self._path = text_input(placeholder='module.py')
+                label('Path', self._path)
+                self._path.on_value_change(self._keep)
+        with ui.element('div').classes('field'):
+            self._text = text_area(spellcheck='false').classes('mono')
+            label('Content', self._text)
+            self._text.on_value_change(self._keep)
+        self._changed = Text('p', '', 'muted small', role='status')
+        with ui.element('div').classes('field'):
+            self._said = text_area(maxlength='20000')
+            label('Message to the reviewers', self._said)
+        with ui.element('div').classes('seat-actions'):
+            button('Submit', icon='send', kind='primary').on('click', self._hand_in)
+            button('Remove file', icon='delete').on('click', self._remove)
+            button('Return seat', icon='undo').on(
+                'click', lambda: self._context.send('hand_back', '', {'seat': self.name})
+            )
+        self._tell()
+        snapshot = view.files.get(self.name)
+        if snapshot:
+            ui.timer(0, lambda: self._offer(snapshot), once=True)
+
+    async def _offer(self, snapshot: str) -> None:
+        try:
+            files = await self._context.conductor.workspaces.files(self._context.run, snapshot)
+        except WorkspaceError:
+            return
+        self._files = {file.path: file for file in files if file.target is None and is_own_work(file)}
+        self._choice.offer({NEW: 'New file', **{path: path for path in self._files}})
+
+    async def _load(self) -> None:
+        path = self._choice.value
+        text = self._edits.get(path)
+        if path and text is None and path in self._files:
+            digest = self._files[path].digest
+            content = await self._context.conductor.workspaces.content(self._context.run, digest)
+            text = content.decode(errors='replace')
+        self._loading = True
+        self._path.value, self._text.value = path, text or ''
+        self._loading = False
+
+    def _keep(self) -> None:
+        path = str(self._path.value or '').strip()
+        if path and self._text.value and not self._loading:
+            self._edits[path] = str(self._text.value)
+            self._tell()
+
+    def _remove(self) -> None:
+        path = str(self._path.value or '').strip()
+        if path in self._files:
+            self._edits[path] = None
+        else:
+            self._edits.pop(path, None)
+        self._loading = True
+        self._path.value = self._text.value = ''
+        self._loading = False
+        self._tell()
+
+    def _tell(self) -> None:
+        names = [f'{path} (removed)' if text is None else path for path, text in sorted(self._edits.items())]
+        self._changed.show(f'To submit: {", ".join(names)}' if names else 'No file is changed yet.')
+
+    async def _hand_in(self) -> None:
+        files = [{'path': path, 'text': text} for path, text in self._edits.items()]
+        said = str(self._said.value or '').strip()
+        await self._context.send('hand_in', '', {'seat': self.name, 'files': files, 'said': said})

@@ -1,0 +1,227 @@
+"""Debates in a run's memory: rounds, turns, agreement, and whose turn it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+from engine.records import Shape, View
+from ui.replay.history import History
+
+WORD = 'word'
+"""What a state waits for when a person speaks for a reviewer; its parent is the seat."""
+WORK = 'work'
+"""What it waits for when a person works in a coder's seat."""
+ROLE = ('plan', 'verdict')
+"""What it waits for when a person answers for an agent: the seat has the name of the agent's role."""
+Trend = Literal['', 'agreed', 'closer', 'same', 'apart']
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one speaker said, and at which step (0 and 0.0 while unknown)."""
+
+    said: Mapping[str, Any]
+    seq: int = 0
+    time: float = 0.0
+
+    @property
+    def position(self) -> Mapping[str, Any]:
+        """The speaker's position; empty if none was taken."""
+        return as_record(self.said.get('position'))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far the reviewers agreed at the end of a round, by their latest positions."""
+
+    verdict: bool
+    best: bool
+    ranked: float | None
+    """The share of pairs of candidates that pairs of reviewers rank in the same order."""
+    conceded: int
+    """Points conceded in this round."""
+    trend: Trend = ''
+
+    @property
+    def share(self) -> float:
+        """All of it as one number, 0 to 1."""
+        return (self.verdict + self.best + (self.best if self.ranked is None else self.ranked)) / 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One round: the turns of each speaker, and their agreement at its end."""
+
+    number: int
+    """0 are the reviews before the debate."""
+    turns: Mapping[str, tuple[Turn, ...]]
+    accord: Agreement | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debate:
+    """One debate of a run."""
+
+    number: int
+    phase: str
+    rounds: tuple[Round, ...]
+    consensus: Mapping[str, Any] = field(default_factory=dict)
+    """Its consensus; empty while it goes on."""
+    seq: int = 0
+    """The step of the consensus, if known."""
+
+
+def as_record(value: object) -> Mapping[str, Any]:
+    """A value in memory as a mapping; empty if it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """A value in memory as a list; empty if it is none."""
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def seats(shape: Shape, *kinds: str) -> list[str]:
+    """The seats a person can take, by the chart; of reviewers (`WORD`), coders (`WORK`), or all."""
+    found = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
+    every = kinds or (WORD, WORK, *ROLE)
+    names = (
+        state.role if waits in ROLE else state.name for state, waits in found if state and waits in every
+    )
+    return list(dict.fromkeys(names))
+
+
+def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
+    """All turns up to the step that is shown, in order."""
+    field = shape.field('debate')
+    when = history.appended.get(f'/memory/{field}', [])
+    said = [as_record(entry) for entry in as_list(view.memory.get(field))]
+    known = [*when[: len(said)], *[(0, 0.0)] * (len(said) - len(when))]
+    return [Turn(said=entry, seq=seq, time=time) for entry, (seq, time) in zip(said, known, strict=True)]
+
+
+def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
+    """Who gets a row: the chart's reviewers, then other speakers except the synthesizer."""
+    spoke = [str(turn.said.get('speaker', '')) for turn in turns if not turn.said.get('synthesized')]
+    return list(dict.fromkeys([*seats(shape, WORD), *spoke]))
+
+
+def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]:
+    """The debates in order; reviews written before the first one are its round 0."""
+    ended = {entry.get('debate'): entry for entry in map(as_record, as_list(view.memory.get('consensuses')))}
+    when = [seq for seq, _ in history.appended.get('/memory/consensuses', [])]
+    going = as_record(view.memory.get('debate')).get('number', 0)
+    numbers = {max(1, _number(turn, 'debate')) for turn in turns} | ({going} if going else set())
+    found = []
+    for number in sorted(numbers):
+        inside = [turn for turn in turns if max(1, _number(turn, 'debate')) == number]
+        place = list(ended).index(number) if number in ended else -1
+        phases = [str(turn.said.get('phase')) for turn in inside if _number(turn, 'round')]
+        if number == going:
+            phases.append(str(as_record(view.memory.get('debate')).get('phase', '')))
+        found.append(
+            Debate(
+                number=number,
+                phase=next(iter(phases), ''),
+                rounds=tuple(_rounds(inside)),
+                consensus=ended.get(number, {}),
+                seq=when[place] if 0 <= place < len(when) else 0,
+            )
+        )
+    return found
+
+
+def _rounds(turns: Sequence[Turn]) -> Iterator[Round]:
+    spoken = [turn for turn in turns if not turn.said.get('synthesized')]
+    stands: dict[str, Mapping[str, Any]] = {}
+    before: Agreement | None = None
+    for number in sorted({_number(turn, 'round') for turn in spoken}):
+        inside: dict[str, tuple[Turn, ...]] = {}
+        for turn in spoken:
+            if _number(turn, 'round') == number:
+                speaker = str(turn.said.get('speaker', ''))
+                inside[speaker] = (*inside.get(speaker, ()), turn)
+                if turn.position:
+                    stands[speaker] = turn.position
+        here = [turn.position for turns in inside.values() for turn in turns]
+        before = measure_agreement(list(stands.values()), here, before)
+        yield Round(number=number, turns=inside, accord=before)
+
+
+def measure_agreement(
+    stands: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, Any]], before: Agreement | None
+) -> Agreement | None:
+    """How far positions agree; None if there are fewer than two.
+
+    Args:
+        stands: the latest position of each reviewer.
+        here: the positions taken in this round.
+        before: how far they agreed a round ago.
+    """
+    if len(stands) < 2:
+        return None
+    verdicts = Counter(str(position.get('verdict', '')) for position in stands)
+    bests = Counter(str(position['best']) for position in stands if position.get('best'))
+    alike = len(verdicts) == 1 and 'UNDECIDED' not in verdicts
+    found = Agreement(
+        verdict=alike,
+        best=len(bests) == 1 or (alike and (not bests or 'REVISE_ALL' in verdicts)),
+        ranked=_ranked_alike([as_list(position.get('ranking')) for position in stands]),
+        conceded=sum(len(as_list(position.get('concedes'))) for position in here),
+    )
+    trend: Trend = ''
+    if found.share == 1 or (found.verdict and found.best and here and here[-1].get('agrees')):
+        trend = 'agreed'
+    elif before is not None:
+        step = found.share - before.share
+        trend = 'closer' if step > 0 or (step == 0 and found.conceded) else 'apart' if step < 0 else 'same'
+    return Agreement(
+        verdict=found.verdict, best=found.best, ranked=found.ranked, conceded=found.conceded, trend=trend
+    )
+
+
+def _ranked_alike(rankings: Sequence[Sequence[Any]]) -> float | None:
+    """The share of pairs in the same order, as in Kendall's tau; None without a pair."""
+    alike = pairs = 0
+    for one, other in combinations(rankings, 2):
+        both = [name for name in one if name in other]
+        for first, second in combinations(both, 2):
+            pairs += 1
+            alike += other.index(first) < other.index(second)
+    return alike / pairs if pairs else None
+
+
+def current_turn(view: View, shape: Shape) -> tuple[str, bool]:
+    """Whose turn it is, and whether it is a person's; '' if it is nobody's.
+
+    Where all speak side by side, as in the first review, only a person's turn is told.
+    """
+    known = {state.parent: state.path for state in shape.states if state.waits == WORD}
+    for leaf in view.active:
+        state = shape.state(leaf)
+        for seat, person in known.items():
+            inside = leaf.startswith(f'{seat}.') and state and state.kind != 'final'
+            if inside and (leaf == person or not _side_by_side(seat, shape)):
+                return seat.rpartition('.')[2], leaf == person
+    return '', False
+
+
+def _side_by_side(seat: str, shape: Shape) -> bool:
+    around = shape.state(seat.rpartition('.')[0])
+    return around is not None and around.kind == 'parallel'
+
+
+def is_debating(view: View, shape: Shape) -> bool:
+    """Whether a debate is going on at this step."""
+    context = {shape.state(state.parent) for state in shape.states if state.waits == WORD}
+    held = {seat.parent for seat in context if seat and not _side_by_side(seat.path, shape)}
+    return any(leaf.startswith(f'{path}.') for path in held for leaf in view.active)
+
+
+def _number(turn: Turn, name: str) -> int:
+    value = turn.said.get(name)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,142 @@
+"""A person's decision on candidates: which one to use, which files to merge, which conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+from nicegui.elements.textarea import Textarea
+
+from engine.records import View
+from ui.components.dialogs import await_answer, dialog_frame
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area
+from ui.pages.run.context import RunContext
+from ui.pages.run.review.contest_records import CHOICE, CONFLICTS, LIST, Candidate
+from ui.pages.run.review.debate_records import as_list, as_record
+from ui.pages.run.review.verdict import draw_test_result
+
+
+class Decision:
+    """The question above the candidates; hidden while there is none."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._asked: object = None
+        self._picks: dict[str, NativeSelect] = {}
+        self.root = ui.element('section').classes('choosing').props('aria-label="Your decision"')
+        self.root.set_visibility(False)
+
+    def show(self, view: View, found: Sequence[Candidate], *, live: bool, mine: bool) -> None:
+        """Ask, if the run waits for it. Selections stay until the question changes."""
+        asked = (view.waiting, tuple(view.active)) if live and mine and view.waiting in ASKS else None
+        if asked == self._asked:
+            return
+        self._asked = asked
+        self.root.clear()
+        self.root.set_visibility(asked is not None)
+        if asked is None:
+            return
+        with self.root:
+            title, text = ASKS[view.waiting]
+            with ui.element('div').classes('seat-head'):
+                ui.icon('front_hand').props('size="20px" aria-hidden="true"')
+                Text('h2', title)
+            Text('p', text)
+            match view.waiting:
+                case name if name == LIST:
+                    self._draw_files(_offers(view, found))
+                case name if name == CONFLICTS:
+                    self._draw_conflicts(view)
+
+    async def confirm(self, entrant: Candidate) -> None:
+        """Confirm the choice, with a reason."""
+        with self.root, dialog_frame(f'Choose {entrant.name}?') as dialog:
+            if entrant.latest:
+                draw_test_result(entrant.latest.required, 'Required tests')
+            Text('p', 'The run continues with this implementation.')
+            field = _why()
+            with ui.element('div').classes('dialog-actions'):
+                stay = button('Cancel').on('click', lambda: dialog.submit(False))
+                set_attributes(stay, autofocus='')
+                button('Choose', kind='primary').on('click', lambda: dialog.submit(True))
+        if await await_answer(dialog):
+            data = {'candidate': entrant.name, 'why': str(field.value or '').strip()}
+            await self._context.send('choose', '', data)
+
+    def _draw_files(self, offers: Mapping[str, Mapping[str, str]]) -> None:
+        self._picks = self._choices(offers)
+        why = _why()
+
+        async def take() -> None:
+            files = [{'path': path, 'coder': pick.value} for path, pick in self._picks.items() if pick.value]
+            await self._context.send('take_files', '', {'files': files, 'why': str(why.value or '').strip()})
+
+        with ui.element('div').classes('seat-actions'):
+            button('Merge these files', icon='merge', kind='primary').on('click', take)
+
+    def _draw_conflicts(self, view: View) -> None:
+        conflicts = map(as_record, as_list(view.memory.get('file_conflicts')))
+        offers = {
+            str(one.get('path')): {str(coder): f'version of {coder}' for coder in as_list(one.get('coders'))}
+            for one in conflicts
+        }
+        self._picks = self._choices(offers)
+
+        async def settle() -> None:
+            answers: dict[str, Any] = {path: pick.value for path, pick in self._picks.items()}
+            await self._context.send('resolve', '', {'files': answers})
+
+        with ui.element('div').classes('seat-actions'):
+            button('Resolve', icon='check', kind='primary').on('click', settle)
+
+    def _choices(self, offers: Mapping[str, Mapping[str, str]]) -> dict[str, NativeSelect]:
+        found = {}
+        with ui.element('div').classes('file-picks'):
+            for path, offered in offers.items():
+                with ui.element('div').classes('file-pick'):
+                    choice = NativeSelect(offered, value=next(iter(offered), ''))
+                    label(path, choice, 'label mono')
+                found[path] = choice
+        return found
+
+
+ASKS = {
+    CHOICE: (
+        'Choose an implementation',
+        'Compare tests, files and differences, then choose one. You confirm before it counts.',
+    ),
+    LIST: (
+        'Choose files to merge into the best implementation',
+        'All other files stay as in the best one. The tests then run on the result.',
+    ),
+    CONFLICTS: (
+        'Conflicting files',
+        'Choose a version for each path. The differences are shown below.',
+    ),
+}
+"""Title and explanation of a question, by what the run waits for."""
+
+
+def _offers(view: View, found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
+    """For each path that differs from the best candidate's: whose version can be merged."""
+    best = next((entrant for entrant in found if entrant.picked), None)
+    mine = best.latest.digests if best and best.latest else {}
+    offers: dict[str, dict[str, str]] = {}
+    for entrant in found:
+        if entrant is best or not entrant.in_play or not entrant.latest:
+            continue
+        for path, digest in entrant.latest.digests.items():
+            if mine.get(path) != digest:
+                stays = f'version of {best.name}' if best and path in mine else 'leave out'
+                offers.setdefault(path, {'': stays})[entrant.name] = f'from {entrant.name}'
+    return offers
+
+
+def _why() -> Textarea:
+    with ui.element('div').classes('field'):
+        head = Text('label', 'Reason (optional)', 'label')
+        field = text_area(maxlength='2000')
+        set_attributes(head, for_=field.html_id)
+    return field

@@ -1,0 +1,80 @@
+"""Two versions compared: which files differ, and each as a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from ui.components.file_changes import FileChanges
+from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.pages.run.context import RunContext
+from ui.pages.run.review.contest_records import Candidate
+
+
+class VersionDiff:
+    """Two selects of versions, the files that differ, and one diff; read while visible."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._read: tuple[str, str] = ('', '')
+        self._touched = False
+        self._open = False
+        with ui.element('section').classes('difference').props('aria-label="Differences"') as self.root:
+            Text('h2', 'Differences')
+            with ui.element('div').classes('files-pair'):
+                self._sides = tuple(self._side(name) for name in ('From', 'To'))
+            self._changes = FileChanges()
+
+    def offer(self, found: Sequence[Candidate]) -> None:
+        """Offer all versions; by default, the two that are ranked first are compared."""
+        offered: dict[str, str] = {}
+        for entrant in found:
+            for made in entrant.versions:
+                offered.setdefault(made.snapshot, f'{entrant.name}, version {made.number}')
+        newest = [entrant.latest.snapshot for entrant in found if entrant.latest]
+        self.root.set_visibility(len(offered) > 1)
+        values = [side.value for side in self._sides]
+        if not self._touched or not set(values) <= set(offered):
+            self._touched = False
+            values = [*newest, *offered][1:2] + newest[:1] if len(newest) > 1 else [*offered][:2]
+        for side, value in zip(self._sides, values, strict=False):
+            side.offered = {}
+            side.value = value
+            side.offer(offered)
+        self._refresh()
+
+    def compare(self, before: str, after: str) -> None:
+        """Show what changed between two snapshots."""
+        self._touched = True
+        self._sides[0].value, self._sides[1].value = before, after
+        self._refresh()
+        ui.run_javascript(
+            f'document.getElementById("{self.root.html_id}")?.scrollIntoView({{block: "start"}})'
+        )
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible now."""
+        self._open = opened
+        self._refresh()
+
+    def _side(self, name: str) -> NativeSelect:
+        with ui.element('div').classes('files-side'):
+            Text('span', name, 'muted small', aria_hidden='true')
+            choice = NativeSelect({'': ''}, value='')
+        set_attributes(choice, aria_label=f'Differences {name.lower()}')
+        choice.on('change', self._chosen)
+        return choice
+
+    def _chosen(self) -> None:
+        self._touched = True
+        self._refresh()
+
+    def _refresh(self) -> None:
+        wanted = (self._sides[0].value, self._sides[1].value)
+        if self._open and all(wanted) and wanted != self._read:
+            self._read = wanted
+            ui.timer(0, self._load, once=True)
+
+    async def _load(self) -> None:
+        await self._changes.show(self._context.conductor.workspaces.diff(self._context.run, *self._read))

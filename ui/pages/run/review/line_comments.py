@@ -1,0 +1,132 @@
+"""Comments on lines: one file of a candidate's newest version, its comments, and a form for another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from engine.errors import WorkspaceError
+from engine.records import View
+from ui.components.elements import Code
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area, text_input
+from ui.formatting.files import preview
+from ui.formatting.steps import role_title
+from ui.pages.run.context import RunContext
+from ui.pages.run.review.contest_records import Candidate
+from ui.pages.run.review.debate_records import as_list, as_record
+
+
+class LineComments:
+    """One file at a time; read while it is visible. Typed text stays while the run moves on."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._digests: dict[str, str] = {}
+        """By candidate and path, joined by a colon and a space."""
+        self._comments: list[Mapping[str, Any]] = []
+        self._read = ''
+        self._open = self._can = False
+        with (
+            ui.element('section')
+            .classes('line-comments')
+            .props('aria-label="Comments on lines"') as self.root
+        ):
+            Text('h2', 'Read and comment')
+            with ui.element('div').classes('field'):
+                self._file = NativeSelect({'': ''}, value='', on_change=self._refresh)
+                set_attributes(self._file, aria_label='File to read')
+            self._code = Code(on_line=self._pick)
+            self._why = Text('p', '', 'muted small')
+            self._list = ui.element('ul').classes('comment-list')
+            with ui.element('div').classes('comment-form') as self._form:
+                with ui.element('div').classes('field comment-line'):
+                    self._line = text_input('1', kind='number', min='1')
+                    label('Line', self._line)
+                with ui.element('div').classes('field'):
+                    self._text = text_area(maxlength='2000')
+                    label('Comment for its coder', self._text)
+                button('Comment', icon='add_comment').on('click', self._send)
+        self.root.set_visibility(False)
+
+    def show(self, view: View, found: Sequence[Candidate], *, live: bool, mine: bool) -> None:
+        """Offer the files of all newest versions, and show the comments up to this step."""
+        self._digests = {
+            f'{one.name}: {path}': digest
+            for one in found
+            if one.latest
+            for path, digest in sorted(one.latest.digests.items())
+        }
+        pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
+        able = pattern is not None and 'comment' in pattern.inputs
+        self._can = able and live and mine and not view.status.ended
+        comments = [as_record(one) for one in as_list(view.memory.get('comments'))]
+        self.root.set_visibility(bool(self._digests) and (able or bool(comments)))
+        self._form.set_visibility(self._can)
+        if not self._digests:
+            return
+        if self._file.value not in self._digests:
+            self._file.value = next(iter(self._digests))
+        self._file.offered = {}
+        self._file.offer({name: name for name in self._digests})
+        if comments != self._comments:
+            self._comments = comments
+            self._draw_comments()
+        self._refresh()
+
+    def open(self, opened: bool) -> None:
+        """Whether the tab is visible now."""
+        self._open = opened
+        self._refresh()
+
+    def _refresh(self) -> None:
+        wanted = f'{self._file.value}@{self._digests.get(self._file.value, "")}'
+        if self._open and self._digests and wanted != self._read:
+            self._read = wanted
+            self._draw_comments()
+            ui.timer(0, self._load, once=True)
+
+    async def _load(self) -> None:
+        name, digest = self._file.value, self._digests.get(self._file.value, '')
+        try:
+            content = preview(await self._context.conductor.workspaces.content(self._context.run, digest))
+        except WorkspaceError as error:
+            self._why.show(str(error))
+            self._why.set_visibility(True)
+            return
+        self._why.show(content.note)
+        self._why.set_visibility(bool(content.note))
+        self._code.show(
+            [['', 0, number, text] for number, text in enumerate(content.lines, start=1)],
+            f'Content of {name}',
+        )
+
+    def _draw_comments(self) -> None:
+        candidate, _, path = self._file.value.partition(': ')
+        self._list.clear()
+        with self._list:
+            for one in self._comments:
+                if (one.get('candidate'), one.get('path')) == (candidate, path):
+                    by = role_title(str(one.get('by'))) if one.get('by') else 'A person'
+                    state = 'sent to its coder' if one.get('sent') else 'open'
+                    with ui.element('li').classes('' if one.get('sent') else 'open'):
+                        Text('b', f'Line {one.get("line")}')
+                        Text('span', f' {one.get("text")} ')
+                        Text('span', f'{by}, version {one.get("version")} · {state}', 'muted small')
+
+    def _pick(self, line: int) -> None:
+        if self._can:
+            self._line.value = str(line)
+            self._text.run_method('focus')
+
+    async def _send(self) -> None:
+        candidate, _, path = self._file.value.partition(': ')
+        text, line = str(self._text.value or '').strip(), str(self._line.value or '')
+        if not text or not line.isdecimal():
+            ui.notify('Give a line and a comment.', type='warning')
+            return
+        data = {'candidate': candidate, 'path': path, 'line': int(line), 'text': text}
+        await self._context.send('comment', '', data)
+        self._text.value = ''

@@ -1,0 +1,288 @@
+"""One debate as a table: a column per round, a row per reviewer, agreement on top."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.steps import role_title
+from ui.formatting.values import count
+from ui.pages.run.review.contest_records import Version
+from ui.pages.run.review.debate_records import Agreement, Debate, Turn, as_list, as_record
+from ui.pages.run.review.points import STANCES, Points, Reply, point_ids
+from ui.pages.run.review.seat import Seats
+from ui.pages.run.review.verdict import draw_stance, draw_verdict
+
+PHASES = {'debate': 'Debate', 'final': 'Final review', '': 'Reviews'}
+
+
+HEAD = '\n'
+"""The key of the header row."""
+
+
+class DebateTable:
+    """The table of one debate, updated in place: open texts, scrolling and focus stay."""
+
+    def __init__(self, seats: Seats, seek: Callable[[int], Awaitable[None]]) -> None:
+        self._seats, self._seek = seats, seek
+        self._rows: list[str] = []
+        self._columns: list[int] = []
+        self._drawn: dict[tuple[str, int], object] = {}
+        """What each cell shows, by row and round; -1 is the header of a row."""
+        self._cells: dict[tuple[str, int], ui.element] = {}
+        self._ended: object = None
+        with ui.element('section').classes('debate') as self.root:
+            with ui.element('div').classes('verdict-head') as self._head:
+                self._title = Text('h2', '')
+                self._short = ui.element('span').classes('verdict-head')
+            set_attributes(self.root, aria_labelledby=self._title.html_id)
+            scroll = ui.element('div').classes('debate-scroll').props('tabindex="0" role="group"')
+            set_attributes(scroll, aria_label='Rounds and reviewers')
+            with scroll:
+                self._table = ui.element('table').classes('rounds')
+            self._end = ui.element('div')
+
+    def show(
+        self,
+        held: Debate,
+        rows: Sequence[str],
+        whose: tuple[str, int, bool],
+        shown: Sequence[tuple[str, Version]],
+        points: Points,
+    ) -> None:
+        """Show a debate.
+
+        Args:
+            held: the debate.
+            rows: who has a row.
+            whose: who is speaking, in which round, and whether it is a person; '' is nobody.
+            shown: the versions under review, with their tests.
+            points: who answers whom, in all debates.
+        """
+        numbers = [one.number for one in held.rounds]
+        running = [whose[1]] if whose[0] and whose[1] not in numbers else []
+        self._title.show(PHASES.get(held.phase, 'Debate'))
+        self._lay_out(list(rows), [*numbers, *running])
+        by_round = {one.number: one for one in held.rounds}
+        for name in rows:
+            spoken = [turn for one in held.rounds for turn in one.turns.get(name, ())]
+            models = tuple(
+                dict.fromkeys(str(turn.said['model']) for turn in spoken if turn.said.get('model'))
+            )
+            self._fill(name, -1, (models, self._seats.shown), partial(self._name, name, models))
+            for number in self._columns:
+                turns = by_round[number].turns.get(name, ()) if number in by_round else ()
+                now = whose[0] == name and whose[1] == number
+                by = whose[2] if now else None
+                about = tuple(points.about(turn) for turn in turns)
+                said = partial(self._said, turns, by, points)
+                cell = self._fill(name, number, (turns, by, about), said)
+                cell.classes(add='now' if now else '', remove='' if now else 'now')
+        for number in self._columns:
+            found = by_round[number].accord if number in by_round else None
+            self._fill('', number, (found,), partial(draw_agreement, found))
+        self._show_end(held, shown)
+
+    def _lay_out(self, rows: list[str], columns: list[int]) -> None:
+        """Make the rows; remove columns that no longer apply, and add new ones."""
+        same = [one for one, other in zip(columns, self._columns, strict=False) if one == other]
+        if rows != self._rows or same != columns[: len(same)]:
+            self._rows, self._columns, same = rows, [], []
+            self._cells, self._drawn = {}, {}
+            self._table.clear()
+            with self._table:
+                with ui.element('thead'), ui.element('tr') as self._heads:
+                    Text('th', 'Reviewer', scope='col')
+                with ui.element('tbody'):
+                    with ui.element('tr').classes('accords') as agreement:
+                        Text('th', 'Agreement', scope='row')
+                    self._lines = {'': agreement}
+                    for name in rows:
+                        with ui.element('tr') as self._lines[name]:
+                            self._cells[name, -1] = ui.element('th').props('scope="row"')
+        for place in [place for place in self._cells if place[1] in self._columns[len(same) :]]:
+            self._cells.pop(place).delete()
+            self._drawn.pop(place, None)
+        for number in columns[len(same) :]:
+            with self._heads:
+                title = f'Round {number}' if number else 'First review'
+                self._cells[HEAD, number] = Text('th', title, scope='col')
+            for name, line in self._lines.items():
+                with line:
+                    self._cells[name, number] = ui.element('td')
+        self._columns = columns
+
+    def _fill(self, name: str, number: int, what: object, draw: Callable[[], None]) -> ui.element:
+        cell = self._cells[name, number]
+        if self._drawn.get((name, number)) != what:
+            self._drawn[name, number] = what
+            cell.clear()
+            with cell:
+                draw()
+        return cell
+
+    def _name(self, name: str, models: Sequence[str]) -> None:
+        Text('span', role_title(name), 'row-name')
+        if models:
+            Text('span', ', '.join(models), 'muted small')
+        self._seats.control(name)
+
+    def _said(self, turns: Sequence[Turn], by_person: bool | None, points: Points) -> None:
+        for turn in turns:
+            draw_turn(turn, self._link, points)
+        if by_person is not None:
+            with ui.element('p').classes('board-now'):
+                ui.icon('front_hand' if by_person else 'more_horiz').props('size="18px" aria-hidden="true"')
+                Text('span', 'A person is speaking' if by_person else 'Speaking')
+
+    def _show_end(self, held: Debate, shown: Sequence[tuple[str, Version]]) -> None:
+        ended = (held.consensus, held.seq, shown)
+        if ended == self._ended:
+            return
+        self._ended = ended
+        self._end.clear()
+        self._short.clear()
+        if held.consensus:
+            with self._short:
+                draw_stance(held.consensus)
+                several = len(held.consensus.get('by') or ()) > 1
+                way = f'agreed in round {held.consensus.get("round")}' if several else 'the only reviewer'
+                Text('span', 'synthesized' if held.consensus.get('synthesized') else way, 'muted small')
+            with self._end:
+                draw_verdict(held.consensus, shown, lambda: self._link(held.seq))
+
+    def _link(self, seq: int) -> None:
+        if seq:
+            button(f'Step {seq}', kind='quiet small num').on('click', lambda: self._seek(seq))
+
+
+TRENDS = {
+    'agreed': ('handshake', 'Agreed'),
+    'closer': ('trending_up', 'Closer'),
+    'same': ('trending_flat', 'No closer'),
+    'apart': ('trending_down', 'Further apart'),
+    '': ('compare_arrows', 'Start'),
+}
+"""An icon and words for each trend."""
+UNFOLD = """(event) => {
+  const button = event.currentTarget, open = button.closest('td').classList.toggle('whole');
+  button.setAttribute('aria-expanded', open);
+  button.lastElementChild.textContent = open ? 'Less' : 'More';
+}"""
+
+
+def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
+    """Draw one turn: position, text, points and answers; `link` draws a link to a step."""
+    said, position = turn.said, turn.position
+    with ui.element('div').classes('turn human' if said.get('human') else 'turn'):
+        with ui.element('div').classes('turn-head'):
+            if said.get('human'):
+                _chip('person', 'A person', 'strong person')
+            if position:
+                draw_stance(position)
+            if position.get('agrees'):
+                _chip('check', 'Agrees', 'agrees')
+        if said.get('problem'):
+            Text('p', f'No reply: {said["problem"]}', 'turn-problem')
+            return
+        Text('p', str(said.get('text', '')), 'turn-text')
+        _points(position, 'concedes', 'undo', 'Concedes')
+        ids = [name for name, _ in point_ids(turn)]
+        first = len(as_list(position.get('insists')))
+        _points(position, 'insists', 'push_pin', 'Insists', ids[:first], points)
+        _answers(points.made(turn))
+        with ui.element('div').classes('turn-more'):
+            _points(position, 'changes', 'build', 'Requests', ids[first:], points)
+            _points(position, 'rests_on', 'fact_check', 'Evidence')
+            _comments(as_list(position.get('comments')))
+        with ui.element('div').classes('turn-foot'):
+            more = button('More', icon='unfold_more', kind='quiet small').props('aria-expanded="false"')
+            more.on('click', js_handler=UNFOLD)
+            link(turn.seq)
+
+
+def _chip(icon: str, text: str, kind: str) -> None:
+    with ui.element('span').classes(f'chip {kind}'):
+        ui.icon(icon).props('size="15px" aria-hidden="true"')
+        ui.label(text)
+
+
+def _points(  # noqa: PLR0913  (the last two go together)
+    position: Mapping[str, Any],
+    name: str,
+    icon: str,
+    word: str,
+    ids: Sequence[str] = (),
+    known: Points | None = None,
+) -> None:
+    points = as_list(position.get(name))
+    if not points:
+        return
+    with ui.element('div').classes(f'points {name}'):
+        ui.icon(icon).props('size="15px" aria-hidden="true"')
+        with ui.element('div'):
+            Text('b', word)
+            with ui.element('ul'):
+                for number, point in enumerate(points):
+                    with Text('li', str(point)):
+                        if known and number < len(ids):
+                            _replies(ids[number], known)
+
+
+def _replies(point: str, known: Points) -> None:
+    """Who has answered the point, and how; or that nobody has."""
+    for reply in known.replies.get(point, ()):
+        icon, words = STANCES.get(reply.stance, ('reply', 'Answered by'))
+        with ui.element('div').classes(f'point-reply {reply.stance}'):
+            ui.icon(icon).props('size="14px" aria-hidden="true"')
+            why = f': {reply.why}' if reply.why else ''
+            Text('span', f'{words} {role_title(reply.speaker)}{why}')
+    if point in known.open:
+        with ui.element('div').classes('point-reply open'):
+            ui.icon('help_outline').props('size="14px" aria-hidden="true"')
+            Text('span', 'Unanswered')
+
+
+def _answers(replies: Sequence[Reply]) -> None:
+    """What the speaker answers to points of others."""
+    lines = []
+    for reply in replies:
+        verb = 'Accepts' if reply.stance == 'accepts' else 'Rebuts'
+        point = f'{role_title(reply.whose)}: “{reply.point}”' if reply.whose else reply.to
+        lines.append(f'{verb} {point}' + (f': {reply.why}' if reply.why else ''))
+    _points({'answers': lines}, 'answers', 'forum', 'Answers')
+
+
+def _comments(comments: Sequence[Any]) -> None:
+    found = map(as_record, comments)
+    told = [
+        f'{one.get("candidate")}: {one.get("path")}, line {one.get("line")}: {one.get("text")}'
+        for one in found
+    ]
+    _points({'comments': told}, 'comments', 'comment', 'Comments')
+
+
+def draw_agreement(found: Agreement | None) -> None:
+    """Draw the agreement as a bar, an icon and words, with its trend."""
+    if found is None:
+        Text('span', 'unknown yet', 'muted small')
+        return
+    icon, word = TRENDS[found.trend]
+    with ui.element('div').classes(f'accord {found.trend or "first"}'):
+        with ui.element('div').classes('accord-head'):
+            ui.icon(icon).props('size="18px" aria-hidden="true"')
+            Text('b', word)
+            with ui.element('div').classes('accord-bar').props('aria-hidden="true"'):
+                ui.element('div').style(f'width: {found.share:.0%}')
+        facts = [
+            'same verdict' if found.verdict else 'different verdicts',
+            'same best' if found.best else 'different best',
+            '' if found.ranked is None else f'{found.ranked:.0%} ranked alike',
+            f'{count(found.conceded, "point")} conceded' if found.conceded else '',
+        ]
+        Text('span', ' · '.join(filter(None, facts)), 'muted small')

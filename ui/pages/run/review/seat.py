@@ -1,0 +1,143 @@
+"""Seats: a person takes one, speaks on a reviewer's turn, and hands it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from engine.records import View
+from ui.components.forms.form import Form
+from ui.components.forms.narrow_model import narrow_model
+from ui.components.theme import button
+from ui.components.widgets import Text
+from ui.formatting.steps import role_title
+from ui.pages.run.context import RunContext, accepts
+from ui.pages.run.review.answers import PointAnswers
+from ui.pages.run.review.contest_records import candidates_of
+from ui.pages.run.review.debate_records import WORD, as_list, current_turn, debate_turns, seats
+
+
+class SeatButton:
+    """Takes one seat, or hands it back; hidden when neither is possible."""
+
+    def __init__(self, context: RunContext, name: str) -> None:
+        self._context, self._name = context, name
+        self._shown: object = None
+        self.root = ui.element('span').classes('seat-button')
+        self.root.set_visibility(False)
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Offer what is possible at this step."""
+        taken = self._name in as_list(view.memory.get('seats'))
+        trigger = 'hand_back' if taken else 'take_seat'
+        open_ = live and mine and not view.status.ended
+        can = bool(self._name) and open_ and accepts(self._context.shape, view, trigger)
+        self.root.set_visibility(can)
+        if (can, taken) == self._shown:
+            return
+        self._shown = (can, taken)
+        self.root.clear()
+        if can:
+            with self.root:
+                draw_button(self._context, self._name, taken=taken)
+
+
+class Seats:
+    """The seats of a debate: a button for each, and the form for a person's turn."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._known = seats(context.shape, WORD)
+        self._asked: object = None
+        self._taken: list[Any] = []
+        self._can = False
+        self._name = ''
+        self._form: Form | None = None
+        self._answers: PointAnswers | None = None
+        self.root = ui.element('section').classes('seat').props('aria-label="Your turn"')
+        for keys in ('ctrl.enter', 'meta.enter'):
+            self.root.on(f'keydown.{keys}.prevent', self._say)
+        self.root.set_visibility(False)
+
+    def show(self, view: View, *, live: bool, mine: bool) -> None:
+        """Show the form on a person's turn. Typed text stays until the turn is over."""
+        name, by_person = current_turn(view, self._context.shape)
+        self._taken = as_list(view.memory.get('seats'))
+        self._can = live and mine and not view.status.ended and bool(self._known)
+        leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
+        asked = (name, view.entered.get(leaf)) if self._can and by_person else None
+        if asked == self._asked:
+            return
+        self._asked, self._name, self._form = asked, name, None
+        self.root.clear()
+        self.root.set_visibility(asked is not None)
+        if asked:
+            with self.root:
+                self._draw(view)
+
+    @property
+    def shown(self) -> object:
+        """What the buttons depend on."""
+        return self._can, self._taken
+
+    def control(self, name: str) -> None:
+        """Draw the button of a seat, if somebody may take it or has taken it."""
+        if name in self._taken:
+            with ui.element('span').classes('chip strong person'):
+                ui.icon('person').props('size="15px"')
+                ui.label('A person')
+        if self._can and name in self._known:
+            draw_button(self._context, name, taken=name in self._taken)
+
+    def _draw(self, view: View) -> None:
+        with ui.element('div').classes('seat-head'):
+            ui.icon('front_hand').props('size="20px" aria-hidden="true"')
+            Text('h2', f'Your turn as {role_title(self._name).lower()}')
+        pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
+        model = pattern.inputs.get('say') if pattern else None
+        if model is None:
+            return
+        names = [
+            one.name for one in candidates_of(view, self._context.shape, self._context.history) if one.in_play
+        ]
+        asked = narrow_model(model, without=('reviewer', 'answers', 'comments'), choices={'best': names})
+        self._form = Form(asked, on_change=lambda: None)
+        turns = debate_turns(view, self._context.shape, self._context.history)
+        self._answers = PointAnswers(self._name, turns)
+        with ui.element('div').classes('seat-actions'):
+            button('Send', icon='send', kind='primary').on('click', self._say)
+            button('Return seat', icon='undo').on(
+                'click', lambda: self._context.send('hand_back', '', {'seat': self._name})
+            )
+            with ui.element('span').classes('muted small'):
+                Text('kbd', 'Ctrl')
+                Text('span', ' + ')
+                Text('kbd', 'Enter')
+                Text('span', ' sends')
+
+    async def _say(self) -> None:
+        said = self._form.given() if self._form else None
+        if said is None:
+            return
+        data = said.model_dump(mode='json', exclude_unset=False)
+        answers = self._answers.given() if self._answers else []
+        await self._context.send('say', '', data | {'reviewer': self._name, 'answers': answers})
+
+
+def draw_button(context: RunContext, name: str, *, taken: bool) -> None:
+    """Take the seat, or hand it back."""
+    trigger, text, icon = (
+        ('hand_back', 'Return seat', 'undo') if taken else ('take_seat', 'Take seat', 'event_seat')
+    )
+    made = button(text, icon=icon, kind='small')
+    made.props(f'aria-label="{text}: {role_title(name)}"')
+    made.tooltip('Let the agent continue' if taken else "Do this agent's part yourself")
+    made.on('click', lambda: context.send(trigger, '', {'seat': name}))
+
+
+def seat_at(path: str, context: RunContext) -> str:
+    """The seat of an agent, by its path; '' if there is none."""
+    state = context.shape.state(path)
+    places = {*path.split('.'), state.role if state else ''}
+    return next((name for name in seats(context.shape) if name in places), '')

@@ -1,0 +1,103 @@
+"""The outcome of a debate: verdict, who agreed, requests, evidence and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from ui.components.widgets import Text
+from ui.formatting.steps import role_title
+from ui.pages.run.review.contest_records import SuiteResult, Version
+from ui.pages.run.review.debate_records import as_list
+
+WORDS = {
+    'APPROVE': ('verified', 'Approve'),
+    'REVISE_BEST': ('edit_note', 'Revise the best'),
+    'REVISE_ALL': ('rule', 'Revise all'),
+    'UNDECIDED': ('help_outline', 'Undecided'),
+}
+"""An icon and words for each verdict."""
+
+
+def draw_stance(position: Mapping[str, Any]) -> None:
+    """Draw a verdict as a chip, with the candidate it is about."""
+    name = str(position.get('verdict', ''))
+    icon, word = WORDS.get(name, ('help_outline', name.replace('_', ' ').capitalize()))
+    best = str(position.get('best') or '')
+    with ui.element('span').classes(f'chip stance {name.lower().replace("_", "-")}'):
+        ui.icon(icon).props('size="16px" aria-hidden="true"')
+        ui.label(f'{word}: {best}' if best else word)
+
+
+def draw_verdict(
+    consensus: Mapping[str, Any], shown: Sequence[tuple[str, Version]], link: Callable[[], None]
+) -> None:
+    """Draw the outcome of a debate.
+
+    Args:
+        consensus: the dump of a `Consensus`.
+        shown: the version of each candidate at that point, with its tests.
+        link: draws a link to the step.
+    """
+    synthesized = bool(consensus.get('synthesized'))
+    by = [role_title(str(name)) for name in as_list(consensus.get('by'))]
+    with ui.element('div').classes('verdict synthesized' if synthesized else 'verdict'):
+        with ui.element('div').classes('verdict-head'):
+            ui.icon('call_merge' if synthesized else 'handshake').props('size="22px" aria-hidden="true"')
+            Text(
+                'h3',
+                'No consensus: synthesized' if synthesized else 'Consensus' if len(by) > 1 else 'Verdict',
+            )
+            draw_stance(consensus)
+            ui.element('span').classes('grow')
+            link()
+        text = (
+            'No agreement was reached. This summary of the debate cannot approve anything.'
+            if synthesized
+            else f'Agreed by {_joined(by)} in round {consensus.get("round")}.'
+            if len(by) > 1
+            else f'Decided by {_joined(by)}, the only reviewer.'
+        )
+        Text('p', text, 'muted')
+        Text('p', str(consensus.get('text', '')), 'verdict-text')
+        with ui.element('div').classes('verdict-parts'):
+            _list('Requested changes', as_list(consensus.get('changes')), 'None.')
+            _list('Evidence', as_list(consensus.get('rests_on')), 'None given.')
+            if shown:
+                with ui.element('div'):
+                    Text('h4', 'Tests shown to reviewers')
+                    with ui.element('ul').classes('verdict-tests'):
+                        for name, made in shown:
+                            with ui.element('li'):
+                                Text('b', f'{name} v{made.number}')
+                                draw_test_result(made.required)
+
+
+def draw_test_result(suite: SuiteResult, what: str = '') -> None:
+    """Draw a test result: an icon, the counts, and a colour."""
+    icon = 'check_circle' if suite.ok else 'cancel' if suite.broken else 'help_outline'
+    kind = 'ok' if suite.ok else 'bad' if suite.broken else 'none'
+    with ui.element('span').classes(f'suite {kind}'):
+        ui.icon(icon).props('size="16px" aria-hidden="true"')
+        if what:
+            Text('span', what, 'muted')
+        Text('span', suite.line, 'num')
+        if suite.problem:
+            ui.tooltip(suite.problem)
+
+
+def _list(title: str, entries: Sequence[Any], nothing: str) -> None:
+    with ui.element('div'):
+        Text('h4', title)
+        if not entries:
+            Text('p', nothing, 'muted')
+            return
+        with ui.element('ul'):
+            for entry in entries:
+                Text('li', str(entry))
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ' and '.join([', '.join(names[:-1]), names[-1]]) if len(names) > 1 else ''.join(names)

@@ -1,0 +1,330 @@
+"""The screen of one run: draws a view, follows the run, and moves through its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from nicegui import ui
+
+from engine import Conductor
+from engine.records import RunInfo, Shape, View
+from ui.components.debounce import STEPPING, Debouncer
+from ui.components.dialogs import notify_errors
+from ui.components.elements import Splitters, live_region
+from ui.components.error_banner import ErrorBanner
+from ui.components.layout import DiagramSwitch, view_switch
+from ui.components.tabs import Tabs
+from ui.formatting.steps import clock_end, headline
+from ui.pages.run.address import Address
+from ui.pages.run.agents.agents import AgentPanes
+from ui.pages.run.agents.transcript import Transcript
+from ui.pages.run.context import GuardReasons, RunContext
+from ui.pages.run.debugger.desk import Debugger
+from ui.pages.run.diagram.chart import ChartPane
+from ui.pages.run.header.approval_bar import ApprovalBar
+from ui.pages.run.header.budget import BudgetBars
+from ui.pages.run.header.header import Header, StatusStrip
+from ui.pages.run.header.run_menu import RunMenu
+from ui.pages.run.header.stop_banner import StopBanner
+from ui.pages.run.inspector.inspector import Inspector
+from ui.pages.run.inspector.notes import StepNotes
+from ui.pages.run.panels.artifacts import Artifacts
+from ui.pages.run.panels.files import Files
+from ui.pages.run.panels.panel import PanelSetup
+from ui.pages.run.panels.pattern_tabs import AGENTS, ENDS, PatternTabs
+from ui.pages.run.player.player import Player
+from ui.replay.live import LOOKS_A_SECOND, Follower
+from ui.replay.reader import HistoryReader, RunAt
+
+
+class Screen:
+    """Everything on a run's page. `self._at` is the step that is shown; None is the present."""
+
+    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
+        self._conductor, self._info, self._shape = conductor, info, shape
+        self.follower = Follower(conductor, info, shape)
+        self._at: int | None = None
+        self._view: View | None = None
+        self._past = HistoryReader(conductor, info.id, shape)
+        self._reasons = GuardReasons(conductor, info.id)
+        self._wanted: list[tuple[int | None, bool]] = []
+        self._seeking = False
+        self._watched = False
+        """Whether the page shows that another process runs it."""
+        self._whole = False
+        """Whether the panes have been drawn with the complete history."""
+
+    async def draw(self, at: int | None, tab: str = '', query: Mapping[str, str] | None = None) -> None:
+        """Draw the page at step `at`, with `tab` open as `query` (from the address) says."""
+        self._at = at
+        self._desk = Debugger(self._conductor, self._info.id, self._shape)
+        context = RunContext(
+            conductor=self._conductor,
+            run=self._info.id,
+            shape=self._shape,
+            history=self.follower.index.history,
+            send=self._send,
+            stepper=self._desk.stepper,
+            reasons=self._reasons,
+            info=self._info,
+        )
+        self._header = Header(self._conductor, self._info, self._desk.stepper, self._steer, context)
+        self._dialogs = RunMenu(self._conductor, self._info, self._header.naming.show)
+        self._needs = ApprovalBar(context)
+        self._budgets = BudgetBars(self._conductor, self._info.id)
+        self._strip = StatusStrip(self._conductor, self._info, self._shape)
+        self._stop = StopBanner(self._conductor, self._info, self._shape)
+        setup = PanelSetup(
+            context=context,
+            follower=self.follower,
+            seek=self.seek,
+            query=query or {},
+            say_address=self._say_address,
+        )
+        self._address, self._trouble = Address(self._visit), ErrorBanner()
+        view_switch()
+        with ui.element('div').classes('run-grid').props('data-view="agents"') as self._grid:
+            Splitters(keep='run').show(3, 1)
+            self._chart = ChartPane(context, self.follower, self.seek, self._be_charted, self._desk.places)
+            with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
+                tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._opened(tabs.shown))
+                self._tabs = tabs
+                DiagramSwitch(tabs.aside, self._hide_diagram)
+                with tabs.panel(AGENTS):
+                    self._agents = AgentPanes(context, self.seek)
+                self._panels = PatternTabs(setup, tabs)
+                self._panels.draw(wide=True)
+                with tabs.panel('Transcript'):
+                    self._transcript = Transcript(self._conductor, self._info.id, self._shape)
+                with tabs.panel('Files'):
+                    self._files = Files(context, self.seek)
+                self._panels.draw(wide=False)
+                self._artifacts = Artifacts(context, tabs)
+            self._inspector = Inspector(context, self._follow_change, self._desk, self._say_address)
+            self._desk.to_reveal(self._chart.shrink, self._inspector.open_breakpoints)
+        self._player = Player(self.follower, self.seek, self._chart.preload)
+        self._notes = StepNotes(context, self._inspector.below, self._player.note)
+        self._rest = Debouncer(self._show_panes, self._grid)
+        self._soon = Debouncer(self._show_step, self._grid, pace=STEPPING)
+        self._said = live_region()
+        await self._reasons.load()
+        self._watched = await self._trouble.check_owner(self._conductor, self._info.id)
+        await self._read(self._info.seq if at is None else at, at)
+        if ENDS.get(tab) in tabs.titles:
+            tabs.open(ENDS[tab])
+        self._inspector.open((query or {}).get('inspect', ''))
+        await self._notes.load()
+        self._header.naming.watch()  # timers come last: the first one sends the page as far as it is
+        ui.timer(1 / LOOKS_A_SECOND, self._look)
+        ui.timer(1.0, self._tick)
+
+    async def seek(self, at: int | None, *, leap: bool = True) -> None:
+        """Go to a step (None is the present). While one is being read, only the latest request counts.
+
+        A leap adds an entry to the browser's history, so that the back button returns from it.
+        """
+        self._wanted = [(at, leap)]
+        if self._seeking:
+            return
+        self._seeking = True
+        try:
+            while self._wanted:
+                wish, leap = self._wanted.pop()
+                if wish is not None and not self._live and wish >= self.follower.head:
+                    wish = None
+                await self._go(wish, leap=leap)
+        finally:
+            self._seeking = False
+
+    @property
+    def _live(self) -> bool:
+        """Whether the run may still continue."""
+        projection = self.follower.fold.projection
+        return not (projection.status if projection.seq else self._info.status).ended
+
+    async def _go(self, at: int | None, *, leap: bool) -> None:
+        if leap:
+            self._address.say(self._where(at), leap=True)
+        if at is None and self.follower.last is not None:
+            await self._show_newest()
+        elif at is None:
+            await self._read(self.follower.head, None)
+        else:
+            if self._at is None:
+                self._agents.still()
+            await self._read(at, at)
+
+    def _where(self, at: int | None) -> str:
+        return self._panels.address(at, self._inspector.tab)
+
+    async def _visit(self, end: str, at: int | None, inspected: str) -> None:
+        """Follow the browser's back button."""
+        title = ENDS.get(end, self._tabs.titles[0])
+        if title in self._tabs.titles and title != self._tabs.shown:
+            self._tabs.open(title)
+        self._inspector.open(inspected)
+        if at != self._at:
+            await self.seek(at if at is None else min(at, self.follower.head), leap=False)
+
+    def _say_address(self, *, leap: bool = False) -> None:
+        self._address.say(self._where(self._at), leap=leap)
+
+    async def _read(self, seq: int, at: int | None) -> None:
+        """Show step `seq` from the journal, as the past or, with `at` None, as the present."""
+        await self._show(await self._past.at(seq), at)
+
+    async def _show_newest(self) -> None:
+        await self._show(self.follower.newest, None)
+
+    async def _show(self, moment: RunAt, at: int | None) -> None:
+        view, self._at = moment.fold.view, at
+        self._view = view
+        self._reasons.show(moment.step, moment.before)
+        if at is None:
+            self._desk.learn(self.follower, [moment.step] if moment.step else [], moment.fold)
+        self._chart.light(view)
+        self._show_player(view)
+        # The diagram follows the slider at any speed; the text in the panes need not.
+        if at is None:
+            await self._show_step()
+            await self._show_panes()
+        else:
+            await self._soon.ask()
+            await self._rest.ask()
+
+    async def _show_step(self) -> None:
+        """Show what says what the step is: the inspector, and the figures in the header."""
+        view, step = self._view, self._reasons.step
+        if view is None:
+            return
+        self._inspector.show(view, self._since(view.seq), live=self._at is None)
+        self._header.show(view, self._newest(view), mine=self._mine)
+        self._tick()
+        if step is not None:
+            self._said.set_text(f'Step {view.seq}: {headline(step)}')
+
+    async def _show_panes(self) -> None:
+        """Show what need not keep up with the slider: text, and what is slow to draw."""
+        view, at = self._view, self._at
+        if view is None:
+            return
+        await self._chart.show(view)
+        self._agents.show(view, live=at is None, mine=self._mine)
+        self._show_panels(view)
+        self._files.show(view)
+        self._artifacts.show(view)
+        self._notes.show(view.seq)
+        self._inspector.breakpoints.stand(at)
+        self._strip.show(view, self._newest(view), mine=self._mine)
+        self._stop.show(self._newest(view), mine=self._mine)
+        self._needs.show(self._newest(view), mine=self._mine)
+        self._budgets.show(view, mine=self._mine)
+        self._tick()
+        if at is not None or self._address.said:
+            self._say_address()
+        await self._transcript.show(view.seq)
+        await self._agents.count_files(view)
+
+    async def _follow_change(self, place: str) -> None:
+        await self._player.change(place)
+
+    def _newest(self, view: View) -> View:
+        if self.follower.fold.projection.seq:
+            return self.follower.fold.view
+        return replace(view, status=self._info.status, error=self._info.error)  # not followed yet
+
+    def _show_player(self, view: View) -> None:
+        link = self._where(view.seq)
+        self._player.show(view, self._at, ended=not self._live, link=link)
+
+    async def _look(self) -> None:
+        news = self.follower.look()
+        if self.follower.problem:
+            self._trouble.warn(self.follower.problem, mine=self._mine)
+        if news is None:
+            return
+        if news.trouble is not None:
+            self._trouble.warn(news.trouble, mine=self._mine)
+        if self._watched and not self._live:
+            self._watched = False
+            self._trouble.say()
+        if self._view is None:
+            return
+        self._desk.learn(self.follower, news.steps)
+        if self._at is not None:
+            self._header.show(self._view, self.follower.fold.view, mine=self._mine)
+            self._strip.show(self._view, self.follower.fold.view, mine=self._mine)
+            self._stop.show(self.follower.fold.view, mine=self._mine)
+            self._needs.show(self.follower.fold.view, mine=self._mine)
+            self._more_is_known(self._view)
+            return
+        if news.steps:
+            self._transcript.add(news.steps)
+            await self._show_newest()
+        elif self.follower.head != self._view.seq:
+            await self._read(self.follower.head, None)  # it continued while the page was drawn
+        elif news.read:
+            self._more_is_known(self._view)
+        self._agents.stream(news.text)
+
+    def _more_is_known(self, view: View) -> None:
+        self._chart.light(view)
+        self._show_player(view)
+        if self.follower.caught_up and not self._whole:
+            self._whole = True
+            self._agents.refresh()
+            self._show_panels(view)
+            self._files.show(view)
+
+    @property
+    def _mine(self) -> bool:
+        return self._conductor.runs_here(self._info.id)
+
+    def _since(self, seq: int) -> float | None:
+        times = self.follower.index.times
+        return times[seq - 1] - times[seq - 2] if 2 <= seq <= len(times) else None
+
+    def _tick(self) -> None:
+        now = time.time()
+        if self._view is not None:
+            streamed = self._agents.streamed if self._at is None else 0
+            self._header.tick(self._view, now if self._at is None else self._view.time, streamed)
+        if self.follower.fold.projection.seq and self._at is None:
+            self._budgets.tick(self.follower.fold.view, now)
+            self._strip.tick(now)
+            self._panels.tick(self.follower.fold.view, now)
+        if self._view is not None:
+            live = self._at is None and self._live
+            self._agents.tick(self._view, clock_end(self._view, now) if live else self._view.time, live=live)
+
+    def _show_panels(self, view: View) -> None:
+        self._panels.show(view, live=self._at is None, mine=self._mine)
+
+    def _opened(self, tab: str) -> None:
+        self._files.open(tab == 'Files')
+        self._transcript.open(tab == 'Transcript')
+        self._panels.open(tab)
+        self._say_address(leap=self._tabs.by_hand)
+        self._artifacts.refresh()
+
+    def _hide_diagram(self, hidden: bool) -> None:
+        self._grid.classes(add='plain' if hidden else '', remove='' if hidden else 'plain')
+        self._agents.be_wide(hidden)
+
+    def _be_charted(self, large: bool) -> None:
+        self._grid.classes(add='charted' if large else '', remove='' if large else 'charted')
+
+    async def _steer(self, what: str) -> None:
+        match what:
+            case 'cancel' | 'retry' | 'more':
+                await getattr(self._dialogs, what)()
+            case 'fork':
+                ui.navigate.to(f'/runs/{self._info.id}/fork?at={self._at or self.follower.head}')
+            case _:
+                await self._send(what, '', {})
+
+    async def _send(self, name: str, at: str, data: dict[str, Any]) -> None:
+        await notify_errors(self._conductor.send(self._info.id, name, at=at, data=data))

@@ -1,0 +1,60 @@
+"""The table of tokens and cost, in the header's popover and in the inspector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from nicegui import ui
+
+from engine.records import Usage, View
+from ui.components.theme import empty_state
+from ui.components.widgets import Text
+from ui.formatting.usage import cache_note, usage_notes, usage_rows
+
+
+class SpendingTable:
+    """The usage of a run up to a step, by agent and by model."""
+
+    def __init__(
+        self, named: Callable[[str], str], saving: Callable[[Mapping[str, Usage]], float | None]
+    ) -> None:
+        """Show none yet.
+
+        Args:
+            named: the name of an agent, by its path.
+            saving: dollars that prompt caching has saved, of usage by model.
+        """
+        self._named, self._saving = named, saving
+        self._drawn: object = None
+        self.root = ui.element('div').classes('spending')
+
+    def show(self, view: View) -> None:
+        """Show the numbers at this step."""
+        columns, groups = usage_rows(view, self._named)
+        if (columns, groups) == self._drawn:
+            return
+        self._drawn = (columns, groups)
+        self.root.clear()
+        with self.root:
+            if not view.usage.calls:
+                empty_state('toll', 'No model calls up to this step.')
+                return
+            with ui.element('table'):
+                with ui.element('thead'), ui.element('tr'):
+                    for name in columns:
+                        Text('th' if name else 'td', name)
+                for title, rows in groups:
+                    self._group(title, rows, len(columns))
+            saved = cache_note(view.usage, self._saving(view.models)) if view.usage.calls else ''
+            for note in filter(None, [saved, *usage_notes(view)]):
+                Text('p', note, 'muted small')
+
+    def _group(self, title: str, rows: list[list[str]], width: int) -> None:
+        with ui.element('tbody'):
+            with ui.element('tr'):
+                Text('th', title, 'spending-title', colspan=str(width), scope='colgroup')
+            for name, *cells in rows:
+                with ui.element('tr'):
+                    Text('th', name, scope='row')
+                    for cell in cells:
+                        Text('td', cell, 'num')

@@ -1,0 +1,1 @@
+"""Lists of runs: filters, rows, actions and undo."""

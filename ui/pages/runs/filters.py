@@ -1,0 +1,250 @@
+"""Filters of a list of runs: as a record, in the address, and as controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import cast
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from engine import Status
+from engine.records import RunOrder, RunQuery
+from ui.components.theme import button
+from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_input
+from ui.formatting.steps import edge_text, path_text
+from ui.formatting.values import STATUS_TEXT, day_range, parse_day
+from ui.web.routing import traffic_path
+
+UNENDED = 'unended'
+STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {
+    status.value: words for status, words in STATUS_TEXT.items()
+}
+
+SORTS = ('title', 'bytes', 'steps', 'tokens', 'duration', 'created')
+MARKED = {'': 'Any', 'starred': 'Starred', 'pinned': 'Pinned'}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """The filters a person has set."""
+
+    text: str = ''
+    pattern: str = ''
+    status: str = ''
+    tag: str = ''
+    marked: str = ''
+    """One of `MARKED`."""
+    since: str = ''
+    """A date such as 2026-03-04; `until` is inclusive."""
+    until: str = ''
+    page: int = 1
+    edge: str = ''
+    """Any of these edges was taken: `source>dest`, separated by `|`. The run was in `state`; with
+    `trouble`, something failed there."""
+    state: str = ''
+    trouble: str = ''
+    show: str = ''
+    """The mode of the heatmap: see `ui.pages.traffic.heatmap_badges.MODES`."""
+    sort: str = ''
+    """One of `SORTS`; '' is newest first, and pinned runs before."""
+    up: str = ''
+    """Anything: sorted upwards."""
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> Filters:
+        """From an address; invalid values are dropped."""
+        page = given.get('page', '')
+        return cls(
+            text=given.get('text', '')[:200],
+            pattern=given.get('pattern', ''),
+            status=given.get('status', '') if given.get('status', '') in STATUSES else '',
+            tag=given.get('tag', ''),
+            marked=given.get('marked', '') if given.get('marked', '') in MARKED else '',
+            since=given.get('since', '') if parse_day(given.get('since', '')) else '',
+            until=given.get('until', '') if parse_day(given.get('until', '')) else '',
+            page=int(page) if page.isdecimal() and 0 < int(page) < 10**6 else 1,
+            edge=given.get('edge', '')[:500],
+            state=given.get('state', '')[:500],
+            trouble=given.get('trouble', '')[:1],
+            show=given.get('show', '')[:10],
+            sort=given.get('sort', '') if given.get('sort', '') in SORTS else '',
+            up=given.get('up', '')[:1],
+        )
+
+    @property
+    def narrowing(self) -> int:
+        """The number of filters that are set."""
+        given = (
+            self.text,
+            self.pattern,
+            self.status,
+            self.tag,
+            self.marked,
+            self.since,
+            self.until,
+            self.edge,
+            self.state,
+        )
+        return sum(map(bool, given))
+
+    @property
+    def picked(self) -> str:
+        """The selected edge and state in words; '' if there are none."""
+        edge = f'took {" or ".join(map(edge_text, self.edge.split("|")))}' if self.edge else ''
+        state = f'{"failed in" if self.trouble else "were in"} {path_text(self.state)}' if self.state else ''
+        return ' and '.join(filter(None, (edge, state)))
+
+    @property
+    def all(self) -> Filters:
+        """The same without the selection, from the first page."""
+        return replace(self, edge='', state='', trouble='', page=1)
+
+    def address(self, path: str) -> str:
+        """The page at `path` with these filters; a traffic page names the pattern itself."""
+        said = {'page': 1, **({'pattern': self.pattern} if path == traffic_path(self.pattern) else {})}
+        given = {name: value for name, value in asdict(self).items() if value and value != said.get(name)}
+        return f'{path}?{urlencode(given)}' if given else path
+
+    def query(self, size: int, *, trash: bool = False) -> RunQuery:
+        """The query for the journal, `size` runs a page, of the list or of the trash."""
+        if self.status == UNENDED:
+            status = tuple(status for status in Status if not status.ended)
+        else:
+            status = (Status(self.status),) if self.status else ()
+        since, until = day_range(self.since, self.until)
+        return RunQuery(
+            text=self.text.strip(),
+            pattern=self.pattern,
+            status=status,
+            tag=self.tag,
+            since=since,
+            until=until,
+            edges=tuple(filter(None, self.edge.split('|'))),
+            state=self.state,
+            trouble=bool(self.trouble),
+            starred=self.marked == 'starred',
+            pinned=self.marked == 'pinned',
+            place='trash' if trash else 'list',
+            pins_first=not (trash or self.sort or self.up),
+            sort=cast(RunOrder, self.sort or 'created'),
+            ascending=bool(self.up),
+            totals=True,
+            offset=(self.page - 1) * size,
+            limit=size,
+        )
+
+
+class FilterBar:
+    """The controls of the filters."""
+
+    def __init__(
+        self,
+        filters: Filters,
+        patterns: Mapping[str, str],
+        *,
+        on_change: Callable[[Filters], None],
+        one: bool = False,
+    ) -> None:
+        """Draw them; `patterns` maps names to titles, `on_change` gets the filters after each change.
+
+        With `one` there is always a pattern, and the page itself shows the selection.
+        """
+        self._filters, self._on_change, self._setting = filters, on_change, False
+        self._always = filters.pattern if one else ''
+        with (
+            ui.element('div').classes('filters folded').props('role="search" aria-label="Runs"') as self._box
+        ):
+            with ui.element('div').classes('filter wide'):
+                self._text = text_input(filters.text, kind='search', placeholder='Search runs')
+                self._text.props('debounce=200')
+                label('Search runs', self._text, 'visually-hidden')
+            self._more = button('Filters', icon='tune', kind='more')
+            with self._more:
+                self._set = Text('span', '', 'num')
+            self._more.on('click', self._fold)
+            self._pattern = self._choice(
+                'Pattern', patterns if one else {'': 'Any pattern', **patterns}, filters.pattern
+            )
+            self._status = self._choice('Status', STATUSES, filters.status)
+            self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
+            self._marked = self._choice('Marked', MARKED, filters.marked)
+            self._since = self._date('From', filters.since)
+            self._until = self._date('To', filters.until)
+            with ui.element('button').classes('btn small picked').props('type="button"') as self._picked:
+                self._said = Text('span', '')
+                ui.icon('close')
+            set_attributes(self._picked, title='Clear this filter')
+            self._picked.on('click', self._drop)
+        self.pick(filters)
+        for field in (self._text, self._since, self._until):
+            field.on_value_change(lambda _: self._changed())
+
+    def _fold(self) -> None:
+        self._box.classes(toggle='folded')
+        self._say_folded()
+
+    def _say_folded(self) -> None:
+        """The number of set filters that a narrow window hides."""
+        hidden = replace(self._filters, text='', pattern='' if self._always else self._filters.pattern)
+        number = hidden.all.narrowing
+        self._set.show(f'({number})' if number else '')
+        set_attributes(self._more, aria_expanded=str('folded' not in self._box.classes).lower())
+        self._more.update()
+
+    def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
+        with ui.element('div').classes('filter'):
+            choice = NativeSelect(options, value=value, on_change=self._changed)
+            label(name, choice, 'visually-hidden')
+        return choice
+
+    def _date(self, name: str, value: str) -> ui.input:
+        with ui.element('div').classes('filter date'):
+            caption = Text('label', name, 'muted small')
+            field = text_input(value, kind='date', max='9999-12-31')
+            set_attributes(caption, for_=field.html_id)
+        return field
+
+    def offer_tags(self, tags: Iterable[str]) -> None:
+        """Offer these tags in addition to those offered before."""
+        known = {*self._tag.offered, *tags} - {''}
+        self._tag.offer({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
+
+    def pick(self, filters: Filters) -> None:
+        """Keep what was picked, which has no control here but one that drops it."""
+        self._filters = filters
+        self._picked.set_visibility(bool(filters.picked) and not self._always)
+        self._said.show(filters.picked)
+        self._say_folded()
+
+    def show(self, shown: bool) -> None:
+        """Show the filters, or hide them if there is nothing to filter."""
+        self._box.set_visibility(shown)
+
+    def clear(self) -> None:
+        """Show all runs."""
+        self._setting = True
+        for field in (self._text, self._status, self._tag, self._marked, self._since, self._until):
+            field.set_value('')
+        self._pattern.set_value(self._always)
+        self._setting = False
+        self._drop()
+
+    def _drop(self) -> None:
+        self.pick(self._read().all)
+        self._on_change(self._filters)
+
+    def _changed(self) -> None:
+        read = self._filters if self._setting else self._read()
+        if read != replace(self._filters, page=1):
+            self._filters = read
+            self._say_folded()
+            self._on_change(read)
+
+    def _read(self) -> Filters:
+        return Filters.read(asdict(self._filters) | {
+            'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
+            'tag': self._tag.value, 'marked': self._marked.value, 'page': '',
+            'since': self._since.value or '', 'until': self._until.value or '',
+        })  # fmt: skip

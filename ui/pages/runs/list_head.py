@@ -1,0 +1,78 @@
+"""The head of a list of runs: column headers that sort, totals and density."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from nicegui import app, ui
+
+from engine.records import RunPage
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.usage import cost_text
+from ui.formatting.values import compact, count
+from ui.pages.runs.filters import Filters
+
+COLUMNS = (
+    ('title', 'Run'),
+    ('bytes', 'Size'),
+    ('steps', 'Steps'),
+    ('tokens', 'Tokens'),
+    ('duration', 'Duration'),
+    ('created', 'Started'),
+)
+DENSE = 'Compact rows'
+
+
+class ListHead:
+    """The row above a list: a click on a header sorts by it, another one turns the order round."""
+
+    def __init__(self, filters: Filters, on_sort: Callable[[Filters], None], runs: ui.element) -> None:
+        """Draw it; `on_sort` gets the filters with another order, `runs` is what becomes dense."""
+        self._on_sort, self._runs = on_sort, runs
+        self._headers: dict[str, tuple[ui.element, Text]] = {}
+        with ui.element('div').classes('run-heads') as self.element:
+            with ui.element('div').classes('run-columns').props('role="group" aria-label="Sort by"'):
+                self._totals = Text('span', '', 'run-totals num', role='status')
+                for name, title in COLUMNS:
+                    head = button(title, kind=f'quiet small sort-head head-{name}')
+                    with head:
+                        way = Text('span', '', 'sort-way')
+                    head.on('click', lambda name=name: self._sort(name))
+                    self._headers[name] = (head, way)
+            self._dense = button('', icon='density_small', kind='quiet small', label=DENSE)
+            self._dense.on('click', self._turn)
+        self.show(filters)
+        self._set(bool(app.storage.user.get('dense')))
+
+    def show(self, filters: Filters) -> None:
+        """Show which column sorts the list."""
+        self._filters = filters
+        for name, (head, way) in self._headers.items():
+            chosen = name == (filters.sort or 'created')
+            way.show(('\N{UPWARDS ARROW}' if filters.up else '\N{DOWNWARDS ARROW}') if chosen else '')
+            set_attributes(head, aria_pressed=str(chosen).lower())
+            head.update()
+
+    def add_up(self, page: RunPage) -> None:
+        """Say what all matching runs have used together."""
+        used = page.usage
+        spent = f' · {compact(used.total)} tokens · {cost_text(used)}' if used and page.total else ''
+        self._totals.show(f'{count(page.total, "run")}{spent}' if page.total else '')
+
+    def _sort(self, name: str) -> None:
+        chosen = name == (self._filters.sort or 'created')
+        up = (not self._filters.up) if chosen else name == 'title'
+        sort = '' if name == 'created' else name
+        self.show(replace(self._filters, sort=sort, up='1' if up else '', page=1))
+        self._on_sort(self._filters)
+
+    def _turn(self) -> None:
+        self._set(not app.storage.user.get('dense'))
+
+    def _set(self, dense: bool) -> None:
+        app.storage.user['dense'] = dense
+        self._runs.classes(add='dense' if dense else '', remove='' if dense else 'dense')
+        set_attributes(self._dense, aria_pressed=str(dense).lower())
+        self._dense.update()

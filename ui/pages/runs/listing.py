@@ -1,0 +1,252 @@
+"""The list of runs with its filters and pages, updated in place."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+
+from nicegui import background_tasks, ui
+from nicegui.element import Element
+
+from engine import EngineError
+from engine.records import RunId, RunPage, RunQuery
+from ui.components.theme import button, empty_state, notice
+from ui.components.widgets import Text, link, set_attributes
+from ui.pages.runs.actions import RunActions
+from ui.pages.runs.filters import FilterBar, Filters
+from ui.pages.runs.list_head import ListHead
+from ui.pages.runs.row import RowActions, RunMenu, RunRow
+from ui.pages.runs.selection import KEYS, BulkBar, Selection
+from ui.web.backend import Backend
+from ui.web.routing import traffic_path
+
+EVERY = 1.0
+"""Seconds between queries of the journal."""
+PATIENCE = 1.0
+"""A page waits at most so many seconds for its runs."""
+REFOCUS = """setTimeout(() => {
+    const rows = document.querySelectorAll('#%s .run-link');
+    if (document.activeElement === document.body) rows[Math.min(%d, rows.length - 1)]?.focus();
+}, 100)"""
+"""Focus the row that replaces a removed one, unless something else has the focus."""
+TAGS_FROM = 200
+"""Tags of so many of the newest runs are offered."""
+
+
+class RunList:
+    """Runs on a page at `path`, which holds the filters in its address."""
+
+    def __init__(  # noqa: PLR0913  (all but the first two are named)
+        self,
+        backend: Backend,
+        filters: Filters,
+        *,
+        path: str,
+        size: int,
+        trash: bool = False,
+        bar: FilterBar | None = None,
+    ) -> None:
+        """Draw the list, still empty: `load` fills it. With `trash` it lists deleted runs.
+
+        With a `bar` elsewhere on the page, `narrow` is called when that changes.
+        """
+        self._backend, self._path, self._size, self._trash = backend, path, size, trash
+        self.filters = filters
+        self._rows: dict[RunId, RunRow] = {}
+        self._shown: RunPage | None = None
+        self._titles = {name: made.title for name, made in backend().catalog.patterns.items()}
+        self._looking = asyncio.Lock()
+        self._actions, self._acted = RunActions(backend, on_done=self._done), False
+        self._menu = RunMenu(backend, self._actions)
+        self._acts = RowActions(menu=self._menu.open, tick=self._tick, star=self._star)
+        self._selection = Selection(on_change=self._ticked)
+        self._bar = bar or FilterBar(filters, self._titles, on_change=self.narrow)
+        self._heat = None if bar or trash else self._heat_link()
+        self._trouble = ui.element('div').classes('ghost')
+        self._said = ''
+        self._told = Text('p', 'Loading runs…', 'visually-hidden', role='status')
+        with ui.element('div').classes('card runs') as self._card:
+            with ui.element('div').classes('run-top'):
+                self._head = ListHead(filters, self._sorted, self._card)
+                self._bulk = BulkBar(
+                    self._selection, self._actions.for_deleted if trash else self._actions.for_several
+                )
+            with ui.element('div').classes('skeletons').props('aria-hidden="true"') as self._skeleton:
+                for _ in range(3):
+                    ui.element('div').classes('skeleton')
+            self._list = ui.element('ul').classes('run-list').on('keydown', js_handler=KEYS)
+            self._none = ui.element('div').classes('ghost')
+        with ui.element('nav').classes('pager').props('aria-label="Pages of runs"') as self._pager:
+            self._newer = button('Previous', icon='chevron_left', kind='quiet')
+            self._newer.on('click', lambda: self._turn(-1))
+            self._range = Text('span', '', 'muted num')
+            self._older = button('Next', icon='chevron_right', kind='quiet trailing')
+            self._older.on('click', lambda: self._turn(1))
+        self._pager.set_visibility(False)
+
+    async def load(self) -> None:
+        """Fill the list and keep it up to date; returns after `PATIENCE` at the latest."""
+        task = background_tasks.create(self._begin(), name='list runs')
+        await asyncio.wait({task}, timeout=PATIENCE)
+
+    async def _begin(self) -> None:
+        await self.look()
+        if self._card.is_deleted:
+            return
+        with self._card:
+            ui.timer(EVERY, self.look, immediate=False)
+
+    async def _done(self) -> None:
+        self._acted = True
+        await self.look()
+
+    async def look(self) -> None:
+        """Query the journal again."""
+        if self._looking.locked() or self._card.is_deleted:
+            return
+        async with self._looking:
+            asked = self.filters
+            try:
+                page = await self._backend().runs(asked.query(self._size, trash=self._trash))
+                if self._shown is None:
+                    newest = await self._backend().runs(RunQuery(limit=TAGS_FROM))
+                    self._bar.offer_tags(tag for run in newest.runs for tag in run.tags)
+            except EngineError as error:
+                self._complain(str(error))
+                return
+        if self._card.is_deleted:  # the page was left meanwhile
+            return
+        self._complain('')
+        if asked is not self.filters:
+            await self.look()
+        elif not page.runs and page.total and asked.page > 1:  # runs were deleted, or the address is outdated
+            with self._card:
+                self.narrow(replace(asked, page=-(-page.total // self._size)))
+        else:
+            self._show(page)
+            await self._weigh(page)
+
+    async def _weigh(self, page: RunPage) -> None:
+        weights = await self._backend().disk_usage(page.runs)
+        if not self._card.is_deleted:
+            for run, row in self._rows.items():
+                if run in weights:
+                    row.weigh(weights[run])
+
+    def _show(self, page: RunPage) -> None:
+        now = self._backend().clock.now()
+        self._skeleton.set_visibility(False)
+        gone = self._rows.keys() - {info.id for info in page.runs}
+        if gone and self._acted and self._shown:
+            place = next(n for n, info in enumerate(self._shown.runs) if info.id in gone)
+            self._list.client.run_javascript(REFOCUS % (self._list.html_id, place))
+        self._acted = False
+        for run in gone:
+            self._rows.pop(run).element.delete()
+        with self._list:
+            for place, info in enumerate(page.runs):
+                row = self._rows.get(info.id)
+                if row is None:
+                    title = self._titles.get(info.pattern, info.pattern)
+                    row = self._rows[info.id] = RunRow(info, title, now, self._acts)
+                    row.element.move(target_index=place)
+                else:
+                    row.show(info, now)
+                    if self._list.default_slot.children.index(row.element) != place:  # pinned or unpinned
+                        row.element.move(target_index=place)
+        self._selection.show(page.runs)
+        if self._shown is None or (self._shown.total, bool(self._shown.runs)) != (
+            page.total,
+            bool(page.runs),
+        ):
+            self._say_none(page)
+        self._bar.offer_tags(tag for info in page.runs for tag in info.tags)
+        self._head.add_up(page)
+        self._say_range(page)
+        self._shown = page
+
+    def _say_none(self, page: RunPage) -> None:
+        self._none.clear()
+        self._bar.show(bool(page.total or self.filters.narrowing))
+        self._head.element.set_visibility(bool(page.runs))
+        if page.runs:
+            return
+        with self._none:
+            if self.filters.narrowing:
+                empty_state('search_off', 'No runs match.')
+                with ui.element('div').classes('empty-action'):
+                    button('Clear filters').on('click', self._bar.clear)
+            elif self._trash:
+                empty_state('delete_outline', 'The trash is empty.')
+            else:
+                empty_state('play_circle', 'No runs yet. Run a sample with one click, for free.')
+                with ui.element('div').classes('empty-action'), link('/#patterns', 'btn'):
+                    Text('span', 'Choose a pattern')
+
+    def _say_range(self, page: RunPage) -> None:
+        first = (self.filters.page - 1) * self._size
+        self._pager.set_visibility(page.total > self._size)
+        self._range.show(f'{first + 1}–{first + len(page.runs)} of {page.total:,}')
+        self._told.show(f'{page.total:,} {"run" if page.total == 1 else "runs"}')
+        for turn, possible in ((self._newer, first > 0), (self._older, first + len(page.runs) < page.total)):
+            turn.props(remove='disabled') if possible else turn.props('disabled')
+
+    async def _star(self, row: RunRow) -> None:
+        await self._actions.star([row.info])
+
+    def _tick(self, row: RunRow, on: bool, reach: bool) -> None:
+        self._selection.tick(row.info.id, on, reach=reach)
+
+    def _ticked(self) -> None:
+        for run, row in self._rows.items():
+            row.tick(run in self._selection)
+        self._bulk.show()
+        self._head.element.set_visibility(not self._selection.runs)
+
+    def _complain(self, problem: str) -> None:
+        if problem == self._said:
+            return
+        self._said = problem
+        self._trouble.clear()
+        if problem:
+            self._skeleton.set_visibility(False)
+            with self._trouble, notice('fail', 'error'):
+                Text(
+                    'p',
+                    f'Runs cannot be loaded: {problem}. Retrying every second.',
+                )
+
+    def _heat_link(self) -> Element:
+        """Link to the traffic of the pattern, if one is chosen."""
+        with ui.element('p').classes('small to-traffic'), link('') as found:
+            Text('span', 'Traffic: these runs on one diagram')
+        self._lead(found)
+        return found
+
+    def _lead(self, found: Element) -> None:
+        set_attributes(found, href=self.filters.all.address(traffic_path(self.filters.pattern)))
+        found.set_visibility(self.filters.pattern in self._titles)
+
+    async def offer_back(self, run: RunId) -> None:
+        """Offer to restore a run that was just deleted on another page, and clean the address."""
+        ui.navigate.history.replace(self.filters.address(self._path))
+        with suppress(EngineError):  # it was purged meanwhile
+            info = await self._backend().info(run)
+            if info.deleted > 0:
+                self._actions.offer_back([info])
+
+    def narrow(self, filters: Filters) -> None:
+        """Show the runs that match these filters."""
+        self.filters = filters
+        if self._heat:
+            self._lead(self._heat)
+        ui.navigate.history.replace(filters.address(self._path))
+        background_tasks.create(self.look(), name='list runs')
+
+    def _sorted(self, filters: Filters) -> None:
+        self.narrow(replace(self.filters, sort=filters.sort, up=filters.up, page=1))
+        self._bar.pick(self.filters)
+
+    def _turn(self, by: int) -> None:
+        self.narrow(replace(self.filters, page=max(1, self.filters.page + by)))

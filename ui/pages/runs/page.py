@@ -1,0 +1,60 @@
+"""The list of runs, and the list of recently deleted ones."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from nicegui import ui
+
+from engine.records import RunId
+from ui.components.theme import LIST_KEYS, frame
+from ui.components.widgets import Text, link
+from ui.exports.importer import ImportDialog
+from ui.pages.runs.filters import Filters
+from ui.pages.runs.listing import RunList
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+SIZE = 25
+"""Runs on a page of the list."""
+
+
+def register(backend: Backend) -> None:
+    """Serve `/runs` (with `?deleted=RUN` it offers to restore that run) and `/trash`."""
+
+    @serve_page('/runs')
+    async def runs(request: Request, deleted: str = '') -> None:
+        with frame('Runs', here='/runs', keys=LIST_KEYS):
+            with ui.element('section').classes('section').props('aria-labelledby="runs"'):
+                with ui.element('div').classes('section-head'):
+                    Text('h1', 'Runs', id='runs')
+                    ui.element('div').classes('grow')
+                    importer = ImportDialog(backend)
+                    with link('/schedules', 'small'):
+                        Text('span', 'Schedules')
+                    with link('/trash', 'small'):
+                        Text('span', 'Recently deleted')
+                listed = RunList(backend, Filters.read(request.query_params), path='/runs', size=SIZE)
+                importer.on_done = listed.look
+            await listed.load()
+            if deleted:
+                await listed.offer_back(RunId(deleted))
+
+    @serve_page('/trash')
+    async def trash(request: Request) -> None:
+        days = backend().retention.trash_days
+        kept = f'for {days:g} {"day" if days == 1 else "days"}' if days else 'until the next day'
+        with frame('Recently deleted', here='/runs', keys=LIST_KEYS):
+            with ui.element('div').classes('hero'):
+                with link('/runs', 'back small'):
+                    Text('span', '← Runs')
+                Text('h1', 'Recently deleted', id='trash')
+                Text(
+                    'p',
+                    f'They can be restored {kept}; then they and their files are removed permanently.',
+                    'muted',
+                )
+            with ui.element('section').classes('section').props('aria-labelledby="trash"'):
+                listed = RunList(
+                    backend, Filters.read(request.query_params), path='/trash', size=SIZE, trash=True
+                )
+            await listed.load()

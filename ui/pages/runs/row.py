@@ -1,0 +1,225 @@
+"""One run in a list, updated in place while it runs, and its menu."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from engine.history import DiskUsage
+from engine.records import RunInfo
+from ui.components.menus import menu
+from ui.components.theme import button
+from ui.components.widgets import Text, link, set_attributes
+from ui.exports.menu import short_entries
+from ui.formatting.steps import duration, origin_text
+from ui.formatting.values import ago, byte_size, count, exact, status_class, status_text
+from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, RunActions
+from ui.pages.shared.recording_picker import is_recorded
+from ui.web.backend import Backend
+
+TAGS = 3
+"""At most so many tags are shown in a row."""
+TICK = '(event) => emit([event.target.checked, event.shiftKey])'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowActions:
+    """Callbacks of a row."""
+
+    menu: Callable[[RunRow], None]
+    """Opens the menu of actions."""
+    tick: Callable[[RunRow, bool, bool], None]
+    """It was ticked or unticked; the last argument is whether Shift was held."""
+    star: Callable[[RunRow], Awaitable[None]]
+
+
+class RunRow:
+    """A row; `show` updates it in place, so that focus and menus stay."""
+
+    def __init__(
+        self,
+        info: RunInfo,
+        pattern: str,
+        now: float,
+        acts: RowActions,
+    ) -> None:
+        """Draw the row; `pattern` is its pattern's title."""
+        self.info = info
+        self._tags: tuple[str, ...] | None = None
+        with ui.element('li').classes('run') as self.element:
+            self._box = ui.element('input').classes('run-tick').props('type="checkbox"')
+            self._box.on(
+                'click',
+                lambda event: acts.tick(self, bool(event.args[0]), bool(event.args[1])),
+                js_handler=TICK,
+            )
+            with link(f'/runs/{info.id}', 'run-link') as self._link:
+                with ui.element('span').classes('run-status'):
+                    self._pill = Text('span', '', 'pill')
+                with ui.element('span').classes('run-what'):
+                    self._title = Text('span', '', 'run-title')
+                    with ui.element('span').classes('run-notes') as self._notes:
+                        Text('span', pattern, 'run-pattern')
+                        self._told = ui.element('span').classes('run-told')
+                    self._trouble = Text('span', '')
+                self._bytes = Text('span', '', 'run-bytes num', title='Size: history, files and recording')
+                self._steps = Text('span', '', 'run-steps num')
+                self._tokens = Text('span', '', 'run-tokens num')
+                self._duration = Text('span', '', 'run-duration num')
+                self._ago = Text('time', '', 'run-ago num', title=exact(info.created))
+            self._star = button('', icon='star_outline', kind='quiet run-star')
+            self._star.on('click', lambda: acts.star(self))
+            self.menu_button = button('', icon='more_vert', kind='quiet run-menu')
+            set_attributes(self.menu_button, aria_haspopup='menu', title='Actions')
+            self.menu_button.on('click', lambda: acts.menu(self))
+        self.show(info, now)
+
+    def show(self, info: RunInfo, now: float) -> None:
+        """Show the run as of `now`."""
+        old, self.info = self.info, info
+        if (old.status, old.error) != (info.status, info.error) or not self._pill.text:
+            self._pill.classes(replace=f'pill {status_class(info.status, info.error)}')
+            self._pill.show(status_text(info.status, info.error))
+        same = (old.title, old.status, old.error) == (info.title, info.status, info.error)
+        if not same or not self._title.text:
+            self._title.show(info.title or info.id)
+            said = status_text(info.status, info.error)
+            set_attributes(self._link, aria_label=f'{info.title or info.id}, {said}')
+            set_attributes(self._title, title=info.title)
+            set_attributes(self._box, aria_label=f'Select {info.title or info.id}')
+            set_attributes(self.menu_button, aria_label=f'Actions for {info.title or info.id}')
+        if (old.title, old.starred) != (info.title, info.starred) or 'aria-pressed' not in self._star.props:
+            set_attributes(
+                self._star,
+                aria_pressed=str(info.starred).lower(),
+                aria_label=f'Star {info.title or info.id}',
+                title='Unstar' if info.starred else 'Star (never deleted automatically)',
+            )
+            self._star.clear()
+            with self._star:
+                ui.icon('star' if info.starred else 'star_outline')
+            self._star.update()
+        facts = _facts(info, now)
+        if facts != self._tags:
+            self._tags = facts
+            self._told.clear()
+            with self._told:
+                for kind, text in (part.split(':', 1) for part in facts):
+                    whole = ', '.join(info.tags[TAGS:]) if kind == 'chip more' else text
+                    Text('span', text, kind, title=whole)
+        trouble = info.waiting or info.error
+        if trouble != self._trouble.text:
+            self._trouble.classes(replace=_trouble_class(info))
+            set_attributes(self._trouble, title=trouble)
+            self._trouble.show(trouble)
+        if not self._bytes.text:
+            self._bytes.show(byte_size(info.bytes))
+        self._steps.show(count(info.seq, 'step'))
+        self._tokens.show(count(info.usage.total, 'token'))
+        if info.status.ended:
+            self._duration.show(f'took {duration(info.updated - info.created)}')
+        else:
+            self._duration.show(f'for {duration(now - info.created)}')
+        self._ago.show(ago(info.created, now))
+
+    def weigh(self, weight: DiskUsage) -> None:
+        """Show its size on disk."""
+        self._bytes.show(byte_size(weight.total))
+        parts = {'history': weight.history, 'files': weight.files, 'recording': weight.recording}
+        title = ', '.join(f'{name} {byte_size(number)}' for name, number in parts.items() if number)
+        if self._bytes.props.get('title') != title:
+            set_attributes(self._bytes, title=title)
+            self._bytes.update()
+
+    def tick(self, on: bool) -> None:
+        """Show whether it is ticked."""
+        if self._box.props.get('checked', False) is not on:
+            self._box.props['checked'] = on
+            self._box.update()
+
+
+def _trouble_class(info: RunInfo) -> str:
+    if info.waiting or info.done_with_issues:
+        return 'run-waits'
+    return 'run-error' if info.error else ''
+
+
+def _facts(info: RunInfo, now: float) -> tuple[str, ...]:
+    """Other facts worth a chip, as `class:text`."""
+    facts = ['chip pinned:pinned'] if info.pinned else []
+    facts += [f'chip:deleted {ago(info.deleted, now)}'] if info.deleted else []
+    facts += ['chip sim:simulated'] if info.simulated else []
+    if info.options.get('replay'):
+        facts = ['chip sim:replayed']
+    if born := origin_text(info):
+        facts.append(f'chip:{born}')
+    facts += [f'chip tag:{tag}' for tag in info.tags[:TAGS]]
+    if len(info.tags) > TAGS:
+        facts.append(f'chip more:+{len(info.tags) - TAGS}')
+    if info.note:
+        facts.append(f'run-note:{info.note}')
+    return tuple(facts)
+
+
+class RunMenu:
+    """The menu of rows, made when it is opened."""
+
+    def __init__(self, backend: Backend, actions: RunActions) -> None:
+        """`actions` carries out the chosen action."""
+        self._backend, self._actions = backend, actions
+        self._open: ui.menu | None = None
+        self._row: RunRow | None = None
+
+    def open(self, row: RunRow) -> None:
+        """Open the menu at the row's button."""
+        if self._open is not None and self._row is row:
+            return
+        info, self._row = row.info, row  # the menu of another row is closing and deletes itself
+        with row.menu_button, menu(f'Actions for {info.title}') as opened:
+            self._open = opened
+            opened.on('hide', lambda: self._closed(opened))
+            if info.deleted:
+                _item('restore_from_trash', 'Restore', lambda: self._actions.restore([info]))
+                _item('delete_forever', 'Delete permanently', lambda: self._actions.purge([info]), 'danger')
+            else:
+                self._draw(info)
+        opened.open()
+
+    def _draw(self, info: RunInfo) -> None:
+        if info.pattern in self._backend().catalog.patterns:
+            with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
+                _face('history', 'Reuse input')
+            if is_recorded(info):
+                with link(f'/launch/{info.pattern}?replay={info.id}', 'menu-item', role='menuitem'):
+                    _face(*REPLAY)
+            with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
+                _face('call_split', 'Fork…')
+            _item(*AGAIN, lambda: self._actions.again(info))
+            if info.status.retriable:
+                _item(*RETRY, lambda: self._actions.retry(info))
+        _item('push_pin', 'Unpin' if info.pinned else 'Pin to top', lambda: self._actions.pin([info]))
+        _item(*COMPARE, lambda: self._actions.compare_with(info))
+        _item(*EDIT, lambda: self._actions.edit(info))
+        short_entries(info)
+        if not info.status.ended:
+            _item('stop_circle', 'Cancel run', lambda: self._actions.cancel(info), 'danger')
+        _item(*DELETE, lambda: self._actions.delete([info]), 'danger')
+
+    def _closed(self, opened: ui.menu) -> None:
+        if self._open is opened:
+            self._open = None
+        opened.delete()
+
+
+def _item(icon: str, text: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
+    with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:
+        set_attributes(element, role='menuitem')
+        _face(icon, text)
+    element.on('click', action)
+
+
+def _face(icon: str, text: str) -> None:
+    ui.icon(icon)
+    Text('span', text)

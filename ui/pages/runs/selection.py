@@ -1,0 +1,133 @@
+"""Selected runs of a list, and the bar of bulk actions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from engine.records import RunId, RunInfo
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.values import count
+
+KEYS = """(event) => {
+    if (!event.target.matches('.run-link, .run-tick')) return;
+    const rows = [...event.currentTarget.querySelectorAll('.run')];
+    const here = rows.indexOf(event.target.closest('.run'));
+    const tick = (row) => { const box = row.querySelector('.run-tick'); if (!box.checked) box.click(); };
+    const moves = { ArrowDown: here + 1, ArrowUp: here - 1 };
+    if (event.key === ' ' && event.target.matches('.run-link')) {
+        event.preventDefault();
+        const click = new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: event.shiftKey });
+        rows[here].querySelector('.run-tick').dispatchEvent(click);
+    } else if (event.key === 'Escape') {
+        document.querySelector('.bulk-clear')?.click();
+    } else if (event.key in moves) {
+        event.preventDefault();
+        const next = rows[moves[event.key]];
+        if (!next) return;
+        if (event.shiftKey) { tick(rows[here]); tick(next); }
+        next.querySelector('.run-link').focus();
+    }
+}"""
+"""Keys of the list: arrows move, with Shift they select; Space selects, Escape clears."""
+
+
+class Selection:
+    """The selected runs; only visible ones, so that nothing happens to hidden runs."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._shown: list[RunId] = []
+        self._infos: dict[RunId, RunInfo] = {}
+        self._ticked: set[RunId] = set()
+        self._last: RunId | None = None
+        """The run that was ticked last: Shift selects a range from there."""
+
+    @property
+    def runs(self) -> list[RunInfo]:
+        """The selected runs, in the order of the list."""
+        return [self._infos[run] for run in self._shown if run in self._ticked]
+
+    def __contains__(self, run: RunId) -> bool:
+        return run in self._ticked
+
+    def show(self, infos: Iterable[RunInfo]) -> None:
+        """Tell which runs the list shows, in order."""
+        self._infos = {info.id: info for info in infos}
+        self._shown = list(self._infos)
+        kept = self._ticked & self._infos.keys()
+        if kept != self._ticked:
+            self._ticked = kept
+            self._on_change()
+
+    def tick(self, run: RunId, on: bool, *, reach: bool = False) -> None:
+        """Select or deselect a run; with `reach`, the range from the last one."""
+        if run not in self._infos:
+            return
+        here, there = self._shown.index(run), self._shown.index(run)
+        if reach and self._last in self._infos:
+            there = self._shown.index(self._last)
+        for other in self._shown[min(here, there) : max(here, there) + 1]:
+            self._ticked.add(other) if on else self._ticked.discard(other)
+        self._last = run
+        self._on_change()
+
+    def all(self) -> None:
+        """Select all runs that are shown."""
+        self._ticked = set(self._shown)
+        self._on_change()
+
+    def clear(self) -> None:
+        """Clear the selection."""
+        self._ticked, self._last = set(), None
+        self._on_change()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkAction:
+    """An action on several runs."""
+
+    text: str
+    icon: str
+    act: Callable[[Sequence[RunInfo]], Awaitable[object]]
+    kind: str = ''
+    least: int = 1
+    most: int | None = None
+    """The number of runs it accepts."""
+
+
+class BulkBar:
+    """The bar of actions on selected runs; hidden while none is selected."""
+
+    def __init__(self, selection: Selection, actions: Sequence[BulkAction]) -> None:
+        """Draw it, hidden."""
+        self._selection, self._actions = selection, actions
+        self._buttons: list[ui.element] = []
+        with ui.element('div').classes('bulk').props('role="toolbar"') as self._box:
+            set_attributes(self._box, aria_label='Selected runs')
+            self._told = Text('span', '', 'bulk-count num', role='status')
+            for action in actions:
+                made = button(action.text, icon=action.icon, kind=f'small {action.kind}')
+                made.on('click', lambda action=action: self._do(action))
+                self._buttons.append(made)
+            ui.element('div').classes('grow')
+            button('Select all', kind='quiet small').on('click', selection.all)
+            button('Clear', kind='quiet small bulk-clear').on('click', selection.clear)
+        self._box.set_visibility(False)
+
+    def show(self) -> None:
+        """Show the number of selected runs and the actions for that number."""
+        number = len(self._selection.runs)
+        self._box.set_visibility(number > 0)
+        self._told.show(f'{count(number, "run")} selected')
+        for action, made in zip(self._actions, self._buttons, strict=True):
+            fits = action.least <= number <= (action.most or number)
+            made.props(remove='disabled') if fits else made.props('disabled')
+
+    async def _do(self, action: BulkAction) -> None:
+        runs = self._selection.runs
+        if action.least <= len(runs) <= (action.most or len(runs)):
+            await action.act(runs)

@@ -1,0 +1,1 @@
+"""Schedules and triggers: what starts runs by itself."""

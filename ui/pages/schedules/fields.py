@@ -1,0 +1,186 @@
+"""The forms of a schedule and of a trigger: their fields, and the records they stand for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from engine import Catalog, InvalidInput
+from ui.services.schedules import Action, Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
+
+OVERLAPS: dict[str, Any] = {
+    'skip': 'Skip this time',
+    'buffer_one': 'Wait until it is done',
+    'allow_all': 'Start anyway',
+    'cancel_other': 'Cancel the run before',
+}
+KINDS: dict[str, Any] = {'webhook': 'A signed webhook', 'file': 'A file'}
+NAMES: Mapping[str, str] = {
+    'name': 'name',
+    'spec': 'cron',
+    'spec.time_zone': 'time_zone',
+    'policy.catchup_window': 'catch_up',
+    'action.pattern': 'pattern',
+    'files': 'files',
+}
+"""The field of a form for a field of a record, where they are not called alike."""
+
+
+class _Fields(BaseModel):
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    name: str = Field(min_length=1, max_length=200, title='Name')
+    parameters: str = Field(
+        '{}',
+        title='Parameters',
+        description='As JSON, such as {"task": "What is new?"}.',
+        json_schema_extra={'multiline': True},
+    )
+    tags: list[str] = Field([], max_length=20, title='Tags', json_schema_extra={'inline': True})
+
+
+class ScheduleFields(_Fields):
+    """What a person enters about a schedule."""
+
+    cron: str = Field(
+        '',
+        max_length=200,
+        title='Cron expression',
+        description='Minute, hour, day of the month, month, day of the week: 30 2 * * * is 02:30 each day.',
+    )
+    time_zone: str = Field('UTC', max_length=100, title='Time zone', description='Such as Europe/Berlin.')
+    every: float | None = Field(None, ge=1, title='Or every so many seconds')
+    overlap: Literal['skip', 'buffer_one', 'allow_all', 'cancel_other'] = Field(
+        'skip', title='If the run before is not done', json_schema_extra={'labels': OVERLAPS}
+    )
+    catch_up: float = Field(
+        3_600.0, ge=0, title='Catch up', description='Seconds that a run may be late after an outage.'
+    )
+    pause_on_failure: bool = Field(False, title='Pause once a run fails')
+
+
+class TriggerFields(_Fields):
+    """What a person enters about a trigger."""
+
+    kind: Literal['webhook', 'file'] = Field(
+        'webhook',
+        title='Set off by',
+        json_schema_extra={'labels': KINDS},
+    )
+    files: str = Field(
+        '', max_length=1_000, title='Files', description='For a file: a path such as /srv/in/*.csv.'
+    )
+    mapping: str = Field(
+        '{}',
+        title='Parameters from what came',
+        description='As JSON, by parameter: a pointer such as {"task": "/issue/title"};'
+        ' of a file, /path, /name, /size or /text.',
+        json_schema_extra={'multiline': True},
+    )
+
+
+def with_patterns(fields: type[_Fields], catalog: Catalog) -> type[_Fields]:
+    """The form's model, with the patterns that there are."""
+    titles = {name: pattern.title for name, pattern in sorted(catalog.patterns.items())}
+    labels: dict[str, Any] = {'labels': titles}
+    chosen: Any = (
+        Literal[tuple(titles)],
+        Field(next(iter(titles), ''), title='Pattern', json_schema_extra=labels),
+    )
+    return create_model(fields.__name__, __base__=fields, pattern=chosen)
+
+
+def schedule_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `Schedule`. Raises `InvalidInput`."""
+    every = given['every']
+    return {
+        'name': given['name'],
+        'action': _action(given),
+        'spec': ScheduleSpec(
+            cron=(given['cron'],) if given['cron'] else (),
+            intervals=(Interval(every=every),) if every else (),
+            time_zone=given['time_zone'],
+        ),
+        'policy': SchedulePolicy(
+            overlap=given['overlap'],
+            catchup_window=given['catch_up'],
+            pause_on_failure=given['pause_on_failure'],
+        ),
+    }
+
+
+def fields_of_schedule(one: Schedule) -> dict[str, Any]:
+    """The values of the form for a schedule."""
+    return {
+        **_fields_of_action(one.name, one.action),
+        'cron': next(iter(one.spec.cron), ''),
+        'time_zone': one.spec.time_zone,
+        'every': next((interval.every for interval in one.spec.intervals), None),
+        'overlap': one.policy.overlap,
+        'catch_up': one.policy.catchup_window,
+        'pause_on_failure': one.policy.pause_on_failure,
+    }
+
+
+def trigger_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `Trigger`. Raises `InvalidInput`."""
+    mapping = _json('mapping', given['mapping'])
+    return {
+        'name': given['name'],
+        'kind': given['kind'],
+        'files': given['files'],
+        'action': _action(given),
+        'mapping': {name: str(value) for name, value in mapping.items()},
+    }
+
+
+def fields_of_trigger(one: Trigger) -> dict[str, Any]:
+    """The values of the form for a trigger."""
+    return {
+        **_fields_of_action(one.name, one.action),
+        'kind': one.kind,
+        'files': one.files,
+        'mapping': json.dumps(dict(one.mapping), ensure_ascii=False),
+    }
+
+
+def field_at(path: str) -> str:
+    """The field of a form that stands for a place in a record."""
+    if path in NAMES:
+        return NAMES[path]
+    for begin, name in (
+        ('spec.cron', 'cron'), ('spec.intervals', 'every'), ('action', 'parameters'), ('mapping', 'mapping'),
+    ):  # fmt: skip
+        if path.startswith(begin):
+            return name
+    return path
+
+
+def _action(given: Mapping[str, Any]) -> Action:
+    return Action(
+        pattern=given['pattern'],
+        parameters=_json('parameters', given['parameters']),
+        tags=tuple(given['tags']),
+    )
+
+
+def _fields_of_action(name: str, action: Action) -> dict[str, Any]:
+    return {
+        'name': name,
+        'pattern': action.pattern,
+        'parameters': json.dumps(dict(action.parameters), ensure_ascii=False),
+        'tags': list(action.tags),
+    }
+
+
+def _json(field: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text or '{}')
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput({field: f'Must be JSON: {error}'}) from None
+    if not isinstance(found, dict):
+        raise InvalidInput({field: 'Must be a JSON object, in braces'})
+    return found

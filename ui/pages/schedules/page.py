@@ -1,0 +1,298 @@
+"""The page of schedules and triggers: when each is due next, and what became of the last times."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from zoneinfo import ZoneInfo
+
+from nicegui import ui
+from pydantic import BaseModel
+
+from engine import EngineError, InvalidInput
+from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
+from ui.components.forms.form import Form
+from ui.components.theme import button, empty_state, frame
+from ui.components.widgets import Text, link, set_attributes
+from ui.formatting.values import ago, exact
+from ui.pages.schedules import fields
+from ui.services.schedules import Schedule, Tick, Trigger
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+EVERY = 2.0
+Act = Callable[[], Awaitable[object]]
+SHOWN_TICKS = 5
+DAY = 86_400.0
+T = TypeVar('T', Schedule, Trigger)
+TICKS = {
+    'claimed': ('Starting', 'running'),
+    'started': ('Started', 'done'),
+    'skipped': ('Skipped', 'cancelled'),
+    'missed': ('Missed', 'cancelled'),
+    'buffered': ('Waiting', 'waiting'),
+    'failed': ('Failed', 'failed'),
+}
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page('/schedules')
+    async def schedules() -> None:
+        with frame('Schedules', here='/runs'):
+            with ui.element('div').classes('hero'):
+                with link('/runs', 'back small'):
+                    Text('span', '← Runs')
+                Text('h1', 'Schedules')
+                Text(
+                    'p',
+                    'Runs that start by themselves: by the clock, by a webhook, or when a file arrives.',
+                    'muted',
+                )
+            lists: tuple[StarterList[Any], ...] = (ScheduleList(backend), TriggerList(backend))
+        for one in lists:
+            await one.look()
+            ui.timer(EVERY, one.look, immediate=False)
+
+
+class StarterList(ABC, Generic[T]):
+    """A list of what starts runs, with the dialog that adds or changes one."""
+
+    TITLE: str
+    NEW: str
+    EMPTY: str
+    ICON: str
+
+    def __init__(self, backend: Backend) -> None:
+        """Draw it, empty."""
+        self._backend = backend
+        self._shown: object = None
+        key = self.TITLE.lower()
+        with ui.element('section').classes('section').props(f'aria-labelledby="{key}"'):
+            with ui.element('div').classes('section-head'):
+                Text('h2', self.TITLE, id=key)
+                ui.element('div').classes('grow')
+                button(self.NEW, icon='add', kind='small').on('click', lambda: self._edit(None))
+            self._place = ui.element('div').classes('ghost')
+
+    @abstractmethod
+    async def load(self) -> Sequence[tuple[T, Sequence[Tick]]]:
+        """All of them, each with its last ticks."""
+
+    @abstractmethod
+    def model(self) -> type[BaseModel]:
+        """The fields of the form."""
+
+    @abstractmethod
+    def fill(self, one: T) -> dict[str, Any]:
+        """The values of the form for one."""
+
+    @abstractmethod
+    async def store(self, one: T | None, given: Mapping[str, Any]) -> str:
+        """Add or change one; returns a secret that is shown once, or ''. Raises `EngineError`."""
+
+    @abstractmethod
+    def draw(self, one: T) -> None:
+        """Draw what it is."""
+
+    @abstractmethod
+    def actions(self, one: T) -> Mapping[str, Act]:
+        """What can be done with one, by the words of the button."""
+
+    async def look(self) -> None:
+        """Bring the list up to date."""
+        try:
+            found = await self.load()
+        except EngineError as error:
+            ui.notify(str(error), type='negative', close_button='Close')
+            return
+        if found == self._shown:
+            return
+        self._shown = found
+        self._place.clear()
+        with self._place:
+            if not found:
+                empty_state(self.ICON, self.EMPTY)
+                return
+            with ui.element('ul').classes('card rows'):
+                for one, ticks in found:
+                    with ui.element('li'):
+                        self._draw(one, ticks)
+
+    def _draw(self, one: T, ticks: Sequence[Tick]) -> None:
+        with ui.element('div').classes('row-what'):
+            with ui.element('span').classes('chips'):
+                Text('b', one.name)
+                Text('span', one.action.pattern, 'chip')
+                if one.paused:
+                    Text('span', 'Paused', 'pill paused')
+            self.draw(one)
+            now = self._backend().clock.now()
+            with ui.element('span').classes('chips'):
+                for tick in ticks:
+                    word, kind = TICKS[tick.state]
+                    said = f'{word} {ago(tick.due, now)}'
+                    title = ' '.join(filter(None, [exact(tick.due), tick.reason]))
+                    if tick.state == 'started':
+                        with link(f'/runs/{tick.run}', f'pill {kind}', title=title):
+                            Text('span', said)
+                    else:
+                        Text('span', said, f'pill {kind}', title=title)
+            if ticks and ticks[0].reason:
+                Text('span', f'{ticks[0].reason[:1].upper()}{ticks[0].reason[1:]}.', 'muted small')
+        with ui.element('div').classes('row-acts'):
+            offered: dict[str, Act] = dict(self.actions(one))
+            offered['Edit'] = lambda: self._edit(one)
+            for text, act in offered.items():
+                self._offer(text, one, act)
+
+    def _offer(self, text: str, one: T, act: Act) -> None:
+        made = button(text, kind='small').on('click', lambda: self._do(act))
+        set_attributes(made, aria_label=f'{text}: {one.name}')
+
+    async def _do(self, act: Act) -> None:
+        await notify_errors(act())
+        await self.look()
+
+    async def _edit(self, one: T | None) -> None:
+        with dialog_frame(f'Edit {one.name}' if one else self.NEW) as dialog:
+            form = Form(self.model(), on_change=lambda: None)
+            if one:
+                form.set(self.fill(one))
+            problem = Text('p', '', 'problem', role='alert')
+
+            async def save() -> None:
+                if (given := form.given()) is None:
+                    return
+                try:
+                    dialog.submit((await self.store(one, given.model_dump()),))
+                except InvalidInput as error:
+                    form.refuse({fields.field_at(name): said for name, said in error.problems.items()})
+                    problem.show('; '.join(error.problems.values()))
+                except EngineError as error:
+                    problem.show(str(error))
+
+            with ui.element('div').classes('dialog-actions'):
+                button('Cancel').on('click', lambda: dialog.submit(None))
+                button('Save', kind='primary').on('click', save)
+        answer = await await_answer(dialog)
+        await self.look()
+        if isinstance(answer, tuple) and answer[0]:
+            await _show_secret(answer[0])
+
+
+class ScheduleList(StarterList[Schedule]):
+    """The schedules."""
+
+    TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'Nothing is scheduled yet.', 'schedule'
+
+    async def load(self) -> Sequence[tuple[Schedule, Sequence[Tick]]]:
+        """All of them, each with its last ticks."""
+        service = self._backend.services.schedules
+        return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
+
+    def model(self) -> type[BaseModel]:
+        """The fields of the form."""
+        return fields.with_patterns(fields.ScheduleFields, self._backend().catalog)
+
+    def fill(self, one: Schedule) -> dict[str, Any]:
+        """The values of the form."""
+        return fields.fields_of_schedule(one)
+
+    async def store(self, one: Schedule | None, given: Mapping[str, Any]) -> str:
+        """Add or change one."""
+        values = fields.schedule_of(given)
+        service = self._backend.services.schedules
+        await (service.change(one.id, **values) if one else service.add(Schedule(**values)))
+        return ''
+
+    def draw(self, one: Schedule) -> None:
+        """Draw when it is due."""
+        Text('span', f'{one.spec.explain()}.', 'muted small')
+        if one.note:
+            Text('span', one.note, 'muted small')
+        if one.next_times:
+            zone = ZoneInfo(one.spec.time_zone)
+            times = [datetime.fromtimestamp(moment, zone) for moment in one.next_times[:3]]
+            told = ', '.join(f'{moment:%a} {moment.day} {moment:%b %H:%M:%S}' for moment in times)
+            Text('span', f'Next: {told} {times[0]:%Z}', 'small num')
+
+    def actions(self, one: Schedule) -> Mapping[str, Act]:
+        """What can be done with it."""
+        service = self._backend.services.schedules
+
+        async def remove() -> None:
+            if await confirm(f'Remove {one.name}?', 'Its runs stay.', yes='Remove', no='Cancel'):
+                await service.remove(one.id)
+
+        async def backfill() -> None:
+            now = time.time()
+            text = 'A run starts for each time of the last 24 hours that has none.'
+            if await confirm(f'Backfill {one.name}?', text, yes='Start them', no='Cancel', kind='primary'):
+                await service.backfill(one.id, now - DAY, now)
+
+        pause = 'Resume' if one.paused else 'Pause'
+        return {
+            'Run now': lambda: service.run_now(one.id),
+            pause: lambda: service.change(one.id, paused=not one.paused, note=''),
+            'Backfill…': backfill,
+            'Remove': remove,
+        }
+
+
+class TriggerList(StarterList[Trigger]):
+    """The triggers."""
+
+    TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No webhook and no file starts a run yet.', 'bolt'
+
+    async def load(self) -> Sequence[tuple[Trigger, Sequence[Tick]]]:
+        """All of them, each with its last ticks."""
+        service = self._backend.services.triggers
+        return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
+
+    def model(self) -> type[BaseModel]:
+        """The fields of the form."""
+        return fields.with_patterns(fields.TriggerFields, self._backend().catalog)
+
+    def fill(self, one: Trigger) -> dict[str, Any]:
+        """The values of the form."""
+        return fields.fields_of_trigger(one)
+
+    async def store(self, one: Trigger | None, given: Mapping[str, Any]) -> str:
+        """Add or change one; the secret of a new one is shown once."""
+        values, service = fields.trigger_of(given), self._backend.services.triggers
+        if one:
+            await service.change(one.id, **values)
+            return ''
+        return (await service.add(Trigger(**values))).secret
+
+    def draw(self, one: Trigger) -> None:
+        """Draw what sets it off."""
+        if one.kind == 'webhook':
+            Text('code', f'POST /api/v1/triggers/{one.id}/webhook', 'small')
+        else:
+            Text('code', one.files, 'small')
+
+    def actions(self, one: Trigger) -> Mapping[str, Act]:
+        """What can be done with it."""
+        service = self._backend.services.triggers
+
+        async def remove() -> None:
+            if await confirm(f'Remove {one.name}?', 'Its runs stay.', yes='Remove', no='Cancel'):
+                await service.remove(one.id)
+
+        pause = 'Resume' if one.paused else 'Pause'
+        return {pause: lambda: service.change(one.id, paused=not one.paused), 'Remove': remove}
+
+
+async def _show_secret(secret: str) -> None:
+    with dialog_frame('The secret of the trigger') as dialog:
+        Text('p', 'The sender signs its webhooks with it (Standard Webhooks). It is shown only now.')
+        Text('code', secret, 'secret')
+        with ui.element('div').classes('dialog-actions'):
+            button('I have stored it', kind='primary').on('click', lambda: dialog.submit(True))
+    await await_answer(dialog)

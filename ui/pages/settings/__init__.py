@@ -1,0 +1,1 @@
+"""The settings page: endpoints, MCP servers, this machine, and retention."""

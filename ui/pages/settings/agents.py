@@ -1,0 +1,62 @@
+"""External agents on the settings page: which are installed, what each may reach, and a test."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine.acp import AgentHealth, AgentInfo
+from ui.components.widgets import Text
+from ui.formatting.values import count
+from ui.pages.settings.card import CheckResult, TestCard
+from ui.web.backend import Backend
+
+
+class ExternalAgentCards:
+    """The agents that can be used, as cards; and those that are not installed, with how to install them."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Draw them; none is started."""
+        Text('h2', 'Coding agents', id='agents')
+        Text(
+            'p',
+            'They speak the Agent Client Protocol. Name one wherever a role takes a model: agent:claude.',
+            'muted',
+        )
+        infos = backend().catalog.agents.infos()
+        with ui.element('ul').classes('endpoints even'):
+            for info in infos:
+                if not info.install:
+                    AgentCard(backend, info)
+        missing = [info for info in infos if info.install]
+        if missing:
+            Text('h3', 'Not installed')
+            with ui.element('ul').classes('missing-agents'):
+                for info in missing:
+                    with ui.element('li'):
+                        Text('b', info.title)
+                        Text('span', ': ')
+                        Text('code', info.install)
+
+
+class AgentCard(TestCard[AgentHealth]):
+    """One agent; its test starts it in an empty folder, begins a session, and asks it nothing."""
+
+    def __init__(self, backend: Backend, info: AgentInfo) -> None:
+        """Draw it."""
+        self._backend = backend
+        runs = 'in the sandbox' if info.sandboxed else 'without a sandbox'
+        facts = {'As a model': info.model, 'Program': info.command, 'Runs': runs, 'May reach': info.reach}
+        super().__init__(info.name, facts, info.problem)
+        summary = count(len(info.keys), 'environment variable') if info.keys else 'No environment variables'
+        self.list(summary, info.keys)
+
+    async def ask(self) -> AgentHealth:
+        """Begin a session."""
+        here = self._backend()
+        return await here.catalog.agents.test(self.name, here.sandbox)
+
+    def judge(self, found: AgentHealth) -> CheckResult:
+        """The result of a test."""
+        if found.problem:
+            return CheckResult(ok=False, said=found.problem.removeprefix(f'{self.name}: '))
+        return CheckResult(ok=True, said=found.said)

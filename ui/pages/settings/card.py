@@ -1,0 +1,122 @@
+"""A card of something that can be tested: facts, test result, and what it offers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from nicegui import background_tasks, ui
+
+from ui.components.theme import button
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.values import short_duration
+
+T = TypeVar('T')
+
+MOST_SAID = 220
+"""Longer problems are cut: some servers answer with a whole page."""
+MOST_LISTED = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The result of a test."""
+
+    ok: bool
+    said: str
+    hint: str = ''
+    """What to do, in a sentence."""
+
+
+class TestCard(Generic[T]):
+    """A card; a test changes its text in place and moves nothing around it."""
+
+    __test__ = False  # not one of pytest's
+
+    def __init__(self, name: str, facts: Mapping[str, str], problem: str) -> None:
+        """Draw it; `problem` is why its configuration cannot work, or ''."""
+        self.name, self._task = name, None
+        with ui.element('li').classes('card endpoint') as self._root:
+            with ui.element('div').classes('endpoint-head') as self.head:
+                Text('h3', name, 'mono')
+                self._pill = Text('span', 'Not tested', 'pill')
+                ui.element('div').classes('grow')
+                self._button = button('Test', kind='small').on('click', self.test)
+                set_attributes(self._button, aria_label=f'Test {name}')
+            with ui.element('dl').classes('facts'):
+                for fact, text in facts.items():
+                    with ui.element('div'):
+                        Text('dt', fact)
+                        Text('dd', text or 'none')
+            self._said = Text('p', 'Not tested yet.', 'endpoint-said muted', role='status')
+            with ui.element('details').classes('more-text'):
+                self._count = Text('summary', '')
+                self._listed = ui.element('ul').classes('models').props('tabindex="0"')
+        if problem:
+            self._tell('Unavailable', 'failed', problem)
+
+    _task: asyncio.Task[Any] | None
+
+    def offer(self, text: str, act: Callable[[str], Any]) -> None:
+        """Draw a button that calls `act` with the card's name."""
+        with self.head:
+            made = button(text, kind='small').on('click', lambda: act(self.name))
+            set_attributes(made, aria_label=f'{text} {self.name}')
+
+    def delete(self) -> None:
+        """Remove the card."""
+        self._root.delete()
+
+    async def ask(self) -> T:
+        """Run the test."""
+        raise NotImplementedError
+
+    def judge(self, found: T) -> CheckResult:
+        """The result of the test."""
+        raise NotImplementedError
+
+    async def test(self) -> None:
+        """Run the test and show its result."""
+        await self.test_with(self.ask(), 'Waiting for an answer…')
+
+    async def test_with(self, asking: Coroutine[Any, Any, T], meanwhile: str) -> None:
+        """Show the result of `asking`, and `meanwhile` until it has come; one at a time."""
+        if self._task is not None:
+            asking.close()
+            return
+        self._button.props('disabled').classes('busy')
+        self._tell('Testing', 'running', meanwhile)
+        started = time.monotonic()
+        self._task = background_tasks.create(asking, name=f'test {self.name}')
+        try:
+            await asyncio.wait({self._task})
+            found = self._task.result()
+        finally:
+            self._task = None
+            self._button.props(remove='disabled').classes(remove='busy')
+        judged, passed = self.judge(found), short_duration(time.monotonic() - started)
+        said = ' '.join(judged.said.split()).rstrip('.')
+        said = said if len(said) <= MOST_SAID else f'{said[:MOST_SAID].rstrip()} …'
+        words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
+        self._tell(words, kind, ' '.join(filter(None, [f'{said}.', judged.hint, f'({passed})'])))
+
+    def list(self, title: str, names: Sequence[str]) -> None:
+        """Show what it offers."""
+        self._count.show(title)
+        self._listed.clear()
+        with self._listed:
+            for name in names[:MOST_LISTED]:
+                with ui.element('li'):
+                    Text('code', name)
+            if len(names) > MOST_LISTED:
+                Text('li', f'and {len(names) - MOST_LISTED} more', 'muted')
+
+    def _tell(self, word: str, kind: str, said: str) -> None:
+        self._pill.show(word)
+        self._pill.classes(replace=f'pill {kind}')
+        first = said.partition(' ')[0]
+        start = first if '.' in first or ':' in first else first.capitalize()  # addresses keep their case
+        self._said.show(f'{start}{said[len(first) :]}{"" if said.endswith((".", "…", ")")) else "."}')

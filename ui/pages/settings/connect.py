@@ -1,0 +1,70 @@
+"""Connecting a model: the dialog for endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from engine.models import PROVIDERS
+from ui.formatting.values import count
+from ui.pages.settings.section_dialog import SectionDialog
+
+OTHER = 'other'
+KEY_HELP = (
+    'Where the key is, never the key itself: env:NAME for an environment variable, or '
+    'keyring:SERVICE/USER. Empty for the usual place of the provider.'
+)
+
+
+class ConnectDialog(SectionDialog):
+    """Adds an endpoint or edits one."""
+
+    KIND = 'endpoints'
+    TITLE = 'Connect a model'
+
+    def model(self) -> type[BaseModel]:
+        """The form; which providers there are is known only here."""
+        names: Any = Literal[(*PROVIDERS, OTHER)]
+        other = 'Choose “other” for any server that speaks the OpenAI chat completions protocol.'
+        called = 'Models are called name/model. Empty for the name of the provider.'
+        address = 'Everything before /chat/completions. Empty for the address of the provider.'
+        offered = 'Models to offer. Empty to offer all that it lists.'
+        return create_model(
+            'Connection',
+            __config__=ConfigDict(str_strip_whitespace=True),
+            provider=(names, Field(next(iter(PROVIDERS)), title='Provider', description=other)),
+            key=(str, Field('', title='Key', description=KEY_HELP)),
+            name=(str, Field('', title='Name', description=called, max_length=32)),
+            url=(str, Field('', title='Address', description=address)),
+            models=(
+                list[str],
+                Field([], title='Models', description=offered, json_schema_extra={'inline': True}),
+            ),
+        )
+
+    def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Values of the form for an endpoint that exists."""
+        known = str(section.get('provider') or name)
+        return {
+            'provider': known if known in PROVIDERS else OTHER,
+            'name': name,
+            **{key: section[key] for key in ('url', 'key', 'models') if key in section},
+        }
+
+    def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """The name and the entries to write."""
+        chosen = '' if given.provider == OTHER else given.provider
+        name = given.name or chosen
+        return name, {
+            'provider': '' if chosen == name else chosen,
+            'url': given.url,
+            'key': given.key,
+            'models': given.models,
+        }
+
+    async def test(self, name: str) -> tuple[str, str]:
+        """What is wrong with it, or ''; and what it offers."""
+        health = await self._backend().catalog.registry.test(name)
+        return health.problem, f'{name} answers and offers {count(len(health.models), "model")}.'

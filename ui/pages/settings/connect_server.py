@@ -1,0 +1,137 @@
+"""Connecting an MCP server: the dialog for programs started here, and for addresses."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine import EngineError
+from ui.formatting.values import count
+from ui.pages.settings.section_dialog import SectionDialog
+
+PROGRAM: Any = {'when': {'way': ['program']}}
+ADDRESS: Any = {'when': {'way': ['address']}}
+REFERENCE = 'A secret is named, not written here: env:NAME or keyring:SERVICE/USER as the value'
+
+
+class ServerFields(BaseModel):
+    """The form of an MCP server."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    name: str = Field(
+        min_length=1,
+        max_length=32,
+        title='Name',
+        description='Its tools are named name_tool, in lower case',
+    )
+    way: Literal['program', 'address'] = Field(
+        'program',
+        title='Connection',
+        json_schema_extra={
+            'labels': {'program': 'Start a program on this machine', 'address': 'Connect to an address'}
+        },
+    )
+    command: str = Field(
+        '',
+        title='Command',
+        description='The program and its arguments, as in a terminal: uvx mcp-server-git --repository .',
+        json_schema_extra=PROGRAM,
+    )
+    env: list[str] = Field(
+        [], title='Variables', description=f'NAME=value. {REFERENCE}', json_schema_extra=PROGRAM
+    )
+    url: str = Field('', title='Address', description='https://…/mcp', json_schema_extra=ADDRESS)
+    headers: list[str] = Field(
+        [], title='Headers', description=f'Name: value. {REFERENCE}', json_schema_extra=ADDRESS
+    )
+    oauth: bool = Field(
+        False,
+        title='Sign in with OAuth',
+        description='A browser asks you to sign in; tokens are kept beside the configuration',
+        json_schema_extra=ADDRESS,
+    )
+    tools: list[str] = Field(
+        [],
+        title='Tools',
+        description='The tools to offer; * stands for any text. Empty for all',
+        json_schema_extra={'inline': True},
+    )
+    approvals: Literal['marked', 'all', 'none'] = Field(
+        'marked',
+        title='Approval',
+        json_schema_extra={
+            'labels': {
+                'marked': 'Unless the server declares the tool harmless',
+                'all': 'For every call',
+                'none': 'Never',
+            }
+        },
+    )
+
+
+class ConnectServerDialog(SectionDialog):
+    """Adds an MCP server or edits one."""
+
+    KIND = 'mcp'
+    TITLE = 'Connect an MCP server'
+
+    def model(self) -> type[BaseModel]:
+        """The form."""
+        return ServerFields
+
+    def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Values of the form for a server that exists."""
+        command = [str(section.get('command', '')), *map(str, section.get('args', ()))]
+        return {
+            'name': name,
+            'way': 'address' if section.get('url') else 'program',
+            'command': shlex.join(filter(None, command)),
+            'env': _lines(section.get('env', {}), '='),
+            'url': section.get('url', ''),
+            'headers': _lines(section.get('headers', {}), ': '),
+            'oauth': bool(section.get('oauth')),
+            'tools': [] if section.get('tools') == ['*'] else section.get('tools', []),
+            'approvals': section.get('approvals', 'marked'),
+        }
+
+    def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """The name and the entries to write: those of the other way of reaching it are removed."""
+        program = given.way == 'program'
+        try:
+            command, *arguments = shlex.split(given.command) if program and given.command else ['']
+        except ValueError as error:
+            raise EngineError(f'Command: {error}') from None
+        oauth = section.get('oauth') if given.oauth and section.get('oauth') else given.oauth
+        return given.name, {
+            'command': command,
+            'args': arguments,
+            'env': _pairs('Variables', given.env, '=') if program else {},
+            'url': '' if program else given.url,
+            'headers': {} if program else _pairs('Headers', given.headers, ':'),
+            'oauth': False if program else oauth,
+            'tools': given.tools,
+            'approvals': '' if given.approvals == 'marked' else given.approvals,
+        }
+
+    async def test(self, name: str) -> tuple[str, str]:
+        """What is wrong with it, or ''; and what it offers."""
+        health = await self._backend().catalog.mcp.test(name)
+        return health.problem, f'{name} is available and offers {count(len(health.tools), "tool")}.'
+
+
+def _lines(pairs: Mapping[str, str], between: str) -> list[str]:
+    return [f'{name}{between}{value}' for name, value in pairs.items()]
+
+
+def _pairs(field: str, lines: Sequence[str], between: str) -> dict[str, str]:
+    found = {}
+    for line in lines:
+        name, sign, value = line.partition(between)
+        if not sign or not name.strip():
+            raise EngineError(f'{field}: “{line}” is not of the form name{between}value')
+        found[name.strip()] = value.strip()
+    return found

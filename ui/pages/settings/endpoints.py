@@ -1,0 +1,189 @@
+"""Endpoints on the settings page: where models come from, with a test for each."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nicegui import ui
+
+from engine.models import LOCAL_ENDPOINTS, EndpointHealth, EndpointInfo
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text
+from ui.formatting.values import count
+from ui.pages.settings.card import CheckResult, TestCard
+from ui.pages.settings.connect import ConnectDialog
+from ui.web.backend import Backend
+
+FOUND = {
+    'file': 'the configuration file',
+    'environment': 'the environment',
+    'this machine': 'discovery on this machine',
+}
+HINTS = {
+    'connection': 'Check that it is running and that the address is correct.',
+    'timeout': 'Check that it is running and that the address is correct.',
+    'auth': 'Check that the key is correct and has permission.',
+    'not found': 'Check the address: it is everything before /chat/completions.',
+    'bad response': 'Check the address: it is everything before /chat/completions.',
+    'quota': 'Check the account of this key.',
+    'rate limit': 'Try again later.',
+    'overloaded': 'Try again later.',
+    'server': 'Try again later.',
+}
+"""Advice by kind of error."""
+
+TEST_CALLS = (
+    'A test asks for the list of models. Where the configuration names some in “models”, it also '
+    'calls the first of them for a single word, which may cost a fraction of a cent.'
+)
+
+
+class Endpoints:
+    """All endpoints as cards; endpoints found later are added at the end."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Draw them."""
+        self._backend, self._cards, self._busy = backend, dict[str, EndpointCard](), False
+        self._connect = ConnectDialog(backend, self._changed)
+        with ui.element('div').classes('section-head'):
+            Text('h2', 'Models', id='models')
+            ui.element('div').classes('grow')
+            button('Connect a model', icon='add', kind='small primary').on('click', self._connect.open)
+            self._all = button('Test all', icon='network_check', kind='small').on('click', self._test_all)
+            self._look = button('Search this machine again', icon='search', kind='small')
+            self._look.on('click', self.look)
+        with ui.element('ul').classes('endpoints') as self._place:
+            self._draw_loaded()
+        self._none = ui.element('div').classes('ghost')
+        Text('p', TEST_CALLS, 'muted small')
+        self._told = Text('p', self._homes(), 'muted small', role='status')
+        self._show()
+        self._draw_unused()
+
+    def _draw_loaded(self) -> None:
+        """The models that need no endpoint."""
+        for name, model in self._backend().catalog.models.items():
+            with ui.element('li').classes('card endpoint'), ui.element('div').classes('endpoint-head'):
+                Text('h3', name, 'mono')
+                Text('span', 'Ready', 'pill done')
+                words = 'Simulated: no key, no network, free' if model.simulated else 'Loaded from a file'
+                Text('span', words, 'muted')
+
+    def _draw_unused(self) -> None:
+        unused = self._backend().catalog.registry.unconfigured()
+        if not unused:
+            return
+        with ui.element('details').classes('more-text'):
+            Text('summary', f'{count(len(unused), "more provider")} available with a key in the environment')
+            with ui.element('dl').classes('facts'):
+                for name, variable in unused.items():
+                    with ui.element('div'):
+                        Text('dt', name)
+                        with ui.element('dd'):
+                            Text('code', variable)
+
+    def _homes(self) -> str:
+        known = {offered.endpoint for offered in self._backend().catalog.registry.endpoint_infos()}
+        silent = [
+            f'{name} ({home.url.split("/")[2]})'
+            for name, home in LOCAL_ENDPOINTS.items()
+            if name not in known
+        ]
+        return f'Not found on this machine: {", ".join(silent)}.' if silent else ''
+
+    def _show(self) -> None:
+        """Draw the endpoints that have no card yet."""
+        with self._place:
+            for offered in self._backend().catalog.registry.endpoint_infos():
+                if offered.endpoint not in self._cards:
+                    card = EndpointCard(self._backend, offered)
+                    self._cards[offered.endpoint] = card
+                    if offered.found == 'file':
+                        card.offer('Edit', self._connect.open)
+        self._told.show(self._homes())
+        self._all.set_visibility(bool(self._cards))
+        self._none.clear()
+        if not self._cards:
+            with self._none:
+                empty_state('cloud_off', 'No live model is configured; the scripted model plays all roles.')
+
+    def _changed(self) -> None:
+        """Draw all cards anew: the configuration has changed."""
+        for card in self._cards.values():
+            card.delete()
+        self._cards.clear()
+        self._show()
+
+    async def look(self) -> None:
+        """Look for servers on this machine."""
+        if self._busy:
+            return
+        self._busy = True
+        self._look.props('disabled').classes('busy')
+        try:
+            await self._backend().catalog.registry.discover()
+        finally:
+            self._busy = False
+            self._look.props(remove='disabled').classes(remove='busy')
+        self._show()
+
+    async def _test_all(self) -> None:
+        await asyncio.gather(*(card.test() for card in self._cards.values()))
+
+
+class EndpointCard(TestCard[EndpointHealth]):
+    """One endpoint: what is known of it, a test, and its models."""
+
+    def __init__(self, backend: Backend, offered: EndpointInfo) -> None:
+        """Draw it; it is not contacted yet."""
+        self._backend = backend
+        super().__init__(
+            offered.endpoint,
+            {
+                'Address': offered.url,
+                'Source': FOUND[offered.found],
+                'Key': _key(offered),
+                'Limits': _limits(offered),
+                **({'Trusts': offered.ca} if offered.ca else {}),
+                **({'Client certificate': offered.certificate} if offered.certificate else {}),
+            },
+            offered.problem,
+        )
+        self._list(offered.models)
+
+    async def ask(self) -> EndpointHealth:
+        """List its models."""
+        return await self._backend().catalog.registry.test(self.name)
+
+    def judge(self, health: EndpointHealth) -> CheckResult:
+        """The result of a listing."""
+        if health.problem:
+            said = health.problem.removeprefix(f'{self.name}: ')
+            return CheckResult(ok=False, said=said, hint=HINTS.get(health.kind, ''))
+        self._list(health.models)
+        if health.called:
+            return CheckResult(ok=True, said=f'available, {health.called} answered a call')
+        models = count(len(health.models), 'model') if health.models else 'no model'
+        return CheckResult(ok=True, said=f'available, offers {models}')
+
+    def _list(self, models: tuple[str, ...]) -> None:
+        summary = count(len(models), 'model') if models else 'Models: unknown until tested'
+        self.list(summary, [f'{self.name}/{model}' for model in models])
+
+
+def _limits(offered: EndpointInfo) -> str:
+    """What it is asked at most, over all runs."""
+    said = [f'{count(offered.at_once, "call")} at a time' if offered.at_once else '']
+    if offered.requests_per_minute:
+        said.append(f'{count(offered.requests_per_minute, "request")} a minute')
+    if offered.tokens_per_minute:
+        said.append(f'{count(offered.tokens_per_minute, "token")} a minute')
+    return ', '.join(filter(None, said))
+
+
+def _key(offered: EndpointInfo) -> str:
+    kind, _, place = offered.key.partition(':')
+    where = f'the environment variable {place}' if kind == 'env' else f'the keyring, as {place}'
+    if not offered.key:
+        return 'Not required'
+    return f'Missing: expected in {where}' if offered.problem else f'Found in {where}'

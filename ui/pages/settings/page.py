@@ -1,0 +1,49 @@
+"""The settings page: models, coding agents, MCP servers, the sandbox, storage and retention."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from ui.components.theme import frame
+from ui.components.widgets import Text
+from ui.pages.settings.agents import ExternalAgentCards
+from ui.pages.settings.endpoints import Endpoints
+from ui.pages.settings.machine import CommandSandbox, StorageFacts
+from ui.pages.settings.retention import RetentionSettings
+from ui.pages.settings.servers import McpServers
+from ui.pages.shared.errors import draw_load_errors
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page('/settings')
+    async def settings() -> None:
+        with frame('Settings', here='/settings'):
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Settings')
+                Text(
+                    'p',
+                    'Settings come from one file and the environment. This page shows the result.',
+                    'muted',
+                )
+            with ui.element('div').classes('notices'):
+                draw_load_errors(backend)
+            with ui.element('section').classes('section').props('aria-labelledby="models"'):
+                Endpoints(backend)
+            with ui.element('section').classes('section').props('aria-labelledby="agents"'):
+                ExternalAgentCards(backend)
+            with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
+                McpServers(backend)
+            with ui.element('section').classes('section').props('aria-labelledby="commands"'):
+                commands = CommandSandbox(backend)
+            with ui.element('section').classes('section').props('aria-labelledby="retention"'):
+                retained = RetentionSettings(backend)
+            with ui.element('section').classes('section').props('aria-labelledby="configuration"'):
+                kept = StorageFacts(backend)
+        await ui.context.client.connected()  # slow parts load after the page is shown
+        await commands.load()
+        await kept.load()
+        await retained.load()

@@ -1,0 +1,161 @@
+"""Retention: the policy, what it would delete now, and disk usage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.history import DiskUsage
+from engine.journal import ExpiredRun
+from engine.records import RunId, RunInfo
+from ui.components.dialogs import notify_errors
+from ui.components.theme import button
+from ui.components.widgets import Text, link
+from ui.formatting.values import byte_size, count
+from ui.web.backend import Backend
+
+LARGEST = 5
+LISTED = 8
+"""At most so many of the runs to delete are listed."""
+
+
+class RetentionSettings:
+    """Retention settings; measured after the page is shown, since large folders take time."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Draw it; `load` measures."""
+        self._backend = backend
+        with ui.element('div').classes('section-head'):
+            Text('h2', 'Run storage', id='retention')
+            ui.element('div').classes('grow')
+            with link('/trash', 'small'):
+                Text('span', 'Recently deleted')
+        with ui.element('div').classes('endpoints even'):
+            with ui.element('div').classes('card endpoint'):
+                with ui.element('div').classes('endpoint-head'):
+                    Text('h3', 'Retention policy')
+                    self._pill = Text('span', '', 'pill')
+                self._policy()
+                self._told = Text('p', 'Checking what it would delete now…', role='status')
+                self._taken = ui.element('ul').classes('plain-list')
+                self._apply = button('Apply now', icon='auto_delete', kind='small')
+                self._apply.on('click', self._tidy)
+                self._apply.set_visibility(False)
+            with ui.element('div').classes('card endpoint'):
+                with ui.element('div').classes('endpoint-head'):
+                    Text('h3', 'Usage')
+                    self._total = Text('span', '', 'num muted')
+                self._room = ui.element('div').classes('room')
+                with self._room:
+                    Text('p', 'Measuring…', 'muted')
+
+    def _policy(self) -> None:
+        policy = self._backend().retention
+        self._pill.show('Keep everything' if policy.idle else 'On')
+        self._pill.classes('' if policy.idle else 'done')
+        facts = {
+            'By age': f'runs that ended more than {policy.days:g} days ago' if policy.days else '',
+            'By number': f'all but the {policy.runs:,} newest of each pattern' if policy.runs else '',
+            'By size': f'the oldest, while the total exceeds {byte_size(policy.size)}'
+            if policy.size is not None
+            else '',
+            'In the trash': f'{policy.trash_days:g} days, then deleted permanently',
+        }
+        with ui.element('dl').classes('facts'):
+            for name, text in facts.items():
+                with ui.element('div'):
+                    Text('dt', name)
+                    Text('dd', text or 'no limit', '' if text else 'muted')
+        Text(
+            'p',
+            'Never deleted: pinned, starred and unfinished runs, and parents of remaining forks.',
+            'muted small',
+        )
+
+    async def load(self) -> None:
+        """Determine what the policy would delete, and measure disk usage."""
+        conductor = self._backend()
+        try:
+            taken = await conductor.preview_cleanup()
+            runs = [info async for info in conductor.every()]
+            trash = [info async for info in conductor.every('trash')]
+            weights = await conductor.disk_usage([*runs, *trash])
+        except EngineError as error:
+            if not self._told.is_deleted:
+                self._told.show(f'Temporarily unavailable: {error}')
+            return
+        if self._told.is_deleted:
+            return
+        self._show_taken(taken)
+        totals = {info.id: weights[info.id] for info in runs}
+        in_trash = sum(weights[info.id].total for info in trash)
+        everything = sum(weight.total for weight in totals.values())
+        self._total.show(f'{byte_size(everything)} in {count(len(runs), "run")}')
+        self._room.clear()
+        with self._room:
+            self._show_room(runs, totals)
+            if trash:
+                Text(
+                    'p',
+                    f'Plus {byte_size(in_trash)} in {count(len(trash), "deleted run")}.',
+                    'muted small',
+                )
+
+    def _show_taken(self, taken: Sequence[ExpiredRun]) -> None:
+        idle = self._backend().retention.idle
+        total = byte_size(sum(item.bytes for item in taken))
+        sentence = (
+            f'Now it would delete {count(len(taken), "run")}, {total}.' if taken else 'Nothing to delete now.'
+        )
+        self._told.show('Without a policy, nothing is deleted automatically.' if idle else sentence)
+        self._apply.set_visibility(bool(taken))
+        self._taken.clear()
+        with self._taken:
+            for item in taken[:LISTED]:
+                with ui.element('li'):
+                    with link(f'/runs/{item.info.id}'):
+                        Text('span', item.info.title or item.info.id)
+                    Text('span', f'{byte_size(item.bytes)}, {item.reason}', 'muted small')
+            if len(taken) > LISTED:
+                Text('li', f'and {len(taken) - LISTED:,} more', 'muted small')
+
+    def _show_room(self, runs: Sequence[RunInfo], weights: dict[RunId, DiskUsage]) -> None:
+        if not runs:
+            Text('p', 'No runs.', 'muted')
+            return
+        by_pattern: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        for info in runs:
+            number, total = by_pattern[info.pattern]
+            by_pattern[info.pattern] = (number + 1, total + weights[info.id].total)
+        with ui.element('table').classes('room-table'):
+            with ui.element('thead'), ui.element('tr'):
+                for name in ('Pattern', 'Runs', 'Bytes'):
+                    Text('th', name, scope='col')
+            with ui.element('tbody'):
+                for pattern, (number, total) in sorted(by_pattern.items(), key=lambda item: -item[1][1]):
+                    with ui.element('tr'):
+                        Text('th', pattern, scope='row')
+                        Text('td', f'{number:,}', 'num')
+                        Text('td', byte_size(total), 'num')
+        Text('h4', 'Largest runs', 'room-title')
+        with ui.element('ul').classes('plain-list'):
+            for info in sorted(runs, key=lambda info: -weights[info.id].total)[:LARGEST]:
+                weight = weights[info.id]
+                with ui.element('li'):
+                    with link(f'/runs/{info.id}'):
+                        Text('span', info.title or info.id)
+                    Text(
+                        'span',
+                        f'{byte_size(weight.total)}: history {byte_size(weight.history)},'
+                        f' files {byte_size(weight.files)}, recording {byte_size(weight.recording)}',
+                        'muted small',
+                    )
+
+    async def _tidy(self) -> None:
+        done = await notify_errors(self._backend().clean_up())
+        if done is not None:
+            ui.notify(f'{count(len(done.taken), "run")} deleted; they can be restored.', type='positive')
+        await self.load()

@@ -1,0 +1,98 @@
+"""A dialog that adds a section to the configuration file, tests it, edits or removes it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+from pydantic import BaseModel
+
+from engine import EngineError
+from ui.components.dialogs import await_answer, confirm, dialog_frame
+from ui.components.forms.form import Form
+from ui.components.theme import button
+from ui.components.widgets import Text
+from ui.web.backend import Backend
+
+
+class SectionDialog(ABC):
+    """Adds a section or edits one; a test follows, and says what is wrong."""
+
+    KIND: Any
+    """The kind of section (`engine.configuration.editing.Kind`)."""
+    TITLE: str
+    """The title of the dialog for a new one."""
+
+    def __init__(self, backend: Backend, on_done: Callable[[], Any]) -> None:
+        """`on_done` is called when the configuration has changed."""
+        self._backend, self._on_done = backend, on_done
+
+    @abstractmethod
+    def model(self) -> type[BaseModel]:
+        """The fields of the form."""
+
+    @abstractmethod
+    def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Values of the form for a section that exists."""
+
+    @abstractmethod
+    def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """The name and the entries to write; raises `EngineError` if they make no sense."""
+
+    @abstractmethod
+    async def test(self, name: str) -> tuple[str, str]:
+        """What is wrong with it, or '', and what to say if nothing is."""
+
+    async def open(self, name: str = '') -> None:
+        """Ask for a new one, or show the one of this name."""
+        try:
+            section = self._backend().catalog.section(self.KIND, name) if name else {}
+        except EngineError as error:
+            ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
+            return
+        with dialog_frame(f'Edit {name}' if name else self.TITLE) as dialog:
+            Text('p', f'Saved in {self._backend().catalog.file}. Comments in it stay.', 'muted small')
+            form = Form(self.model(), on_change=lambda: None)
+            form.set(self.fill(name, section) if name else {})
+            said = Text('p', '', 'problem', role='status')
+
+            async def save() -> None:
+                given = form.given()
+                if given is None:
+                    return
+                try:
+                    wanted, values = self.values(given, section)
+                    self._backend().catalog.connect(self.KIND, name or wanted, values)
+                except EngineError as error:
+                    said.show(str(error))
+                    return
+                said.show('Saved. Testing…')
+                self._on_done()
+                problem, well = await self.test(name or wanted)
+                if dialog.is_deleted:
+                    return
+                if problem:
+                    said.show(f'Saved, but the test failed: {problem}')
+                else:
+                    dialog.submit(wanted)
+                    ui.notify(well, type='positive')
+
+            with ui.element('div').classes('dialog-actions'):
+                if section:
+                    button('Remove', kind='danger').on('click', lambda: dialog.submit('remove'))
+                    ui.element('span').classes('grow')
+                button('Close').on('click', lambda: dialog.submit(None))
+                button('Save and test', kind='primary').on('click', save)
+        if await await_answer(dialog) == 'remove':
+            await self._remove(name)
+
+    async def _remove(self, name: str) -> None:
+        text = 'Its section is removed from the configuration file. Runs that use it fail at their next call.'
+        if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
+            try:
+                self._backend().catalog.disconnect(self.KIND, name)
+            except EngineError as error:
+                ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
+            self._on_done()

@@ -1,0 +1,86 @@
+"""MCP servers on the settings page: what is configured, a test, and the tools of each."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine.tools import ServerHealth
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text, link
+from ui.formatting.values import count
+from ui.pages.settings.card import CheckResult, TestCard
+from ui.pages.settings.connect_server import ConnectServerDialog
+from ui.web.backend import Backend
+
+
+class McpServers:
+    """All MCP servers, as cards."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Draw them; no server is contacted yet."""
+        self._backend = backend
+        self._connect = ConnectServerDialog(backend, self._draw)
+        with ui.element('div').classes('section-head'):
+            Text('h2', 'MCP servers', id='mcp')
+            ui.element('div').classes('grow')
+            connect = button('Connect an MCP server', icon='add', kind='small')
+            connect.on('click', self._connect.open)
+        self._place = ui.element('div').classes('ghost')
+        self._draw()
+
+    def _draw(self) -> None:
+        self._place.clear()
+        known = self._backend().catalog.mcp.known()
+        with self._place:
+            if not known:
+                empty_state('extension_off', 'No MCP server is connected; agents have the built-in tools.')
+                return
+            with ui.element('ul').classes('endpoints even'):
+                for health in known:
+                    ServerCard(self._backend, health).offer('Edit', self._connect.open)
+
+
+class ServerCard(TestCard[ServerHealth]):
+    """One server; its test starts or contacts it, and lists its tools."""
+
+    def __init__(self, backend: Backend, health: ServerHealth) -> None:
+        """Draw it."""
+        self._backend = backend
+        kind = 'Address' if '://' in health.where else 'Program'
+        super().__init__(health.server, {kind: health.where or 'unknown'}, health.problem)
+        self._show(health)
+        with self.head:
+            self._link = ui.element('span').classes('ghost')
+            if health.oauth:
+                button('Sign in', icon='login', kind='small').on('click', self._sign_in)
+
+    async def _sign_in(self) -> None:
+        """Sign in in another window of the browser, which must run on the server's machine."""
+        await self.test_with(
+            self._backend().catalog.mcp.sign_in(self.name, self._open), 'Sign in in the window that opens.'
+        )
+        self._link.clear()
+
+    async def _open(self, url: str) -> None:
+        """Show where to sign in; a browser that blocks the window still has the link."""
+        self._link.clear()
+        with self._link, link(url, 'small', target='_blank', rel='noopener noreferrer'):
+            Text('span', 'Open the sign-in page')
+        with self._link:
+            ui.navigate.to(url, new_tab=True)
+
+    async def ask(self) -> ServerHealth:
+        """List its tools."""
+        return await self._backend().catalog.mcp.test(self.name)
+
+    def judge(self, found: ServerHealth) -> CheckResult:
+        """The result of a listing."""
+        if found.problem:
+            return CheckResult(ok=False, said=found.problem.removeprefix(f'MCP server {self.name}: '))
+        self._show(found)
+        tools = count(len(found.tools), 'tool') if found.tools else 'no tool'
+        return CheckResult(ok=True, said=f'available, offers {tools}')
+
+    def _show(self, health: ServerHealth) -> None:
+        summary = count(len(health.tools), 'tool') if health.tools else 'Tools: unknown until tested'
+        self.list(summary, health.tools)

@@ -1,0 +1,1 @@
+"""What several pages use: links, not-found pages, pickers and confirmations."""

@@ -1,0 +1,198 @@
+"""What waits for a person, in any run: counted on every page, and answered in place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.records import RunId
+from ui.components.dialogs import notify_errors
+from ui.components.theme import button
+from ui.components.widgets import Text, link, set_attributes
+from ui.services.inbox import InboxItem, question_path
+from ui.web.backend import Backend
+
+EVERY = 1.0
+"""Seconds between looks at the journal, over all pages."""
+MOST = 20
+MINUTES = 5
+TITLE = """const bare = document.title.replace(/^\\(\\d+\\) /, "");
+document.title = %d ? `(%d) ${bare}` : bare;"""
+NOTIFY = 'window.hemicycleAsks?.(%s)'
+"""Has the browser notify the person, if they want that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing that a person is asked for."""
+
+    id: str
+    digest: str
+    run: RunId
+    title: str
+    text: str
+    leaf: str = ''
+    """The state that waits for an approval; '' if it is something else."""
+    calls: str = ''
+    """What would run, on one line."""
+    out_of_time: bool = False
+
+
+class Attention:
+    """The requests of all runs that one caller sees: one look a second serves all their pages."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._looked = 0.0
+        self.requests: Sequence[Request] = ()
+        """The oldest ones."""
+        self.total = 0
+
+    async def look(self) -> None:
+        """Bring the requests up to date, unless that was done a moment ago."""
+        now = self._backend().clock.now()
+        if now - self._looked < EVERY / 2:
+            return
+        self._looked = now
+        try:
+            page = await self._backend.services.inbox.list()
+        except EngineError:
+            return  # the list of runs says so
+        self.total = len(page.items)
+        self.requests = [_request(item) for item in page.items[:MOST]]
+
+    async def answer(self, request: Request, name: str) -> None:
+        """Allow or deny a call (`approve`, `deny`), or give a run more time (`extend`)."""
+        data = {'seconds': 60 * MINUTES} if name == 'extend' else {}
+        inbox = self._backend.services.inbox
+        await notify_errors(
+            inbox.answer(request.id, name, data, digest=request.digest, by=self._backend.caller.name)
+        )
+        self._looked = 0.0
+
+    def draw(self) -> None:
+        """Draw the counter for the navigation, with the list that it opens."""
+        with button('', icon='front_hand', kind='attention').classes(remove='icon') as opener:
+            words, count = Text('span', '', 'wide-only'), Text('span', '', 'narrow-only')
+            with (
+                ui.menu()
+                .classes('popover')
+                .props('role="dialog" anchor="bottom right" self="top right"') as box
+            ):
+                set_attributes(box, aria_label='Needs you')
+                requests = RequestList(self)
+                with link('/inbox', 'requests-all'):
+                    Text('span', 'Open the inbox')
+        set_attributes(opener, aria_haspopup='dialog')
+        opener.set_visibility(False)
+        shown, told = 0, ''
+
+        def show() -> None:
+            nonlocal shown, told
+            requests.show()
+            asks = json.dumps([[one.id, one.text, one.title, question_path(one.id)] for one in self.requests])
+            if asks != told:
+                told = asks
+                ui.run_javascript(NOTIFY % asks)
+            if self.total != shown:
+                shown = self.total
+                opener.set_visibility(bool(shown))
+                words.show(f'Needs you ({shown})')
+                count.show(str(shown))
+                set_attributes(opener, aria_label=f'Needs you ({shown})')
+                ui.run_javascript(TITLE % (shown, shown))
+
+        async def look() -> None:
+            await self.look()
+            show()
+
+        show()  # what another page has just found
+        ui.timer(EVERY, look, immediate=False)  # an immediate timer has the page sent half-drawn
+
+
+class Attentions:
+    """One look for each caller: what waits in a private run concerns its author alone."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._known: dict[str, Attention] = {}
+
+    def __call__(self) -> Attention:
+        """The requests that whoever is served here may see."""
+        return self._known.setdefault(self._backend.caller.name, Attention(self._backend))
+
+
+class RequestList:
+    """Requests with their answers; it is redrawn only when they change."""
+
+    def __init__(self, attention: Attention, on_change: Callable[[int], None] = lambda count: None) -> None:
+        self._attention, self._on_change = attention, on_change
+        self._shown: Sequence[Request] | None = None
+        self._list = ui.element('ul').classes('requests')
+
+    def show(self) -> None:
+        """Show the requests as they are now."""
+        if self._attention.requests == self._shown:
+            return
+        self._shown = list(self._attention.requests)
+        self._list.clear()
+        with self._list:
+            for request in self._shown:
+                self._draw(request)
+        self._on_change(self._attention.total)
+
+    def _draw(self, request: Request) -> None:
+        with ui.element('li').classes('request'):
+            with link(f'/runs/{request.run}', 'request-what'):
+                Text('b', request.text)
+                Text('span', request.title, 'muted')
+                if request.calls:
+                    Text('code', request.calls)
+            if request.leaf:
+                self._answer(request, 'Allow', 'approve', 'primary')
+                self._answer(request, 'Deny', 'deny', 'danger')
+            elif request.out_of_time:
+                self._answer(request, f'Add {MINUTES} min', 'extend', 'primary')
+            else:
+                with link(f'/runs/{request.run}', 'btn small'):
+                    Text('span', 'Open')
+
+    def _answer(self, request: Request, text: str, name: str, kind: str) -> None:
+        made = button(text, kind=f'small {kind}')
+        set_attributes(made, aria_label=f'{text}: {request.text} ({request.title})')
+
+        async def answered() -> None:
+            made.props('disabled')
+            await self._attention.answer(request, name)
+            await self._attention.look()
+            self.show()
+
+        made.on('click', answered)
+
+
+def _request(item: InboxItem) -> Request:
+    ask = item.ask
+    return Request(
+        ask.id,
+        ask.digest,
+        ask.run,
+        item.title,
+        ask.text,
+        leaf=ask.at if ask.calls and item.here else '',
+        calls=' '.join(_brief(call.arguments) for call in ask.calls),
+        out_of_time='extend' in ask.events and item.here,
+    )
+
+
+def _brief(arguments: str, limit: int = 120) -> str:
+    try:
+        given = json.loads(arguments or '{}')
+        text = ', '.join(f'{name}: {value}' for name, value in given.items())
+    except (ValueError, AttributeError, RecursionError):
+        text = arguments
+    text = ' '.join(text.split())
+    return text if len(text) <= limit else f'{text[: limit - 1]}…'

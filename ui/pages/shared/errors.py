@@ -1,0 +1,153 @@
+"""Error pages: unknown addresses, runs, patterns and tools; files that could not be loaded."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import Request, Response
+from fastapi.exception_handlers import http_exception_handler
+from nicegui import Client, app, ui
+from nicegui.page import page
+from starlette.exceptions import HTTPException
+
+from engine import EngineError
+from engine.errors import UnknownRun, UnknownStep
+from engine.records import RunInfo
+from ui.components.theme import frame, notice
+from ui.components.widgets import Text, link
+from ui.web.backend import Backend
+from ui.web.routing import tool_path
+
+log = logging.getLogger('hemicycle')
+
+
+def register(backend: Backend) -> None:
+    """Replace NiceGUI's error pages."""
+
+    @app.exception_handler(404)
+    async def not_found(request: Request, error: Exception) -> Response:
+        # Where nothing matched, the endpoint is what the pages are mounted as.
+        if request.scope.get('endpoint') not in (None, app) and isinstance(error, HTTPException):
+            return await http_exception_handler(request, error)  # a file or an API, not a page
+        with Client(page(''), request=request) as client:
+            unknown_address(request.url.path)
+        return client.build_response(request, 404)
+
+    def failed(error: Exception) -> None:
+        log.error('a page failed', exc_info=error)
+        with frame('Error'), _body('report', 'This page could not be displayed'):
+            Text(
+                'p',
+                'An internal error occurred. Runs are not affected. See the log for details.',
+            )
+            Text('p', f'{type(error).__name__}: {str(error)[:500]}', 'mono muted')
+            _ways()
+
+    app.on_page_exception(failed)
+
+
+def unknown_address(path: str) -> None:
+    """The page for an unknown address."""
+    with frame('Not found'), _body('explore_off', 'Page not found'):
+        Text('p', f'There is nothing at {_short(path)}.', 'muted')
+        _ways()
+
+
+def unknown_pattern(backend: Backend, name: str) -> None:
+    """The page for an unknown pattern, with the known ones."""
+    ui.context.client.status_code = 404
+    with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{_short(name)}”'):
+        patterns = backend().catalog.patterns
+        Text('p', 'Available patterns:' if patterns else 'No pattern could be loaded.', 'muted')
+        with ui.element('div').classes('ways'):
+            for made in patterns.values():
+                with link(f'/launch/{made.name}', 'btn'):
+                    Text('span', made.title)
+        _ways()
+
+
+def unknown_tool(backend: Backend, name: str) -> None:
+    """The page for an unknown tool, with the known ones."""
+    ui.context.client.status_code = 404
+    with frame('Unknown tool'), _body('explore_off', f'There is no tool “{_short(name)}”'):
+        Text('p', 'Available tools:' if backend().catalog.tools else 'No tool could be loaded.', 'muted')
+        with ui.element('div').classes('ways'):
+            for tool in sorted(backend().catalog.tools):
+                with link(tool_path(tool), 'btn'):
+                    Text('span', tool)
+        _ways()
+
+
+def read_error(error: EngineError) -> None:
+    """The page for an unknown run, or for a journal that cannot be read."""
+    if isinstance(error, UnknownRun):
+        _unknown_run(error.run)
+    else:
+        _broken(str(error))
+
+
+def _unknown_run(run: str) -> None:
+    ui.context.client.status_code = 404
+    with frame('Unknown run'), _body('explore_off', f'There is no run “{_short(run)}”'):
+        Text('p', 'It may have been deleted or be in another database.', 'muted')
+        _ways()
+
+
+def unknown_step(info: RunInfo, error: UnknownStep) -> None:
+    """The page for an unknown step, with a link to the last one."""
+    ui.context.client.status_code = 404
+    with frame('Unknown step'), _body('explore_off', 'Unknown step'):
+        Text('p', f'{_short(info.title or info.id)}: {_short(str(error))}.', 'muted')
+        with ui.element('div').classes('ways'):
+            with link(f'/runs/{info.id}', 'btn primary'):
+                Text('span', 'Open the run')
+            if error.last:
+                with link(f'/runs/{info.id}?at={error.last}', 'btn'):
+                    Text('span', f'Last step ({error.last})')
+
+
+def _broken(problem: str) -> None:
+    ui.context.client.status_code = 503
+    with frame('Not readable'), _body('cloud_off', 'Temporarily unavailable'):
+        Text('p', f'{problem[:1].upper()}{problem[1:]}.', 'muted')
+        with ui.element('div').classes('ways'), link('', 'btn primary'):
+            Text('span', 'Try again')
+
+
+@contextmanager
+def _body(icon: str, title: str) -> Iterator[None]:
+    with ui.element('div').classes('vacant'):
+        ui.icon(icon).props('size="40px"').classes('muted')
+        Text('h1', title)
+        yield
+
+
+def _ways() -> None:
+    with ui.element('div').classes('ways'):
+        with link('/', 'btn primary'):
+            Text('span', 'Home')
+        with link('/runs', 'btn'):
+            Text('span', 'All runs')
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f'{text[:79]}…'
+
+
+def draw_load_errors(backend: Backend) -> None:
+    """List files that could not be loaded, with line and problem; nothing if there are none."""
+    faults = backend().catalog.faults
+    if not faults:
+        return
+    with notice('fail', 'error'):
+        one = len(faults) == 1
+        Text(
+            'p', f'{"A file" if one else f"{len(faults)} files"} could not be loaded. Everything else works.'
+        )
+        with ui.element('ul').classes('details-list'):
+            for fault in faults:
+                with ui.element('li'):
+                    Text('code', f'{fault.path}:{fault.line}' if fault.line else fault.path)
+                    Text('span', fault.problem)

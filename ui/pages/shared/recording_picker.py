@@ -1,0 +1,63 @@
+"""Replaying a recording instead of calling models: choosing one, and the notice in the form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from engine import Conductor, EngineError
+from engine.records import RunInfo, RunQuery
+from ui.components.theme import button, notice
+from ui.components.widgets import Text, link
+
+LOOKED_AT = 60
+"""Recordings are looked for among so many of the newest runs."""
+OFFERED = 8
+
+
+async def recordings(conductor: Conductor, pattern: str) -> list[RunInfo]:
+    """The newest recorded runs of a pattern; none if the journal cannot be read."""
+    try:
+        page = await conductor.runs(RunQuery(pattern=pattern, limit=LOOKED_AT))
+    except EngineError:
+        return []
+    return [info for info in page.runs if is_recorded(info)][:OFFERED]
+
+
+def is_recorded(info: RunInfo) -> bool:
+    """Whether a run's model replies were recorded."""
+    return bool(info.options.get('record'))
+
+
+class RecordingPicker:
+    """Shows which recording answers, with a way back to calling models."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        """Draw nothing until `take`."""
+        self.run: RunInfo | None = None
+        self._on_change = on_change
+        self._place = ui.element('div').classes('notices')
+
+    def take(self, run: RunInfo | None) -> None:
+        """Answer from the recording of a run; None calls models."""
+        if run is self.run:
+            return
+        self.run = run
+        self._place.clear()
+        if run is not None:
+            with self._place, notice('info', 'replay'):
+                Text('b', 'Model calls are answered from a recording.')
+                with ui.element('p'):
+                    Text('span', 'Recording of ')
+                    with link(f'/runs/{run.id}'):
+                        Text('span', run.title or run.id)
+                    Text('span', '. Calls that are not in the recording fail.')
+                button('Call models instead', kind='small').on('click', lambda: self.take(None))
+        self._on_change()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that override the form's."""
+        return {'replay': self.run.id, 'record': False} if self.run else {}

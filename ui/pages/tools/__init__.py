@@ -1,0 +1,1 @@
+"""The page of tools: who uses them, and trying one by hand."""

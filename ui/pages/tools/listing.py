@@ -1,0 +1,205 @@
+"""The list of tools: description, users and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from engine import Catalog, Pattern
+from engine.agents import AgentInfo, agents_of
+from engine.tools import RemoteTool, Tool
+from ui.components.theme import button, empty_state
+from ui.components.widgets import NativeSelect, Text, label, link, set_attributes, text_input
+from ui.formatting.values import count, first_sentence
+from ui.web.backend import Backend
+from ui.web.routing import tool_path
+
+KINDS = {
+    '': 'All tools',
+    'reads': 'Read only',
+    'changes': 'With side effects',
+    'asks': 'Needs approval',
+    'used': 'Used by a pattern',
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUser:
+    """An agent of a pattern, as one who uses a tool."""
+
+    pattern: type[Pattern]
+    agent: AgentInfo
+
+
+def all_agents(catalog: Catalog) -> list[ToolUser]:
+    """The agents of all patterns, each role once."""
+    found: dict[tuple[str, str, tuple[str, ...]], ToolUser] = {}
+    for pattern in catalog.patterns.values():
+        for agent in agents_of(pattern):
+            found.setdefault((pattern.name, agent.role, agent.tools), ToolUser(pattern=pattern, agent=agent))
+    return list(found.values())
+
+
+def tool_users(catalog: Catalog, tool: str) -> list[ToolUser]:
+    """Who uses a tool."""
+    return [user for user in all_agents(catalog) if tool in user.agent.tools]
+
+
+def draw_flags(tool: Tool) -> None:
+    """Draw what a call may do, as flags."""
+    with ui.element('span').classes('flags'):
+        if tool.side_effects:
+            _flag('edit', 'Side effects', 'wait')
+        else:
+            _flag('visibility', 'Read only', 'done')
+        if isinstance(tool, RemoteTool):
+            _flag('hub', f'MCP server {tool.category}', 'mcp')
+        if tool.approval:
+            _flag('front_hand', 'Needs approval', 'wait')
+
+
+def _flag(icon: str, text: str, kind: str) -> None:
+    with ui.element('span').classes(f'flag {kind}'):
+        ui.icon(icon)
+        Text('span', text)
+
+
+class ToolList:
+    """All tools by category, with a search."""
+
+    def __init__(self, backend: Backend, given: Mapping[str, str]) -> None:
+        """Draw them; `given` are the filters in the address."""
+        self._backend, self._people = backend, all_agents(backend().catalog)
+        categories = sorted({tool.category for tool in backend().catalog.tools.values()})
+        with ui.element('div').classes('filters').props('role="search" aria-label="Tools"'):
+            with ui.element('div').classes('filter wide'):
+                self._text = text_input(
+                    given.get('text', '')[:200], kind='search', placeholder='Search tools'
+                )
+                self._text.props('debounce=150')
+                label('Search tools', self._text, 'visually-hidden')
+            chosen = given.get('category', '')
+            self._category = self._choice(
+                'Category',
+                {'': 'Any category', **{name: name.capitalize() for name in categories}},
+                chosen if chosen in categories else '',
+            )
+            kind = given.get('kind', '')
+            self._kind = self._choice('Kind', KINDS, kind if kind in KINDS else '')
+        self._count = Text('p', '', 'visually-hidden', role='status')
+        self._place = ui.element('div').classes('toolbox')
+        self._far: ui.element | None = None
+        self._text.on_value_change(lambda _: self._changed())
+        self._show()
+
+    def draw_servers(self) -> None:
+        """Draw a place for tools of MCP servers, at the end, so that nothing moves when they load."""
+        if self._backend().catalog.mcp.names:
+            with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
+                Text('h2', 'From MCP servers', id='mcp')
+                self._told = Text('p', 'Loading tools…', 'muted', role='status')
+                self._far = ui.element('div').classes('toolbox')
+            self._show_far()
+
+    async def look(self) -> None:
+        """Load and show the tools of MCP servers."""
+        catalog = self._backend().catalog
+        if self._far is None:
+            return
+        healths = await catalog.mcp.health()
+        if self._far.is_deleted:
+            return
+        broken = [health.problem or '' for health in healths if health.problem]
+        found = count(sum(len(health.tools) for health in healths), 'tool')
+        self._told.show(
+            ' '.join([f'{found[:1].upper()}{found[1:]}.', *(f'{problem}.' for problem in broken)])
+        )
+        names = sorted({tool.category for tool in catalog.tools.values()})
+        self._category.offer({'': 'Any category', **{name: name.capitalize() for name in names}})
+        self._show_far()
+
+    def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
+        with ui.element('div').classes('filter'):
+            choice = NativeSelect(options, value=value, on_change=self._changed)
+            label(name, choice, 'visually-hidden')
+        return choice
+
+    def _changed(self) -> None:
+        wanted = {'text': self._text.value, 'category': self._category.value, 'kind': self._kind.value}
+        query = urlencode({name: value for name, value in wanted.items() if value})
+        ui.navigate.history.replace(f'/tools?{query}' if query else '/tools')
+        self._show()
+
+    def _clear(self) -> None:
+        for control in (self._text, self._category, self._kind):
+            control.set_value('')
+
+    def _show(self) -> None:
+        found = self._found(far=False)
+        self._count.show(count(len(found) + len(self._found(far=True)), 'tool'))
+        self._draw(self._place, found)
+        with self._place:
+            if not found:
+                empty_state(
+                    'search_off', 'No tools match.' if self._far is None else 'No built-in tools match.'
+                )
+                with ui.element('div').classes('empty-action'):
+                    button('Clear filters').on('click', self._clear)
+        self._show_far()
+
+    def _show_far(self) -> None:
+        if self._far is not None:
+            self._draw(self._far, self._found(far=True))
+
+    def _found(self, *, far: bool) -> list[Tool]:
+        tools = (
+            tool for tool in self._backend().catalog.tools.values() if isinstance(tool, RemoteTool) is far
+        )
+        return sorted(filter(self._fits, tools), key=lambda tool: (tool.category, tool.name))
+
+    def _draw(self, place: ui.element, found: list[Tool]) -> None:
+        place.clear()
+        with place:
+            for category, members in groupby(found, key=lambda tool: tool.category):
+                with ui.element('section').classes('section').props(f'aria-labelledby="c-{category}"'):
+                    Text('h2', category.capitalize(), id=f'c-{category}')
+                    with ui.element('ul').classes('tools'):
+                        for tool in members:
+                            self._card(tool)
+
+    def _fits(self, tool: Tool) -> bool:
+        words = (self._text.value or '').lower().split()
+        text = f'{tool.name} {tool.description} {tool.category}'.lower()
+        kinds = {
+            '': True,
+            'reads': not tool.side_effects,
+            'changes': tool.side_effects,
+            'asks': tool.approval,
+            'used': any(tool.name in user.agent.tools for user in self._people),
+        }
+        return (
+            all(word in text for word in words)
+            and self._category.value in ('', tool.category)
+            and kinds[self._kind.value]
+        )
+
+    def _card(self, tool: Tool) -> None:
+        using = [user for user in self._people if tool.name in user.agent.tools]
+        with ui.element('li'), link(tool_path(tool.name), 'card tool-card') as card:
+            set_attributes(card, aria_label=f'{tool.name}: {first_sentence(tool.description)}')
+            Text('h3', tool.name, 'mono')
+            Text('p', first_sentence(tool.description), 'muted')
+            with ui.element('span').classes('tool-foot'):
+                draw_flags(tool)
+                Text('span', _used(using), 'muted small')
+
+
+def _used(using: list[ToolUser]) -> str:
+    roles = list(dict.fromkeys(user.agent.role.replace('_', ' ') for user in using))
+    if not roles:
+        return 'Not used by any pattern'
+    return f'Used by {roles[0]}' if len(roles) == 1 else f'Used by {len(roles)} roles'

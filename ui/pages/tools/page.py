@@ -1,0 +1,155 @@
+"""The tools page: all tools, the roles that use them, and a page to try each."""
+
+from __future__ import annotations
+
+import contextlib
+
+from fastapi import Request
+from nicegui import ui
+
+from engine.errors import ToolError
+from engine.tools import Tool, ToolRegistry, missing_requirement
+from ui.components.forms.schemas import arguments, draw_arguments
+from ui.components.theme import FORM_KEYS, frame, notice
+from ui.components.widgets import Text, link, set_attributes
+from ui.formatting.values import count, first_sentence
+from ui.pages.shared import errors
+from ui.pages.tools.listing import ToolList, ToolUser, all_agents, draw_flags, tool_users
+from ui.pages.tools.try_tool import TryTool
+from ui.web.backend import Backend
+from ui.web.routing import serve_page, tool_path
+
+
+def register(backend: Backend) -> None:
+    """Serve the pages."""
+
+    @serve_page('/tools')
+    async def tools(request: Request) -> None:
+        with frame('Tools', here='/tools'):
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Tools')
+                Text(
+                    'p',
+                    'What agents can do, and who can do it. Try any tool by hand.',
+                    'muted',
+                )
+            for warning in ToolRegistry(backend().catalog.tools.values()).warnings():
+                with notice('wait', 'link_off'):
+                    Text('p', f'{warning}.')
+            toolbox = ToolList(backend, request.query_params)
+            _roles(all_agents(backend().catalog))
+            toolbox.draw_servers()
+        await ui.context.client.connected()
+        await toolbox.look()
+
+    @serve_page('/tools/{name}')
+    async def tool(name: str) -> None:
+        with contextlib.suppress(ToolError):  # the page reports it as unknown
+            await backend().catalog.mcp.find([name])
+        found = backend().catalog.tools.get(name)
+        if found is None:
+            errors.unknown_tool(backend, name)
+            return
+        with frame(found.name, here='/tools', keys=FORM_KEYS):
+            with ui.element('div').classes('hero'):
+                with link('/tools', 'small back'):
+                    Text('span', '← All tools')
+                Text('h1', found.name, 'mono')
+                with ui.element('div').classes('tool-foot'):
+                    Text('span', found.category.capitalize(), 'chip')
+                    draw_flags(found)
+            with ui.element('div').classes('tool-page'):
+                with ui.element('div').classes('tool-facts'):
+                    _facts(backend, found)
+                trying = TryTool(backend, found, await missing_requirement(found, backend().sandbox))
+            await trying.load()
+
+
+def _facts(backend: Backend, tool: Tool) -> None:
+    with ui.element('section').classes('section').props('aria-labelledby="about"'):
+        Text('h2', 'Description for models', id='about')
+        Text('p', tool.description, 'said')
+        if tool.hint:
+            Text('p', tool.hint, 'said')
+    with ui.element('section').classes('section').props('aria-labelledby="takes"'):
+        Text('h2', 'Arguments', id='takes')
+        draw_arguments(tool.spec.schema)
+    with ui.element('section').classes('section').props('aria-labelledby="limits"'):
+        Text('h2', 'Limits', id='limits')
+        with ui.element('dl').classes('facts'):
+            _fact('Time', f'{tool.seconds:g} seconds; then it and its processes are stopped')
+            _fact(
+                'Result', f'The model gets {tool.most_text:,} characters; longer results are stored in full'
+            )
+            changes = 'Calls of one reply run sequentially' if tool.side_effects else 'Calls run in parallel'
+            _fact('Order', changes)
+            _fact('Use', 'Required for every task' if tool.required else 'Optional')
+            for name, artifacts in (('Reads', tool.consumes), ('Writes', tool.produces)):
+                if artifacts:
+                    _fact(
+                        name,
+                        f'the {"artifacts" if len(artifacts) > 1 else "artifact"} {", ".join(artifacts)}',
+                    )
+    with ui.element('section').classes('section').props('aria-labelledby="users"'):
+        Text('h2', 'Used by', id='users')
+        using = tool_users(backend().catalog, tool.name)
+        if not using:
+            Text('p', 'Not used by any pattern by default.', 'muted')
+            return
+        with ui.element('ul').classes('plain-list'):
+            for user in using:
+                with ui.element('li'):
+                    Text('b', user.agent.role.replace('_', ' '))
+                    Text('span', 'in', 'muted')
+                    with link(f'/launch/{user.pattern.name}'):
+                        Text('span', user.pattern.title)
+
+
+def _fact(name: str, text: str) -> None:
+    with ui.element('div'):
+        Text('dt', name)
+        Text('dd', text)
+
+
+def _roles(found: list[ToolUser]) -> None:
+    with ui.element('section').classes('section').props('aria-labelledby="roles"'):
+        Text('h2', 'Roles', id='roles')
+        Text(
+            'p',
+            'The agents of each pattern: instructions, tools and answers.',
+            'muted',
+        )
+        with ui.element('ul').classes('tools'):
+            for user in found:
+                with ui.element('li').classes('card role-card'):
+                    _role(user)
+
+
+def _role(user: ToolUser) -> None:
+    agent = user.agent
+    with ui.element('div').classes('tool-foot'):
+        Text('h3', agent.role.replace('_', ' ').capitalize())
+        with link(f'/launch/{user.pattern.name}', 'chip'):
+            Text('span', user.pattern.title)
+    Text('p', first_sentence(agent.instructions) or 'No standing instructions.', 'muted')
+    if len(agent.instructions) > len(first_sentence(agent.instructions)):
+        with ui.element('details').classes('more-text'):
+            Text('summary', 'Full instructions')
+            Text('p', agent.instructions, 'said')
+    with ui.element('div').classes('tool-foot'):
+        for name in agent.tools:
+            with link(tool_path(name), 'chip mono'):
+                Text('span', name)
+        if not agent.tools:
+            Text('span', 'No tools', 'muted small')
+    if agent.answer:
+        fields = [argument for argument in arguments(agent.answer) if '.' not in argument.name]
+        with ui.element('details').classes('more-text'):
+            Text('summary', f'Answers with {count(len(fields), "field")}')
+            with ui.element('ul').classes('plain-list'):
+                for argument in fields:
+                    with ui.element('li'):
+                        set_attributes(Text('code', argument.name), title=argument.help)
+                        Text('span', argument.kind, 'muted small')
+    else:
+        Text('p', 'Answers with text', 'muted small')

@@ -1,0 +1,203 @@
+"""Trying a tool by hand: a form for its arguments, the call, and the result."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from nicegui import app, background_tasks, ui
+
+from engine import EngineError
+from engine.agents import Scratch, ToolTrial
+from engine.tools import Tool
+from ui.components.forms.fields import Field
+from ui.components.forms.form import Form
+from ui.components.theme import button, notice
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.values import byte_size, count, short_duration
+from ui.pages.launch.form import RUN_KEYS
+from ui.pages.launch.models import (
+    PLAYED,
+    SIMULATED,
+    ModelControl,
+    cost_of_calls,
+    is_live,
+    model_groups,
+    model_problem,
+)
+from ui.web.backend import Backend
+
+CONFINED = ('files', 'commands', 'notes')
+"""Categories whose side effects stay in the scratch folder."""
+MODEL = Field(
+    name='model',
+    kind='model',
+    title='Model',
+    help='Answers what the tool asks, as an agent’s own model would: endpoint/model',
+)
+LISTED = 40
+"""At most so many files of the scratch folder are listed."""
+
+
+class TryTool:
+    """The form of one tool; calls run as an agent's would, in a scratch folder per person."""
+
+    def __init__(self, backend: Backend, tool: Tool, off: str = '') -> None:
+        """Draw it; `off` is why it cannot be used here."""
+        self._tool, self._task, self._registry = tool, None, backend().catalog.registry
+        self._scratch: Scratch = backend.scratch(str(app.storage.browser['id']))
+        with ui.element('div').classes('card trying') as box:
+            Text('h2', 'Try it')
+            if off:
+                with notice('wait', 'block'):
+                    Text('p', f'Unavailable here: {off.rstrip(".")}.')
+            self._say_what_it_does()
+            self._form = Form(tool.arguments, on_change=lambda: None)
+            self._model = self._draw_model() if 'model' in tool.needs else None
+            with ui.element('div').classes('launch-actions'):
+                self._run = button('Run tool', icon='play_arrow', kind='primary')
+                self._stop = button('Stop', icon='stop').props('disabled')
+                self._clock = Text('span', '', 'muted small num')
+                set_attributes(self._clock, aria_live='off')
+            with ui.element('section').classes('tried').props('aria-label="Result"') as self._result:
+                Text('p', 'The result appears here.', 'muted')
+            with ui.element('div').classes('scratch'):
+                self._files = ui.element('div').classes('ghost')
+        box.on('keydown', self.start, js_handler=RUN_KEYS)
+        self._run.on('click', self.start)
+        self._stop.on('click', self.stop)
+        self._timer = ui.timer(1.0, self._tick, active=False, immediate=False)
+        self._seconds = 0
+        ui.context.client.on_delete(self.stop)
+
+    _task: asyncio.Task[Any] | None
+
+    async def load(self) -> None:
+        """Show the scratch folder."""
+        await self._list()
+        if self._model:
+            await self._offer_models(self._model)
+
+    def _say_what_it_does(self) -> None:
+        tool = self._tool
+        if tool.approval:
+            with notice('wait', 'front_hand'):
+                Text('p', 'Agents need approval for each call. Here, your click is the approval.')
+        if tool.side_effects and tool.category not in CONFINED:
+            with notice('wait', 'warning'):
+                Text('p', 'It has side effects outside Hemicycle: a call from here is real.')
+        elif tool.side_effects:
+            Text('p', 'It only changes files in your scratch folder.', 'muted')
+        else:
+            Text('p', 'It runs as for an agent, in your scratch folder.', 'muted')
+
+    def _draw_model(self) -> ModelControl:
+        control = ModelControl(MODEL, on_change=self._say_cost, on_leave=self._say_cost)
+        set_attributes(control.box, placeholder=PLAYED)
+        control.box.offer(model_groups(self._registry, busy=False), '')
+        self._cost = Text('p', SIMULATED, 'muted small', role='status')
+        return control
+
+    def _say_cost(self) -> None:
+        named = self._named_model()
+        live = is_live(self._registry, named)
+        self._cost.show(f'Live: {cost_of_calls(self._registry, [named])}' if live else SIMULATED)
+
+    def _named_model(self) -> str:
+        """The model to ask; '' for a tool that asks none."""
+        return (str(self._model.raw).strip() or PLAYED) if self._model else ''
+
+    async def _offer_models(self, control: ModelControl) -> None:
+        """Load the endpoints' lists of models."""
+        await self._registry.refresh()
+        if not control.box.is_deleted:
+            control.box.offer(model_groups(self._registry, busy=False), '')
+
+    async def start(self) -> None:
+        """Call the tool with the form's arguments, or show problems."""
+        if self._task is not None:
+            return
+        arguments = self._form.given()
+        model = self._named_model()
+        problem = model_problem(self._registry, model) if model else ''
+        if self._model:
+            self._model.complain(problem, gently=False)
+        if arguments is None or problem:
+            return
+        self._busy(True)
+        given = arguments.model_dump(mode='json', exclude_none=True)
+        call = self._scratch.use(self._tool.name, given, model=model)
+        self._task = background_tasks.create(call, name=f'try {self._tool.name}')
+        await asyncio.wait({self._task})
+        task, self._task = self._task, None
+        if self._result.is_deleted:
+            return
+        self._busy(False)
+        self._show(None if task.cancelled() else task.result())
+        await self._list()
+
+    def stop(self) -> None:
+        """Stop the call and its processes."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _busy(self, busy: bool) -> None:
+        idle, other = (self._stop, self._run) if busy else (self._run, self._stop)
+        idle.props(remove='disabled')
+        other.props('disabled')
+        self._seconds = 0
+        self._clock.show(f'running, at most {self._tool.seconds:g} s' if busy else '')
+        (self._timer.activate if busy else self._timer.deactivate)()
+
+    def _tick(self) -> None:
+        self._seconds += 1
+        self._clock.show(f'running for {self._seconds} s, at most {self._tool.seconds:g} s')
+
+    def _show(self, tried: ToolTrial | None) -> None:
+        self._result.clear()
+        with self._result, ui.element('div').props('role="status"').classes('tried-head'):
+            if tried is None:
+                Text('span', 'Stopped', 'pill cancelled')
+                return
+            Text('span', *(('Done', 'pill done') if tried.ok else ('Failed', 'pill failed')))
+            Text('span', short_duration(tried.seconds), 'muted num')
+            Text('span', count(len(tried.text), 'character'), 'muted num')
+            if tried.usage.calls:
+                Text('span', count(tried.usage.total, 'token'), 'muted num')
+        with (
+            self._result,
+            ui.element('pre').classes('listing').props('tabindex="0" aria-label="Output"'),
+        ):
+            Text('code', tried.text or '[nothing]')
+
+    async def _list(self) -> None:
+        try:
+            entries = [entry for entry in await self._scratch.files() if entry.kind != 'a folder']
+        except EngineError as error:
+            entries, trouble = [], str(error)
+        else:
+            trouble = ''
+        if self._files.is_deleted:
+            return
+        self._files.clear()
+        with self._files:
+            Text('h3', 'Your scratch folder')
+            if trouble or not entries:
+                Text(
+                    'p',
+                    trouble or 'Empty. All tools you try share it; it is deleted when the server stops.',
+                    'muted small',
+                )
+                return
+            with ui.element('ul').classes('scratch-files'):
+                for entry in entries[:LISTED]:
+                    with ui.element('li'):
+                        Text('code', entry.path)
+                        Text('span', byte_size(entry.size), 'muted small num')
+            if len(entries) > LISTED:
+                Text('p', f'and {count(len(entries) - LISTED, "more file")}', 'muted small')
+            button('Empty folder', icon='delete', kind='quiet small').on('click', self._empty)
+
+    async def _empty(self) -> None:
+        await self._scratch.empty()
+        await self._list()

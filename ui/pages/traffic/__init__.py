@@ -1,0 +1,1 @@
+"""Traffic: many runs of a pattern on one diagram."""

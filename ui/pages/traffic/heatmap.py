@@ -1,0 +1,137 @@
+"""The heatmap of many runs on one diagram, with its modes and scale."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from engine.records import Shape
+from ui.components.diagram.collapse_menu import CollapseMenu
+from ui.components.diagram.folding import agent_paths, default_folds
+from ui.components.diagram.rendering import INSTALL, has_graphviz, svg
+from ui.components.diagram.save_menu import save_menu
+from ui.components.diagram.zoom_controls import zoom_buttons
+from ui.components.elements import Diagram
+from ui.components.theme import button, notice
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.steps import duration
+from ui.pages.traffic.heatmap_badges import MODES, Mode, heat_layer, percent, scale_ends
+from ui.pages.traffic.heatmap_data import Heat
+
+SCALE_HELP: dict[Mode, str] = {
+    'often': 'Shade: how often a run visits a state. Width: how often an edge was taken.',
+    'long': 'Shade: the median time that a run spends in a state, without pauses.',
+    'fails': 'Shade: the share of runs there for which something failed or expired (⚠: how many).',
+}
+SHOWN: dict[Mode, Callable[[float], str]] = {'often': '{:.1f}×'.format, 'long': duration, 'fails': percent}
+"""The format of values, by mode."""
+
+
+def _first(shape: Shape) -> frozenset[str]:
+    """What is folded at first: agents, which are alike inside, and whatever would be too small."""
+    return default_folds(shape) | agent_paths(shape)
+
+
+class Heatmap:
+    """A panel with the heatmap."""
+
+    def __init__(
+        self,
+        mode: Mode,
+        *,
+        on_pick: Callable[[str], None],
+        on_mode: Callable[[Mode], None],
+        on_fold: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Draw the panel, still empty; `on_pick` gets a drawn state or edge, `on_mode` the mode."""
+        self._on_pick, self._on_mode, self._on_fold = on_pick, on_mode, on_fold
+        self.mode = mode
+        self._shape: Shape | None = None
+        self._folds: CollapseMenu | None = None
+        self._drawing: Diagram | None = None
+        with ui.element('section').classes('panel diagram-panel heat-panel') as self._panel:
+            set_attributes(self._panel, aria_label='Diagram of many runs')
+            with ui.element('div').classes('panel-head'):
+                with ui.element('div').classes('heat-modes').props('role="group" aria-label="What it shows"'):
+                    self._modes = {key: self._mode(key, text) for key, text in MODES.items()}
+                ui.element('span').classes('grow')
+                self._tools = ui.element('div').classes('heat-tools')
+            with ui.element('div').classes('heat-scale') as self._legend:
+                self._told = Text('p', SCALE_HELP[mode])
+                self._states = self._scale('shade', 'State')
+                self._edges = self._scale('width', 'Edge')
+                with ui.element('span').classes('heat-key'):
+                    ui.element('i').classes('heat-swatch never')
+                    Text('span', '0: never reached')
+            self._body = ui.element('div').classes('heat-diagram')
+
+    @property
+    def folded(self) -> frozenset[str]:
+        """The folded states."""
+        return self._folds.folded if self._folds else frozenset()
+
+    async def draw(self, shape: Shape) -> None:
+        """Lay out the chart, if it has changed."""
+        if shape != self._shape:
+            self._shape = shape
+            self._begin(shape)
+        if self._drawing is not None:
+            self._drawing.show(await svg(shape, folded=self.folded, wide=True))
+
+    def show(self, heat: Heat, picked: str) -> None:
+        """Put heat on the chart; `picked` is the selected state or edge, or ''."""
+        hottest, widest = scale_ends(heat, self.mode)
+        self._told.show(SCALE_HELP[self.mode])
+        self._states.show(f'0 to {SHOWN[self.mode](hottest)}' if hottest else 'none')
+        self._edges.show(f'{"1× to " * (widest > 1)}{widest:,}×' if widest else 'none')
+        set_attributes(self._legend, data_mode=self.mode)
+        self._legend.update()
+        if self._drawing is not None:
+            self._drawing.overlay('heat', heat_layer(heat, self.mode))
+            kind = 'edges' if '>' in picked else 'states'
+            self._drawing.overlay('picked', {kind: {picked: {'classes': 'picked'}}} if picked else {})  # type: ignore[misc]
+
+    def _begin(self, shape: Shape) -> None:
+        self._body.clear()
+        self._tools.clear()
+        folds = self._folds = CollapseMenu(shape, self._on_fold, first=_first, kept='folded_traffic')
+        with self._tools:
+            folds.draw()
+            zoom_buttons(lambda: self._drawing)
+            save_menu(lambda: self._shape, lambda: self.folded)
+        with self._body:
+            if not has_graphviz():
+                with notice('wait', 'account_tree'):
+                    ui.label(INSTALL)
+            self._drawing = Diagram(
+                '',
+                label=f'Traffic of {shape.title}',
+                states=[state.path for state in shape.states],
+                on_pick=self._on_pick,
+                on_fold=folds.turn,
+            )
+            self._drawing.on('edge', lambda event: self._press(*map(str, event.args)))
+
+    def _press(self, edge: str, how: str) -> None:
+        if how == 'press' and edge:
+            self._on_pick(edge)
+
+    def _mode(self, key: Mode, text: str) -> ui.element:
+        made = button(text, kind='small')
+        set_attributes(made, aria_pressed=str(key == self.mode).lower())
+        made.on('click', lambda: self._choose(key))
+        return made
+
+    def _choose(self, mode: Mode) -> None:
+        self.mode = mode
+        for key, made in self._modes.items():
+            set_attributes(made, aria_pressed=str(key == mode).lower())
+            made.update()
+        self._on_mode(mode)
+
+    def _scale(self, kind: str, what: str) -> Text:
+        with ui.element('span').classes(f'heat-key {kind}'):
+            Text('b', what)
+            ui.element('i').classes(f'heat-swatch {kind}')
+            return Text('span', '')

@@ -1,0 +1,103 @@
+"""Heat on the diagram: shades, widths, badges and titles for each mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from ui.components.diagram.overlays import Decoration, Layer
+from ui.formatting.steps import duration, edge_text, path_text
+from ui.formatting.values import compact, count
+from ui.pages.traffic.heatmap_data import EdgeHeat, Heat, StateHeat
+
+Mode = Literal['often', 'long', 'fails']
+MODES: dict[Mode, str] = {'often': 'How often', 'long': 'How long', 'fails': 'Where it fails'}
+VALUES: dict[Mode, Callable[[StateHeat], float]] = {
+    'often': lambda state: state.visits / state.having if state.having else 0.0,
+    'long': lambda state: state.median,
+    'fails': lambda state: state.troubled / state.runs if state.runs else 0.0,
+}
+"""The value behind the shade of a state, by mode."""
+
+
+def heat_layer(heat: Heat, mode: Mode) -> Layer:
+    """The layer that is put on the diagram."""
+    hottest, widest = scale_ends(heat, mode)
+    return {
+        'states': {state.path: _state_spot(state, mode, hottest) for state in heat.states},
+        'edges': {edge.name: _edge_spot(edge, mode, widest) for edge in heat.edges},
+    }
+
+
+def scale_ends(heat: Heat, mode: Mode) -> tuple[float, int]:
+    """The greatest values of states and edges; 0 if there are none."""
+    shown = [edge.times for edge in heat.edges if _is_wide(edge, mode)]
+    return max(map(VALUES[mode], heat.states), default=0.0), max(shown, default=0)
+
+
+def _is_wide(edge: EdgeHeat, mode: Mode) -> bool:
+    return mode == 'often' or (mode == 'fails' and edge.failing)
+
+
+def _state_spot(state: StateHeat, mode: Mode, hottest: float) -> Decoration:
+    if not state.runs:
+        return {'classes': 'heat heat-dead', 'badge': '0', 'title': f'{path_text(state.path)}: never reached'}
+    value = VALUES[mode](state)
+    spot: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_state(state)}
+    spot['weight'] = round(value / hottest, 3) if hottest else 0.0
+    if mode == 'often':
+        spot['badge'] = f'{compact(state.visits)}×'
+    elif mode == 'long':
+        spot['badge'] = duration(state.median)
+    elif state.troubled:
+        spot['badge'] = f'⚠ {compact(state.troubled)}'
+    return spot
+
+
+def _edge_spot(edge: EdgeHeat, mode: Mode, widest: int) -> Decoration:
+    spot: Decoration = {'classes': f'heat heat-{mode}', 'title': describe_edge(edge), 'weight': 0.0}
+    if not edge.times:
+        spot['classes'] = 'heat heat-dead'
+    elif _is_wide(edge, mode):
+        spot['weight'] = round(edge.times / widest, 3)
+        mark = '⚠ ' if mode == 'fails' else ''
+        spot['badge'] = f'{mark}{compact(edge.times)}×'
+    return spot
+
+
+def describe_state(state: StateHeat) -> str:
+    """A state's numbers in a sentence or two."""
+    found = state.traffic
+    if found is None:
+        return f'{path_text(state.path)}: never reached'
+    again = f', {count(found.repeated, "run")} came back (at most {found.most} visits)'
+    failed = [
+        f'failed {found.failed}×' * bool(found.failed),
+        f'expired {found.expired}×' * bool(found.expired),
+        f'{count(found.fell, "run")} ended in failure here' * bool(found.fell),
+    ]
+    wrong = ', '.join(filter(None, failed))
+    return (
+        f'{path_text(state.path)}: {found.runs:,} of {count(state.having, "run")} were here,'
+        f' {found.visits:,}×{again * bool(found.repeated)}.'
+        f' Median {duration(found.median)}, 90th percentile {duration(found.p90)},'
+        f' total {duration(found.seconds)}.'
+        f'{f" {wrong[:1].upper()}{wrong[1:]}." if wrong else ""}'
+    )
+
+
+def describe_edge(edge: EdgeHeat) -> str:
+    """An edge's numbers in a sentence."""
+    if not edge.times:
+        return f'{edge_text(edge.name)}: never taken'
+    return (
+        f'{edge_text(edge.name)}: taken {edge.times:,}×, by {count(edge.runs, "run")};'
+        f' {percent(edge.share)} of all exits'
+    )
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that is 0 or 100 only if it is exact."""
+    if 0 < share < 0.01:
+        return '<1%'
+    return '>99%' if 0.99 < share < 1 else f'{share:.0%}'

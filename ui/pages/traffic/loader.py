@@ -1,0 +1,93 @@
+"""Loads the traffic of many runs, with progress that can be stopped and resumed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from nicegui import background_tasks, ui
+
+from engine import EngineError
+from engine.records import RunQuery, Traffic
+from ui.components.theme import button, notice
+from ui.components.widgets import Text
+from ui.web.backend import Backend
+
+SOON = 0.3
+"""Seconds before progress is shown."""
+
+
+class TrafficLoader:
+    """Loads traffic, one query at a time: a newer one replaces the current one."""
+
+    def __init__(self, backend: Backend, *, on_found: Callable[[Traffic], Awaitable[None]]) -> None:
+        """Draw nothing yet; `on_found` gets each result."""
+        self._backend, self._on_found = backend, on_found
+        self._task: asyncio.Task[None] | None = None
+        self._query = RunQuery()
+        self._begun = 0.0
+        self.stopped = False
+        """Whether a person has stopped loading."""
+        with ui.element('div').classes('ghost') as self._place:
+            with ui.element('div').classes('card survey').props('role="status"') as self._box:
+                self._words = Text('p', '')
+                self._bar = ui.element('progress')
+                self._stop = button('Stop', kind='small')
+                self._on = button('Continue', kind='small', icon='play_arrow')
+            self._trouble = ui.element('div').classes('ghost')
+        self._stop.on('click', self.stop)
+        self._on.on('click', lambda: self.ask(self._query))
+        self._box.set_visibility(False)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a query is in progress."""
+        return self._task is not None and not self._task.done()
+
+    def ask(self, query: RunQuery) -> asyncio.Task[None]:
+        """Load the traffic of the runs of `query`, replacing any earlier query."""
+        if self._task is not None:
+            self._task.cancel()
+        self.stopped = False
+        self._query, self._begun = query, asyncio.get_running_loop().time()
+        self._task = background_tasks.create(self._read(query), name='survey runs')
+        return self._task
+
+    def stop(self) -> None:
+        """Stop loading; what was read is kept."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            self._words.show(f'{self._words.text} Stopped; progress is kept.')
+        self.stopped = True
+        self._stop.set_visibility(False)
+        self._on.set_visibility(True)
+
+    async def _read(self, query: RunQuery) -> None:
+        try:
+            found = await self._backend().traffic(query, self._tell)
+        except EngineError as error:
+            self._complain(f'Traffic cannot be loaded: {error}.')
+            return
+        if self._place.is_deleted:
+            return
+        self._box.set_visibility(False)
+        self._complain('')
+        await self._on_found(found)
+
+    def _tell(self, done: int, of: int) -> None:
+        if self._place.is_deleted:  # the page was closed
+            assert self._task is not None  # for the type checker: it is what calls this
+            self._task.cancel()
+            return
+        self._words.show(f'{done:,} of {of:,} runs read.')
+        self._bar.props(f'value={done} max={of} aria-label="Runs read"')
+        self._stop.set_visibility(True)
+        self._on.set_visibility(False)
+        self._box.set_visibility(asyncio.get_running_loop().time() - self._begun > SOON)
+
+    def _complain(self, problem: str) -> None:
+        self._trouble.clear()
+        if problem:
+            self._box.set_visibility(False)
+            with self._trouble, notice('fail', 'error'):
+                Text('p', problem)

@@ -1,0 +1,55 @@
+"""The traffic page: many runs of a pattern on one diagram, with the runs behind each element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fastapi import Request
+from nicegui import ui
+
+from engine.records import RunQuery
+from ui.components.theme import empty_state, frame
+from ui.components.widgets import Text, link
+from ui.pages.runs.filters import Filters
+from ui.pages.shared import errors
+from ui.pages.traffic.view import TrafficView
+from ui.web.backend import Backend
+from ui.web.routing import serve_page
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page('/patterns/{pattern}/traffic')
+    async def traffic(request: Request, pattern: str) -> None:
+        made = backend().catalog.patterns.get(pattern)
+        runs = await backend().runs(RunQuery(pattern=pattern, limit=1))
+        if made is None and not runs.runs:
+            errors.unknown_pattern(backend, pattern)
+            return
+        title = made.title if made else (await backend().shape(runs.runs[0].id)).title
+        with frame(f'Traffic of {title}', here='/runs'):
+            with ui.element('div').classes('hero'):
+                with link(f'/launch/{pattern}' if made else '/', 'small back'):
+                    Text('span', f'← Configure {title}' if made else '← All patterns')
+                Text('h1', f'{title}: many runs on one diagram')
+                Text(
+                    'p',
+                    'Frequency, duration and failures. Select a state or an edge to see its runs.',
+                    'muted',
+                )
+            if runs.runs:
+                filters = replace(Filters.read(request.query_params), pattern=pattern)
+                await TrafficView(backend, filters).load()
+            else:
+                _no_run(pattern)
+
+
+def _no_run(pattern: str) -> None:
+    with ui.element('div').classes('card'):
+        empty_state('insights', 'No runs of this pattern yet.')
+        with ui.element('div').classes('empty-action'):
+            with link('/', 'btn primary'):
+                Text('span', 'Run sample')
+            with link(f'/launch/{pattern}', 'btn'):
+                Text('span', 'Configure…')

@@ -1,0 +1,211 @@
+"""One run on the wall: followed for this page, with a pane for each of its agents that is at work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import background_tasks, ui
+
+from engine import Conductor, EngineError
+from engine.records import RunInfo, Shape, StateShape, View, within
+from engine.workspace import is_own_work
+from ui.components.dialogs import notify_errors
+from ui.components.theme import pill
+from ui.components.widgets import Text, link
+from ui.formatting.steps import clock_end
+from ui.formatting.values import count
+from ui.pages.run.agents.agent import AgentPane
+from ui.pages.run.context import GuardReasons, RunContext
+from ui.pages.run.debugger.controller import DebugController
+from ui.replay.live import Follower, Updates
+
+NEWEST = 12
+"""Blocks of a conversation that a new pane begins with; the run's page has all of them."""
+WAITS = ('.approving', '.asking')
+
+
+class WallPane:
+    """A pane with the run that its agent belongs to."""
+
+    def __init__(self, state: StateShape, context: RunContext, enlarge: Callable[[WallPane], None]) -> None:
+        self.path, self._context = state.path, context
+        with ui.element('li').classes('wall-pane') as self.root:
+            with ui.element('div').classes('wall-run'):
+                with link(f'/runs/{context.run}'):
+                    Text('span', context.info.title or context.run, title=context.info.title)
+                self._pill = ui.element('span').classes('ghost')
+            self.pane = AgentPane(state, context, lambda path: enlarge(self), newest=NEWEST)
+        self._status: object = None
+
+    def enlarge(self, large: bool) -> None:
+        """Take the whole wall, or one place of it."""
+        self.root.classes(add='alone' if large else '', remove='' if large else 'alone')
+        self.pane.pin(True, alone=large)
+
+    def show(self, view: View, *, mine: bool, files: str) -> None:
+        """Show the agent as it is now."""
+        live = not view.status.ended
+        self.pane.show(view, view.agents.get(self.path), live=live, mine=mine, files=files)
+        leaf = next((leaf for leaf in view.active if within(leaf, self.path)), '')
+        waits = live and leaf.endswith(WAITS)
+        self.root.classes(add='waits' if waits else '', remove='' if waits else 'waits')
+        if view.status != self._status:
+            self._status = view.status
+            self._pill.clear()
+            with self._pill:
+                pill(view.status, view.error)
+
+
+class WallRun:
+    """Follows a run; `take` brings its panes up to date with what is new.
+
+    Args:
+        conductor: runs it, perhaps.
+        info: the run.
+        shape: its chart.
+        place: where its panes are put.
+        enlarge: called with a pane whose button to enlarge it was pressed.
+    """
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        info: RunInfo,
+        shape: Shape,
+        place: ui.element,
+        enlarge: Callable[[WallPane], None],
+    ) -> None:
+        self._conductor, self.info, self._place, self._enlarge = conductor, info, place, enlarge
+        self.follower = Follower(conductor, info, shape)
+        self._stepper = DebugController(conductor, info.id, shape)
+        self._context = RunContext(
+            conductor=conductor,
+            run=info.id,
+            shape=shape,
+            history=self.follower.index.history,
+            send=self._send,
+            stepper=self._stepper,
+            reasons=GuardReasons(conductor, info.id),
+            info=info,
+        )
+        self._roles = [state for state in shape.states if state.role]
+        self.panes: dict[str, WallPane] = {}
+        self._files: dict[str, tuple[str, str]] = {}
+        """By agent: the snapshot that was counted, and how many files differ from the first, in words."""
+        self._task = background_tasks.create(self.follower.follow(), name=f'wall follows {info.id}')
+        self._counting: asyncio.Task[Any] | None = None
+
+    @property
+    def view(self) -> View | None:
+        """The run as it is now, once it has been read."""
+        fold = self.follower.fold
+        return fold.view if fold.projection.seq else None
+
+    @property
+    def waiting(self) -> int:
+        """How many of its agents wait for a person."""
+        view = self.view
+        return 0 if view is None or view.status.ended else sum(leaf.endswith(WAITS) for leaf in view.active)
+
+    def take(self, room: int) -> None:
+        """Show what is new since the last call, with at most `room` panes more."""
+        news = self.follower.look()
+        view = self.view
+        if news is None or view is None:
+            return
+        self._stepper.know(self.follower.fold, news.steps)
+        if news.steps or not self.panes:
+            self._arrange(view, room)
+            self._show(view)
+        self._stream(news)
+
+    def tick(self, now: float) -> None:
+        """Update the clocks."""
+        view = self.view
+        if view is not None:
+            live = not view.status.ended
+            for shown in self.panes.values():
+                shown.pane.tick(view, clock_end(view, now) if live else view.time, live=live)
+
+    def missing(self) -> int:
+        """How many of its agents at work have no pane."""
+        view = self.view
+        return sum(state.path not in self.panes for state in self._at_work(view)) if view else 0
+
+    def stop(self) -> None:
+        """Follow it no longer."""
+        self._task.cancel()
+        if self._counting:
+            self._counting.cancel()
+
+    def close(self) -> None:
+        """Follow it no longer, and remove its panes."""
+        self.stop()
+        for shown in self.panes.values():
+            shown.root.delete()
+        self.panes = {}
+
+    def _at_work(self, view: View) -> list[StateShape]:
+        return [state for state in self._roles if any(within(leaf, state.path) for leaf in view.active)]
+
+    def _arrange(self, view: View, room: int) -> None:
+        """Have a pane for each agent at work; those that have ended give way where there is no room."""
+        for state in self._at_work(view):
+            if state.path in self.panes:
+                continue
+            if room <= 0 and not self._make_room(view):
+                return
+            room -= 1
+            with self._place:
+                self.panes[state.path] = made = WallPane(state, self._context, self._enlarge)
+            made.enlarge(False)
+
+    def _make_room(self, view: View) -> bool:
+        working = {state.path for state in self._at_work(view)}
+        idle = next((path for path in self.panes if path not in working), '')
+        if idle:
+            self.panes.pop(idle).root.delete()
+        return bool(idle)
+
+    def _show(self, view: View) -> None:
+        mine = self._conductor.runs_here(self.info.id)
+        for path, shown in self.panes.items():
+            shown.show(view, mine=mine, files=self._files.get(path, ('', ''))[1])
+        changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]
+        if changed and (self._counting is None or self._counting.done()):
+            self._counting = background_tasks.create(self._count(view, changed), name='wall counts files')
+
+    def _folder(self, view: View, path: str) -> str:
+        """The newest snapshot of an agent's folder, which may be its region's."""
+        return next((view.files[name] for name in _folders(path) if name in view.files), '')
+
+    async def _count(self, view: View, paths: list[str]) -> None:
+        history, workspaces = self.follower.index.history, self._conductor.workspaces
+        for path in paths:
+            snapshot = self._folder(view, path)
+            folder = next((name for name in _folders(path) if name in view.files), '')
+            try:
+                found = await workspaces.diff(self.info.id, history.baseline(folder), snapshot)
+            except EngineError:
+                continue  # the run's page says so
+            changed = sum(map(is_own_work, found))
+            self._files[path] = (snapshot, f'{count(changed, "file")} changed' if changed else '')
+        newest = self.view
+        if newest is not None and self.panes:
+            self._show(newest)
+
+    def _stream(self, news: Updates) -> None:
+        for path, pieces in news.text.items():
+            shown = next((shown for own, shown in self.panes.items() if within(path, own)), None)
+            if shown is not None:
+                shown.pane.heard(pieces)
+
+    async def _send(self, name: str, at: str, data: dict[str, Any]) -> None:
+        await notify_errors(self._conductor.send(self.info.id, name, at=at, data=data))
+
+
+def _folders(path: str) -> list[str]:
+    """The names under which an agent's folder may be kept: its path, and the names of its regions."""
+    return [path, *reversed(path.split('.'))]

@@ -1,0 +1,131 @@
+"""The wall: which runs are on it, their panes in a grid, and what is new sent many times a second."""
+
+from __future__ import annotations
+
+import time
+
+from nicegui import ui
+
+from engine import Conductor, EngineError, Status
+from engine.records import RunId, RunInfo, RunQuery
+from ui.components.theme import button, empty_state
+from ui.components.widgets import Text, set_attributes
+from ui.formatting.values import count
+from ui.pages.wall.run import WallPane, WallRun
+from ui.replay.live import LOOKS_A_SECOND
+
+MOST = 12
+"""Panes at once."""
+LIVE = RunQuery(status=(Status.RUNNING, Status.WAITING), limit=30)
+EVERY = 2.0
+"""Seconds between looks for runs that have begun."""
+
+
+class Wall:
+    """The panes of the picked runs. Nothing moves by itself: new panes come last.
+
+    Args:
+        conductor: knows the runs.
+        picked: their ids; none stands for all live runs.
+    """
+
+    def __init__(self, conductor: Conductor, picked: tuple[str, ...] = ()) -> None:
+        self._conductor, self._picked = conductor, set(picked)
+        self._runs: dict[RunId, WallRun] = {}
+        self._known: dict[RunId, RunInfo] = {}
+        self._drawn: object = None
+        self._large: WallPane | None = None
+        self._closed = False
+        with (
+            ui.element('div').classes('wall-runs').props('role="group" aria-label="Runs shown"') as self._row
+        ):
+            pass
+        self._said = Text('p', '', 'muted small wall-said', role='status')
+        self._grid = ui.element('ul').classes('wall')
+        with ui.element('div') as self._none:
+            empty_state('hourglass_empty', 'No agent is at work. Start a run, and its agents appear here.')
+        self._none.set_visibility(False)
+
+    async def load(self) -> None:
+        """Look for runs now, and keep looking."""
+        await self._look()
+        ui.timer(1 / LOOKS_A_SECOND, self._take, immediate=False)
+        ui.timer(1.0, self._tick, immediate=False)
+        ui.timer(EVERY, self._look, immediate=False)
+
+    def close(self) -> None:
+        """Follow no run any more."""
+        self._closed = True
+        for run in self._runs.values():
+            run.stop()
+
+    async def _look(self) -> None:
+        try:
+            live = {info.id: info for info in (await self._conductor.runs(LIVE)).runs}
+        except EngineError:
+            return  # the list of runs says so
+        self._known = {**{run: found.info for run, found in self._runs.items()}, **live}
+        for info in self._known.values():
+            if self._wants(info.id) and info.id not in self._runs and not self._closed:
+                shape = await self._conductor.shape(info.id)
+                self._runs[info.id] = WallRun(self._conductor, info, shape, self._grid, self._enlarge)
+        self._draw_runs()
+
+    def _wants(self, run: RunId) -> bool:
+        return not self._picked or run in self._picked
+
+    def _draw_runs(self) -> None:
+        """Draw a switch for each run."""
+        drawn = [(info.id, info.title, self._wants(info.id)) for info in self._known.values()]
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        self._row.clear()
+        with self._row:
+            for run, title, on in drawn:
+                made = button(
+                    title or run, icon='check' if on else 'add', kind=f'small {"" if on else "quiet"}'
+                )
+                set_attributes(made, aria_pressed=str(on).lower())
+                made.on('click', lambda run=run: self._switch(run))
+
+    async def _switch(self, run: RunId) -> None:
+        """Show a run, or take it off the wall."""
+        if not self._picked:
+            self._picked = set(self._known)
+        self._picked ^= {run}
+        if run in self._runs:
+            self._runs.pop(run).close()
+        if not self._picked:
+            self._picked = {''}  # none: an empty set would stand for all
+        named = ','.join(sorted(self._picked - {''}))
+        ui.run_javascript(f'history.replaceState(null, "", "/wall?runs={named}")')
+        await self._look()
+
+    def _take(self) -> None:
+        for run in list(self._runs.values()):
+            run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
+        panes = sum(len(run.panes) for run in self._runs.values())
+        self._none.set_visibility(not panes)
+        waiting = sum(run.waiting for run in self._runs.values())
+        missing = sum(run.missing() for run in self._runs.values())
+        words = [
+            count(panes, 'agent'),
+            f'{waiting} waiting for you' if waiting else '',
+            f'{missing} more at work are not shown: take a run off the wall' if missing else '',
+        ]
+        self._said.show(' · '.join(filter(None, words)) if panes else '')
+
+    def _tick(self) -> None:
+        now = time.time()
+        for run in self._runs.values():
+            run.tick(now)
+
+    def _enlarge(self, pane: WallPane) -> None:
+        """Enlarge a pane, or give it its size back."""
+        before, self._large = self._large, None if pane is self._large else pane
+        if before is not None and not before.root.is_deleted:
+            before.enlarge(False)
+        if self._large is not None:
+            self._large.enlarge(True)
+        self._grid.classes(add='one' if self._large else '', remove='' if self._large else 'one')

@@ -1,0 +1,115 @@
+"""Blocks of a conversation: what an agent said and did, and what a step adds to the transcript."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from engine import Transition
+from engine.records import Shape, parent_of
+from engine.tools import bullet
+from ui.formatting.steps import role_title
+from ui.formatting.tool_calls import Block, CallContext, call_block
+from ui.replay.marks import by_person, mark_of
+
+BLOCK = re.compile(r'\s*([-*+] |\d+[.)] |#|>|```|\|)')
+"""The beginning of a Markdown text that is no paragraph."""
+
+
+def agent_blocks(agent: Mapping[str, Any], calls: CallContext | None = None) -> list[Block]:
+    """An agent's conversation (the dump of an `AgentState`); a tool call and its result are one block."""
+    known = calls or CallContext()
+    messages = agent.get('messages', ())
+    results = {part['id']: part for said in messages for part in said['parts'] if part['kind'] == 'result'}
+    blocks: list[Block] = []
+    for message in messages:
+        for part in message['parts']:
+            block = _block(message['role'], part, results, known)
+            if block:
+                blocks.append(block)
+    return blocks
+
+
+def _block(
+    role: str, part: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]], calls: CallContext
+) -> Block | None:
+    match part['kind'], role:
+        case 'text', 'system':
+            return {'kind': 'task', 'title': 'Instructions', 'text': part['text']}
+        case 'text', 'user':
+            return {'kind': 'task', 'title': 'Task', 'text': part['text']}
+        case 'text', _:
+            return {'kind': 'text', 'text': json_to_markdown(part['text'])}
+        case 'reasoning', _:
+            return {'kind': 'reasoning', 'title': 'Thinking', 'text': part['text']}
+        case 'call', _:
+            return call_block(part, results.get(part['id']), calls)
+    return None
+
+
+def json_to_markdown(text: str) -> str:
+    """A JSON answer as readable Markdown; any other text unchanged."""
+    if not text.lstrip().startswith('{'):
+        return text
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return (
+        '\n\n'.join(_said(name, value) for name, value in values.items())
+        if isinstance(values, dict)
+        else text
+    )
+
+
+def _said(name: str, value: Any) -> str:
+    title = f'**{name.replace("_", " ").capitalize()}**'
+    if isinstance(value, bool):
+        return f'{title}: {"yes" if value else "no"}'
+    if isinstance(value, list):
+        return f'{title}\n\n' + ('\n'.join(bullet(_plain(item)) for item in value) or '- none')
+    said = _plain(value)
+    # A list or a heading needs a line of its own.
+    return f'{title}:\n\n{said}' if BLOCK.match(said) or '\n\n' in said else f'{title}: {said}'
+
+
+def _plain(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case dict():
+            return '; '.join(f'{name.replace("_", " ")}: {_plain(held)}' for name, held in value.items())
+        case list():
+            return ', '.join(map(_plain, value))
+        case None | bool():
+            return {None: 'none', True: 'yes', False: 'no'}[value]
+        case float():
+            return f'{value:.6g}'
+    return str(value)
+
+
+def transcript_entry(transition: Transition, shape: Shape) -> Block | None:
+    """What a step adds to the transcript: words of an agent or a person, a failure; or None."""
+    event = transition.event
+    home = parent_of(event.at)
+    if event.name == 'done' and 'message' in event.data:
+        state = shape.state(home)
+        texts = [part['text'] for part in event.data['message']['parts'] if part['kind'] == 'text']
+        calls = [part['name'] for part in event.data['message']['parts'] if part['kind'] == 'call']
+        text = json_to_markdown(''.join(texts)) if texts else f'uses {", ".join(calls)}'
+        note = f'{event.data.get("model", "")} · step {transition.seq}'
+        kind = 'text' if texts else 'event'
+        role = event.data.get('role') or (state.role if state else home)
+        return {'kind': kind, 'title': role_title(str(role)), 'note': note, 'text': text}
+    mark = mark_of(transition, {})
+    if mark is None or mark.kind == 'revision':
+        return None
+    kind = 'human' if by_person(transition, mark) else 'event'
+    return {
+        'kind': kind,
+        'title': 'You' if kind == 'human' else '',
+        'note': f'step {transition.seq}',
+        'text': mark.text,
+    }

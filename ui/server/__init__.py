@@ -1,0 +1,1 @@
+"""The process around the pages: web server, logs, and background tasks."""

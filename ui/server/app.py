@@ -1,0 +1,252 @@
+"""Builds the server: API, chat agents and monitoring around the pages, and the conductor's life."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
+from functools import partial
+
+from fastapi import FastAPI
+from nicegui import background_tasks
+from starlette.routing import Mount, Route
+
+from engine import Conductor
+from engine.records import RunInfo
+from ui.access.access import Access
+from ui.access.login import Login
+from ui.access.oidc import Provider
+from ui.api.app import PREFIX, build_api
+from ui.api.mcp.over_http import McpOverHttp
+from ui.components.assets import ASSETS
+from ui.components.theme import fill_topbar, serve_assets, warn_everywhere
+from ui.pages.accounts import account, accounts, audit
+from ui.pages.accounts.parts import draw_account_menu
+from ui.pages.compare import page as compare
+from ui.pages.fork import lineage, variants
+from ui.pages.fork import page as fork
+from ui.pages.home import page as home
+from ui.pages.inbox import page as inbox
+from ui.pages.launch import page as launch
+from ui.pages.notifications import page as notifications
+from ui.pages.review import page as review
+from ui.pages.run import page as run
+from ui.pages.run import report
+from ui.pages.runs import page as runs
+from ui.pages.schedules import page as schedules
+from ui.pages.settings import page as settings
+from ui.pages.shared import errors
+from ui.pages.shared.attention import Attentions
+from ui.pages.tools import page as tools
+from ui.pages.traffic import page as traffic
+from ui.pages.wall import page as wall
+from ui.server.clients import free_closed_pages
+from ui.server.door import Door
+from ui.server.grace import grace_of
+from ui.server.metrics import Metrics
+from ui.server.monitoring import monitoring_routes
+from ui.server.signed_out import reload_signed_out, watch_sockets
+from ui.server.tuning import tune
+from ui.services.services import Services
+from ui.settings import Locks, ServerPaths
+from ui.web.backend import Backend
+from ui.web.fleet import FleetView
+
+log = logging.getLogger('hemicycle')
+
+PAGES = (
+    home,
+    runs,
+    launch,
+    run,
+    review,
+    report,
+    fork,
+    variants,
+    lineage,
+    compare,
+    traffic,
+    wall,
+    tools,
+    inbox,
+    notifications,
+    schedules,
+    settings,
+    account,
+    accounts,
+    audit,
+    errors,
+)
+"""Each has `register(backend)`."""
+
+MCP = '/mcp'
+"""Where chat agents are served."""
+UNSANDBOXED = 'Commands run without a sandbox'
+DAY = 86_400.0
+LOOK_SECONDS = 2.0
+"""Seconds between checks for killed processes."""
+OpenConductor = Callable[[], Awaitable[Conductor]]
+
+
+def build(  # noqa: PLR0913  (all but the first have defaults)
+    open_conductor: OpenConductor,
+    places: ServerPaths | None = None,
+    locks: Locks | None = None,
+    origins: Collection[str] = (),
+    metrics: Metrics | None = None,
+    grace: float = 0.0,
+    failed: Callable[[Exception], None] | None = None,
+    fleet: Callable[[Conductor], FleetView] | None = None,
+    door: Door | None = None,
+    url: str = '',
+) -> FastAPI:
+    """The application, without the pages; these are registered with NiceGUI, to be mounted in it.
+
+    What programs use stays outside NiceGUI: its middleware keeps a session for each request without a
+    cookie, and copies each piece of a stream several times.
+
+    Args:
+        open_conductor: opens the journal and makes the conductor; called once, on the server's event loop.
+            Every unfinished run without a live owner is then resumed.
+        places: where this process keeps its data.
+        locks: which processes use the database; this server takes over the runs of killed ones.
+        origins: other sites whose pages may use the API.
+        metrics: what the conductor's journal counts in.
+        grace: seconds that calls of real models may take to end when the server shuts down.
+        failed: called with the reason if the conductor cannot be opened; raised without it.
+        fleet: views the fleet whose workers drive the runs; by default this process does.
+        door: who may use the server; people log in if it says so, or once there is an account.
+        url: the server's address in the links of notifications.
+    """
+    metrics = metrics or Metrics()
+    backend = Backend(places)
+    chat = McpOverHttp(backend, origins)
+
+    async def start() -> None:
+        conductor = await open_conductor()
+        for fault in conductor.catalog.faults:
+            log.error('%s:%s: %s', fault.path, fault.line, fault.problem)
+        for recovered in await conductor.recover():
+            log.info('run %s continues', recovered)
+        for stranded, reason in conductor.stranded.items():
+            log.error('run %s cannot continue: %s', stranded, reason)
+        await warn_of(conductor)
+        # Servers on this machine need no configuration, and nobody has to wait for them to be found.
+        background_tasks.create(conductor.catalog.registry.discover(), name='look for models here')
+        background_tasks.create(clean_up_daily(conductor), name='clean up runs')
+        if locks:
+            background_tasks.create(adopt_runs(conductor, locks), name='adopt runs')
+        background_tasks.create(metrics.measure_lag(), name='measure lag')
+        tune()
+        free_closed_pages()
+        access = Access(conductor.journal, conductor.clock)
+        services = Services(conductor, url=url, now=time.time)
+        services.start()
+        backend.open(
+            conductor,
+            access if await is_closed(door, access) else None,
+            fleet=fleet and look_after(fleet(conductor)),
+            services=services,
+        )
+        background_tasks.create(reload_signed_out(backend), name='reload pages of those who are logged out')
+
+    @asynccontextmanager
+    async def lifespan(served: FastAPI) -> AsyncIterator[None]:
+        """Requests are served once the runs continue."""
+        try:
+            await start()
+        except Exception as error:
+            if failed is None:
+                raise
+            failed(error)
+        async with chat.running():
+            yield
+        with grace_of(grace) as over:
+            await backend.close(over)
+
+    serve_assets()
+    fill_topbar(partial(draw_topbar, backend, Attentions(backend)))
+    watch_sockets(backend)
+    for page in PAGES:
+        page.register(backend)
+    app = FastAPI(
+        openapi_url=None,
+        lifespan=lifespan,
+        routes=[
+            *Login(lambda: backend.access, provider_of(door), ASSETS).routes(),
+            Mount(PREFIX, build_api(backend, origins)),
+            Route(MCP, chat),
+            *monitoring_routes(backend, metrics),
+        ],
+    )
+    app.state.backend = backend
+    return app
+
+
+def draw_topbar(backend: Backend, attentions: Attentions) -> None:
+    """Draw what waits for a person, and the menu of the account."""
+    attentions().draw()
+    draw_account_menu(backend)
+
+
+async def is_closed(door: Door | None, access: Access) -> bool:
+    """Whether people have to log in."""
+    return bool(door and door.required) or await access.accounts.any()
+
+
+def provider_of(door: Door | None) -> Provider | None:
+    """The identity provider, if one is configured."""
+    return Provider(door.provider) if door and door.provider else None
+
+
+async def warn_of(conductor: Conductor) -> None:
+    """Warn on every page if agents' commands run without a sandbox."""
+    unsafe = conductor.sandbox.unsafe and await conductor.sandbox.problem()
+    warn_everywhere(UNSANDBOXED if unsafe else '')
+
+
+def look_after(fleet: FleetView) -> FleetView:
+    """Have runs placed that nobody has placed, for as long as this server is there."""
+    background_tasks.create(fleet.watch_over(), name='watch over the fleet')
+    return fleet
+
+
+async def clean_up_daily(conductor: Conductor) -> None:
+    """Clean up once a day, forever; results and errors go to the log."""
+    while True:
+        try:
+            done = await conductor.clean_up()
+        except Exception:
+            log.exception('the retention policy could not be applied')
+        else:
+            for item in done.taken:
+                log.info('run %s is deleted by the retention policy: %s', item.info.id, item.reason)
+            for run in done.purged:
+                log.info('run %s is permanently removed', run)
+        await conductor.clock.sleep(DAY)
+
+
+async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
+    """Take over the runs of processes that are killed while this server is running, forever.
+
+    Runs of a process that was stopped are left alone: the person who stopped it resumes them when ready.
+    """
+    while True:
+        await conductor.clock.sleep(LOOK_SECONDS)
+        try:
+            dead = await asyncio.to_thread(locks.dead)
+            await _adopt(conductor, frozenset(dead))
+            for owner in dead:
+                await asyncio.to_thread(locks.bury, owner)
+        except Exception:
+            log.exception('the runs of a process that was killed could not be adopted')
+
+
+async def _adopt(conductor: Conductor, dead: frozenset[str]) -> None:
+    def is_left(info: RunInfo) -> bool:
+        return info.owner in dead and info.id not in conductor.stranded
+
+    for adopted in await conductor.recover(where=is_left) if dead else ():
+        log.info('run %s continues here: its process was killed', adopted)

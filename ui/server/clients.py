@@ -1,0 +1,124 @@
+"""Bounds the cost of pages: who may request one, how many wait for a browser, when memory is freed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+from collections.abc import Collection
+from typing import Final
+
+from nicegui import Client, app, background_tasks
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_WAITING: Final = 16
+"""Pages sent whose browser has not connected yet. One dropped too early reloads."""
+COLLECT_AFTER: Final = 16
+"""Closed pages that justify a full collection, which stops the event loop for a moment."""
+COLLECT_SECONDS = 10.0
+"""Seconds that fewer closed pages wait for a collection."""
+EMBEDDED: Final = frozenset({'iframe', 'frame', 'embed', 'object', 'fencedframe'})
+FOREIGN: Final = frozenset({'cross-site', 'same-site'})
+"""What browsers call other sites, including other ports of this machine (Fetch Metadata)."""
+
+
+class OwnRequests:
+    """Middleware: other sites may only link to a page, frames are refused, `HEAD` is answered.
+
+    Args:
+        served: the application.
+        shared: paths that pages of some other sites may use; what is there says of which.
+        origins: these sites.
+    """
+
+    def __init__(self, served: ASGIApp, shared: Collection[str] = (), origins: Collection[str] = ()) -> None:
+        self._served, self._shared, self._origins = served, tuple(shared), frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope['type'] != 'http':
+            await self._served(scope, receive, send)
+        elif not self._is_shared(scope) and (problem := _refusal(Headers(scope=scope))):
+            await PlainTextResponse(problem, 403)(scope, receive, send)
+        elif scope['method'] == 'HEAD' and _is_page(scope):
+            await PlainTextResponse('', media_type='text/html')(scope, receive, send)
+        else:
+            await self._answer(scope, receive, send)
+
+    def _is_shared(self, scope: Scope) -> bool:
+        origin = Headers(scope=scope).get('origin')
+        return origin in self._origins and scope['path'].startswith(self._shared)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        head = scope['method'] == 'HEAD' and scope['path'] != '/_nicegui_ws'
+
+        async def sent(message: Message) -> None:
+            if message['type'] == 'http.response.start':
+                if 'X-NiceGUI-Content' in Headers(scope=message):
+                    drop_waiting()
+            elif head:
+                message = {**message, 'body': b''}
+            await send(message)
+
+        await self._served({**scope, 'method': 'GET'} if head else scope, receive, sent)
+
+
+def _refusal(headers: Headers) -> str:
+    """Why a browser's request is refused, or ''. Other programs send none of these headers."""
+    place, dest = headers.get('sec-fetch-site', ''), headers.get('sec-fetch-dest', '')
+    if dest in EMBEDDED:
+        return 'Hemicycle is not shown inside other pages.'
+    is_link = headers.get('sec-fetch-mode') == 'navigate' and dest == 'document'
+    return 'Other sites may link to Hemicycle, and no more.' if place in FOREIGN and not is_link else ''
+
+
+def _is_page(scope: Scope) -> bool:
+    """Whether the address is that of a page; only page functions are wrapped by NiceGUI."""
+    asked = {**scope, 'method': 'GET'}
+    return any(hasattr(getattr(r, 'endpoint', None), '__wrapped__') for r in app.routes if _leads(r, asked))
+
+
+def _leads(route: BaseRoute, asked: Scope) -> bool:
+    return route.matches(asked)[0] is Match.FULL
+
+
+def drop_waiting(most: int = MAX_WAITING) -> None:
+    """Drop the oldest pages that no browser has connected to, if more than `most` wait."""
+    waiting = [
+        client
+        for client in Client.instances.values()
+        if not client.has_socket_connection and not client._delete_tasks and client._response_built
+    ]
+    for client in waiting[: max(0, len(waiting) - most)]:
+        client.delete()
+
+
+def free_closed_pages() -> None:
+    """Collect what closed pages leave: elements and handlers form cycles, and collections are rare."""
+    closed, some, many = 0, asyncio.Event(), asyncio.Event()
+
+    def count() -> None:
+        nonlocal closed
+        closed += 1
+        some.set()
+        if closed >= COLLECT_AFTER:
+            many.set()
+
+    async def collect() -> None:
+        nonlocal closed
+        while True:
+            await some.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(COLLECT_SECONDS):
+                    await many.wait()
+            if not many.is_set():
+                some.clear()  # Otherwise try again: senders and timers of a page end a moment after it does.
+            many.clear()
+            closed = 0
+            gc.collect()
+
+    app.on_delete(count)
+    background_tasks.create(collect(), name='free closed pages')

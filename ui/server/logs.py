@@ -1,0 +1,139 @@
+"""The log: one line per event on standard error, as text or JSON, and in a file of limited size."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import re
+from collections.abc import Sequence
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Final, Literal
+
+from asgi_correlation_id import correlation_id
+from pythonjsonlogger.orjson import OrjsonFormatter
+
+from engine import Status, Transition
+from engine.errors import JournalError
+from engine.records import RunInfo
+from ui.formatting.safe_text import strip_control
+from ui.server.observed_journal import JournalObserver
+
+log = logging.getLogger('hemicycle')
+
+LogFormat = Literal['text', 'json']
+FORMAT = '%(asctime)s %(levelname)-7s %(name)s: %(message)s'
+MAX_BYTES, BACKUPS = 2_000_000, 3
+LEVELS = {
+    'failed': logging.ERROR,
+    'expired': logging.ERROR,
+    'retry': logging.WARNING,
+    'start': logging.INFO,
+}
+
+
+REQUEST_ID: Final = re.compile(r'[\w.:-]{1,128}', re.ASCII)
+
+
+def is_request_id(text: str) -> bool:
+    """Whether a caller's `X-Request-ID` may stand in the log; otherwise the request gets one of ours."""
+    return REQUEST_ID.fullmatch(text) is not None
+
+
+def set_up_logging(folder: Path, format: LogFormat = 'text') -> None:
+    """Start logging; the file is `hemicycle.log` in the folder."""
+    file = PrivateFileHandler(
+        folder / 'hemicycle.log', maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding='utf-8'
+    )
+    stream = logging.StreamHandler()
+    if format == 'json':
+        file.setFormatter(json_formatter())
+        stream.setFormatter(json_formatter())
+    else:
+        file.setFormatter(logging.Formatter(FORMAT))
+        stream.setFormatter(OneLineFormatter(FORMAT, datefmt='%H:%M:%S'))
+    for handler in (file, stream):
+        handler.addFilter(_add_request)
+    logging.basicConfig(level=logging.WARNING, handlers=[stream, file], force=True)
+    log.setLevel(logging.INFO)
+
+
+def json_formatter() -> logging.Formatter:
+    """Formats one JSON object per line.
+
+    Fields: `time` (RFC 3339, UTC), `level`, `logger` and `message`; where they are known `run`, `step` and
+    `request`; `exc_info` with a traceback.
+    """
+    return OrjsonFormatter(
+        ['levelname', 'name', 'message'],
+        rename_fields={'levelname': 'level', 'name': 'logger'},
+        timestamp='time',
+    )
+
+
+def _add_request(record: logging.LogRecord) -> bool:
+    """Add the id of the request that caused it; a run's tasks inherit that of its launch."""
+    if found := correlation_id.get():
+        record.request = found
+    return True
+
+
+class PrivateFileHandler(RotatingFileHandler):
+    """A log whose files only their owner can read: they name runs, and quote errors."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return open(descriptor, 'a', encoding=self.encoding, errors=self.errors)
+
+
+class OneLineFormatter(logging.Formatter):
+    """One line per event, with only the last line of an exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format the line."""
+        plain = copy.copy(record)
+        plain.exc_info = plain.exc_text = plain.stack_info = None
+        line = super().format(plain)
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            line = f'{line} ({type(error).__name__}: {error})'
+        return ' '.join(strip_control(line).split('\n'))
+
+
+class RunLog(JournalObserver):
+    """Logs when runs begin, fail, retry and end, once that is on disk; and failures to write."""
+
+    def refuse(self, info: RunInfo, error: BaseException) -> None:
+        """Log why steps could not be kept."""
+        if isinstance(error, JournalError):
+            log.error('run %s: %s', info.id, error, extra={'run': info.id})
+
+    def keep(self, info: RunInfo, transitions: Sequence[Transition]) -> None:
+        """Log the important steps."""
+        for step in transitions:
+            if step.event.name in LEVELS and not step.raised:
+                log.log(
+                    LEVELS[step.event.name],
+                    'run %s, step %s: %s',
+                    info.id,
+                    step.seq,
+                    _describe(step),
+                    extra={'run': info.id, 'step': step.seq},
+                )
+        if info.status.ended:
+            level = logging.ERROR if info.status is Status.FAILED else logging.INFO
+            log.log(
+                level,
+                'run %s is %s%s',
+                info.id,
+                info.status,
+                f': {info.error}' if info.error else '',
+                extra={'run': info.id, 'step': info.seq},
+            )
+
+
+def _describe(step: Transition) -> str:
+    data = step.event.data
+    return ' '.join(filter(None, (step.event.name, step.event.at, str(data.get('error', '')))))

@@ -1,0 +1,44 @@
+"""What an operator's tools ask: is the process alive, can it serve, and what does it do."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from engine import EngineError
+from engine.records import RunQuery
+from ui.server.metrics import MEDIA, Metrics
+from ui.web.backend import Backend
+
+HEALTH, READY, METRICS = '/healthz', '/readyz', '/metrics'
+
+
+def monitoring_routes(backend: Backend, metrics: Metrics) -> list[Route]:
+    """`/healthz`, `/readyz` and `/metrics`."""
+
+    async def health(request: Request) -> Response:
+        """Whether the event loop turns: restart the process if this does not answer."""
+        return JSONResponse({'status': 'ok'})
+
+    async def ready(request: Request) -> Response:
+        """Whether runs can be read: send no traffic here unless this says so."""
+        if not backend.is_open:
+            return JSONResponse({'status': 'starting'}, 503)
+        conductor = backend.root
+        try:
+            await conductor.runs(RunQuery(limit=1))
+        except EngineError as error:
+            return JSONResponse({'status': 'unavailable', 'reason': str(error)}, 503)
+        return JSONResponse({'status': 'ok', 'stranded': len(conductor.stranded)})
+
+    async def measure(request: Request) -> Response:
+        """All metrics."""
+        if not backend.is_open:
+            return PlainTextResponse('the server is starting', 503)
+        try:
+            return Response(await metrics.render(backend.root), media_type=MEDIA)
+        except EngineError as error:
+            return PlainTextResponse(str(error), 503)
+
+    return [Route(path, answer) for path, answer in ((HEALTH, health), (READY, ready), (METRICS, measure))]

@@ -1,0 +1,234 @@
+"""Serves the dashboard: port, session secret, what guards requests, and the web server itself."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import os
+import secrets
+import signal
+import socket
+import threading
+import webbrowser
+from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import urlsplit
+
+from engine import Conductor, EngineError
+from ui.server.door import Door
+from ui.server.metrics import Metrics
+from ui.settings import Locks, ServerPaths
+from ui.web.backend import Backend
+from ui.web.fleet import FleetView
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+LOCAL_NAMES = ('localhost', '127.0.0.1', '::1', '[::1]')
+"""What a browser on this machine calls it. Any other name may be a site's, pointed at this machine."""
+PORT_TRIES = 100
+"""How many ports to try, starting with the requested one."""
+RECONNECT_SECONDS = 15
+"""Seconds for which an unreachable page is kept, with everything typed into it."""
+RESEND_MESSAGES = 10_000
+"""Messages resent to a page that reconnects: six streaming panes get fewer in that time."""
+
+
+class CannotServe(EngineError):
+    """The address cannot be served; says why."""
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    try:
+        return host == 'localhost' or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_host(host: str, *, login: bool) -> None:
+    """Refuse to listen for other machines where nobody has to log in.
+
+    Raises:
+        CannotServe
+    """
+    if not (login or is_local(host)):
+        raise CannotServe(
+            f'--host {host} can be reached from other machines, and there is no account to log in with:'
+            ' make the first one with `hemicycle user add NAME`, or use 127.0.0.1'
+        )
+
+
+def served_names(host: str, url: str) -> list[str]:
+    """The names by which this server may be called: any other may be a site's, pointed at this machine."""
+    named = urlsplit(url).hostname or ''
+    if is_local(host) or named:
+        return [*LOCAL_NAMES, *filter(None, [named, host if not is_local(host) else ''])]
+    return ['*']  # Nothing is served without a login, and the cookie of one is sent to its own name only.
+
+
+def valid_origin(text: str, option: str = '--origin') -> str:
+    """The origin of a site that may use this server.
+
+    Raises:
+        CannotServe
+    """
+    given = text.strip().rstrip('/')
+    try:
+        parts = urlsplit(given)
+        is_origin = parts.scheme in ('http', 'https') and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_origin = False
+    if not is_origin or given.lower() != f'{parts.scheme}://{parts.netloc}'.lower() or '@' in given:
+        raise CannotServe(f'{option} must be a site such as https://tool.example:8443, not {text!r}')
+    return given.lower()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on the port, or on the next free one; requests queue up until they are served.
+
+    Raises:
+        CannotServe: no port is free.
+    """
+    family = socket.AF_INET6 if ':' in host else socket.AF_INET
+    for candidate in range(port, min(port + PORT_TRIES, 65_536)):
+        found = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Connections inherit it: the server gets a bare descriptor and does not know that it is TCP.
+            found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            found.bind((host, candidate))
+            found.listen(128)
+        except OSError as error:
+            found.close()
+            if error.errno != errno.EADDRINUSE:
+                raise CannotServe(f'port {candidate} of {host} cannot be used: {error.strerror}') from None
+        else:
+            return found
+    raise CannotServe(
+        f'none of the ports {port} to {port + PORT_TRIES - 1} is free: name another one with --port'
+    )
+
+
+def page_url(listening: socket.socket) -> str:
+    """The address of the page for a browser."""
+    host, port = listening.getsockname()[:2]
+    return f'http://{f"[{host}]" if ":" in host else host}:{port}'
+
+
+def session_secret(folder: Path) -> str:
+    """The secret that signs browser sessions: random, in a file only its owner can read.
+
+    Raises:
+        OSError
+    """
+    path = folder / 'secret'
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, 'w') as file:
+            file.write(secrets.token_urlsafe(32))
+    return path.read_text()
+
+
+def run(  # noqa: PLR0913  (the last have defaults)
+    listening: socket.socket,
+    open_conductor: Callable[[], Awaitable[Conductor]],
+    *,
+    folder: Path,
+    show: bool,
+    places: ServerPaths | None = None,
+    locks: Locks | None = None,
+    metrics: Metrics | None = None,
+    origins: Collection[str] = (),
+    grace: float = 0.0,
+    fleet: Callable[[Conductor], FleetView] | None = None,
+    door: Door | None = None,
+) -> None:
+    """Serve until a signal arrives; then release the runs, for the next server to resume.
+
+    `origins` are other sites whose pages may use the API and the MCP server; `grace` is how many seconds
+    calls of real models may take to end; `fleet` views the fleet, if workers drive the runs; `door` says
+    who may use the server.
+
+    Raises:
+        EngineError: the conductor could not be opened; nothing was served.
+    """
+    os.environ['NICEGUI_STORAGE_PATH'] = str(folder / 'browser')  # read when NiceGUI is imported
+    signal.signal(signal.SIGTERM, _leave)
+    import uvicorn
+    from nicegui import core, ui
+
+    from ui.components.assets import ASSETS
+    from ui.server.app import build
+
+    failure: Exception | None = None
+
+    def end(error: Exception) -> None:
+        nonlocal failure
+        failure, server.should_exit = error, True
+
+    url = os.environ.get('HEMICYCLE_URL', '').strip() or page_url(listening)
+    app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, door, url)
+    guard(app, origins, door)
+    core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
+    ui.run_with(
+        app,
+        title='Hemicycle',
+        favicon=ASSETS / 'favicon.svg',
+        dark=None,
+        language='en-US',
+        tailwind=False,
+        storage_secret=session_secret(folder),
+        show_welcome_message=False,
+        gzip_middleware_factory=None,  # `guard` compresses for pages and programs alike
+        reconnect_timeout=RECONNECT_SECONDS,
+        message_history_length=RESEND_MESSAGES,
+    )
+    if show:
+        threading.Thread(target=webbrowser.open, args=(page_url(listening),), daemon=True).start()
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            fd=listening.fileno(),
+            ws='wsproto',
+            log_config=None,
+            log_level='warning',
+            timeout_graceful_shutdown=3,
+        )
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    if isinstance(failure, (EngineError, OSError)):
+        raise failure
+    if failure:
+        raise CannotServe(f'the server could not start: {type(failure).__name__}: {failure}') from failure
+
+
+def guard(app: FastAPI, origins: Collection[str], door: Door | None = None) -> None:
+    """Put in front of everything what every request passes, the last one first."""
+    from asgi_correlation_id import CorrelationIdMiddleware
+    from starlette.middleware.gzip import GZipMiddleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    from ui.access.http import SignedIn
+    from ui.api.app import PREFIX
+    from ui.api.problems import PlainErrors
+    from ui.server.app import MCP
+    from ui.server.clients import OwnRequests
+    from ui.server.headers import SafeHeaders
+    from ui.server.logs import is_request_id
+
+    backend: Backend = app.state.backend
+    app.add_middleware(SignedIn, access=lambda: backend.access)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(door.names if door else LOCAL_NAMES))
+    app.add_middleware(OwnRequests, shared=(PREFIX, MCP), origins=origins)
+    app.add_middleware(PlainErrors, below=PREFIX)
+    app.add_middleware(CorrelationIdMiddleware, validator=is_request_id)
+    app.add_middleware(SafeHeaders)
+    app.add_middleware(GZipMiddleware)
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    raise SystemExit(0)

@@ -1,0 +1,48 @@
+"""Pages of those who are logged out: they are loaded anew, and lead to the login page."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nicegui import Client, app
+
+from engine import EngineError
+from engine.errors import SignedOut
+from ui.access.caller import IDENTITY, Identity
+from ui.web.backend import Backend
+
+LOOK_SECONDS = 3.0
+RELOAD = 'location.reload()'
+
+
+def watch_sockets(backend: Backend) -> None:
+    """Reload a page whose socket is opened by somebody else than whoever loaded it."""
+
+    def check(client: Client) -> None:
+        page, here = identity_of(client), IDENTITY.get()
+        if backend.access and (not page or not here or page.known.name != here.known.name):
+            client.run_javascript(RELOAD)
+
+    app.on_connect(check)
+
+
+async def reload_signed_out(backend: Backend) -> None:
+    """Reload the pages of sessions that have ended, forever."""
+    while backend.access:
+        await asyncio.sleep(LOOK_SECONDS)
+        for client in list(Client.instances.values()):
+            identity = identity_of(client)
+            if identity is None or not client.has_socket_connection:
+                continue
+            try:
+                await identity.check()
+            except SignedOut:
+                client.run_javascript(RELOAD)
+            except EngineError:
+                break  # the journal cannot be read at present
+
+
+def identity_of(client: Client) -> Identity | None:
+    """Who loaded a page."""
+    found: Identity | None = client.request.scope.get('state', {}).get('identity')
+    return found

@@ -1,0 +1,88 @@
+"""The services as one caller may use them: a role for each deed, and questions of runs that they see."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, cast
+
+from engine.errors import NotAllowed
+from engine.runtime import acting_as
+from ui.access.caller import Identity, Role
+from ui.services.inbox import Inbox
+from ui.services.services import Services
+
+_VIEWER, _OPERATOR, _ADMIN = Role.VIEWER, Role.OPERATOR, Role.ADMIN
+DEEDS: Final[Mapping[str, Mapping[str, Role]]] = {
+    'inbox': {
+        'list': _VIEWER, 'find': _VIEWER, 'answer': _OPERATOR, 'assign': _OPERATOR, 'snooze': _OPERATOR,
+    },
+    'notifications': {'log': _ADMIN, 'resend': _ADMIN, 'test': _ADMIN},
+    'destinations': dict.fromkeys(('list', 'get', 'add', 'change', 'remove'), _ADMIN),
+    'schedules': {
+        'list': _VIEWER, 'get': _VIEWER, 'log': _VIEWER,
+        'add': _OPERATOR, 'change': _OPERATOR, 'remove': _OPERATOR, 'run_now': _OPERATOR,
+        'backfill': _OPERATOR,
+    },
+    'triggers': {
+        'list': _OPERATOR, 'get': _ADMIN, 'log': _OPERATOR, 'add': _ADMIN, 'change': _ADMIN, 'remove': _ADMIN,
+    },
+}  # fmt: skip
+"""The lowest role that may do it; what is not listed is for the server itself."""
+
+
+def guard_services(
+    services: Services, identity: Identity, record: Callable[..., Awaitable[None]]
+) -> Services:
+    """The services as whoever has this identity may use them; `record` writes a line of the audit log."""
+    caller = identity.known
+    made = copy.copy(services)
+    inbox = Inbox(services.conductor, lambda info: caller.role is _ADMIN or caller.sees(info))
+    parts: dict[str, Any] = {
+        'inbox': inbox,
+        'schedules': services.schedules,
+        'triggers': services.triggers,
+        'notifications': services.notifications,
+    }
+    for name, part in parts.items():
+        setattr(made, name, cast(Any, _Guarded(name, part, identity, record)))
+    inner = copy.copy(services)
+    inner.inbox = inbox
+    cast(Any, made).assign = _Guarded('inbox', inbox, identity, record).behind('assign', inner.assign)
+    return made
+
+
+class _Guarded:
+    """A service behind the guard."""
+
+    def __init__(
+        self, name: str, target: Any, identity: Identity, record: Callable[..., Awaitable[None]]
+    ) -> None:
+        self._name, self._target, self._identity, self._record = name, target, identity, record
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith('_'):
+            raise AttributeError(name)
+        target = getattr(self._target, name)
+        if name in DEEDS:  # a part of it
+            return _Guarded(name, target, self._identity, self._record)
+        return self.behind(name, target)
+
+    def behind(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        """The method, behind the guard. Raises `NotAllowed` for one that is nobody's."""
+        path, role = f'{self._name}.{name}', DEEDS[self._name].get(name)
+        if role is None:
+            raise NotAllowed(f'{path} is for the server itself')
+
+        @functools.wraps(method)
+        async def do(*args: Any, **options: Any) -> Any:
+            caller = await self._identity.check()
+            caller.require(role, path)
+            with acting_as(caller.name):
+                made = await method(*args, **options)
+            if role is not _VIEWER:
+                await self._record(caller, path, said={'name': str(args[0])[:200]} if args else {})
+            return made
+
+        return do

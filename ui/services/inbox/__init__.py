@@ -1,0 +1,23 @@
+"""The inbox: what waits for a person, over all runs, and answers that change nothing twice."""
+
+from ui.services.inbox.inbox import (
+    Inbox,
+    InboxItem,
+    InboxPage,
+    QuestionClosed,
+    UnknownQuestion,
+    question_path,
+)
+from ui.services.inbox.questions import Ask, PendingCall, find_asks
+
+__all__ = [
+    'Ask',
+    'Inbox',
+    'InboxItem',
+    'InboxPage',
+    'PendingCall',
+    'QuestionClosed',
+    'UnknownQuestion',
+    'find_asks',
+    'question_path',
+]

@@ -1,0 +1,223 @@
+"""Inbox: lists what waits for people in any run, answers it once, assigns it and puts it off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from engine import Conductor, InvalidInput
+from engine.errors import EngineError, EntryChanged, EventRefused, StepPassed, UnknownRun
+from engine.journal import Entry, EntryQuery
+from engine.records import Instant, RunId, RunInfo
+from ui.services.inbox.questions import Ask, find_asks, run_and_step
+
+KIND = 'question'
+"""The kind of the entries with people's decisions about questions."""
+TRIES = 100
+"""How often an answer is sent again because another region of the run has moved meanwhile."""
+MOST_NAME = 200
+KEPT = 30 * 86_400.0
+"""Seconds for which decisions about a question are kept."""
+
+
+class QuestionClosed(EventRefused):
+    """The question is not open any more, or is not the one that was shown; nothing was changed."""
+
+
+class UnknownQuestion(EngineError):
+    """No run has asked that."""
+
+    def __init__(self, ask: str) -> None:
+        super().__init__(f'there is no question {ask!r}')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxItem:
+    """A question with its run, and what people decided about it."""
+
+    ask: Ask
+    title: str
+    pattern: str
+    tags: tuple[str, ...] = ()
+    here: bool = True
+    """Whether the server that answers runs it, so that it can be answered there."""
+    assignee: str = ''
+    snoozed_until: Instant = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxPage:
+    """What waits for people, the oldest first."""
+
+    items: tuple[InboxItem, ...]
+    snoozed: int = 0
+    """How many are left out because they were put off."""
+
+
+class Inbox:
+    """What waits for people in the runs of a conductor's journal."""
+
+    def __init__(self, conductor: Conductor, sees: Callable[[RunInfo], bool] = lambda info: True) -> None:
+        """`sees` says of which runs the questions are shown."""
+        self._conductor, self._sees = conductor, sees
+        self._known: dict[tuple[RunId, int], Sequence[Ask]] = {}
+        """What the unfinished runs ask at their last step."""
+
+    async def list(self, *, assignee: str = '', run: str = '', snoozed: bool = False) -> InboxPage:
+        """All open questions, the oldest first.
+
+        Args:
+            assignee: only those assigned to this person.
+            run: only those of this run.
+            snoozed: whether those that were put off are listed, too.
+        """
+        decided = {entry.key: entry for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND))}
+        found, known = [], {}
+        for info in await self._conductor.journal.unfinished():
+            if not info.waiting or (run and info.id != run) or not self._sees(info):
+                continue
+            key = (info.id, info.seq)
+            asks = known[key] = self._known.get(key) or await self._asks(info.id)
+            found += [self._item(info, ask, decided.get(ask.id)) for ask in asks]
+        if not run:
+            self._known = known
+        found = [item for item in found if not assignee or item.assignee == assignee]
+        now = self._conductor.clock.now()
+        shown = [item for item in found if snoozed or item.snoozed_until <= now]
+        shown.sort(key=lambda item: (item.ask.since, item.ask.id))
+        return InboxPage(items=tuple(shown), snoozed=len(found) - len(shown))
+
+    async def find(self, ask: str) -> InboxItem:
+        """A question that is open.
+
+        Raises:
+            UnknownQuestion
+            QuestionClosed: it has been answered, or the run has left it; the error says when and how.
+        """
+        item, _ = await self._find(ask)
+        return item
+
+    async def answer(
+        self, ask: str, event: str, data: Mapping[str, Any] | None = None, *, digest: str, by: str = ''
+    ) -> RunInfo:
+        """Answer a question, if it is still what was shown; otherwise nothing changes.
+
+        Args:
+            ask: its id.
+            event: one of its events; `extend` takes `seconds`.
+            data: the values that go with it.
+            digest: the question's, as it was shown to who answers.
+            by: who answers.
+
+        Raises:
+            UnknownQuestion, InvalidInput
+            QuestionClosed: it was answered before, or is not the one that was shown.
+        """
+        for _ in range(TRIES):
+            item, seen = await self._find(ask)
+            found = item.ask
+            if digest != found.digest:
+                raise QuestionClosed(found.run, event, 'what it asks is not what was shown: read it again')
+            if event not in found.events:
+                raise InvalidInput({'event': f'must be one of {", ".join(found.events)}, not {event!r}'})
+            try:
+                await self._send(found, event, data or {}, seen)
+            except StepPassed:
+                continue  # Perhaps another region moved.
+            await self._note(ask, answered=event, by=by)
+            return await self._conductor.info(found.run)
+        raise QuestionClosed(run_and_step(ask)[0], event, 'the run moves too fast: try again')
+
+    async def assign(self, ask: str, assignee: str) -> InboxItem:
+        """Assign a question to a person; '' assigns it to nobody. Raises as `find` does."""
+        name = ' '.join(assignee.split())
+        if len(name) > MOST_NAME:
+            raise InvalidInput({'assignee': f'must have at most {MOST_NAME} characters'})
+        await self._find(ask)
+        await self._note(ask, assignee=name)
+        return await self.find(ask)
+
+    async def snooze(self, ask: str, until: float) -> InboxItem:
+        """Leave a question out of the list until a moment; 0 lists it again. Raises as `find` does."""
+        await self._find(ask)
+        await self._note(ask, until=until)
+        return await self.find(ask)
+
+    async def clean_up(self) -> None:
+        """Forget decisions about questions of long ago."""
+        query = EntryQuery(kind=KIND, until=self._conductor.clock.now() - KEPT)
+        await self._conductor.journal.forget_entries(query)
+
+    async def _send(self, ask: Ask, event: str, data: Mapping[str, Any], seen: int) -> None:
+        if event == 'extend':
+            seconds = data.get('seconds')
+            if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+                raise InvalidInput({'seconds': f'must be a number of seconds, not {seconds!r}'})
+            await self._conductor.extend(ask.run, seconds=seconds, seen=seen)
+        else:
+            await self._conductor.send(ask.run, event, at=ask.at, data=data, seen=seen)
+
+    async def _asks(self, run: RunId) -> Sequence[Ask]:
+        fold = await self._conductor.fold(run)
+        return find_asks(fold.shape, fold.view)
+
+    async def _find(self, ask: str) -> tuple[InboxItem, int]:
+        """A question and the step at which it was found open."""
+        try:
+            run, step = run_and_step(ask)
+            info, fold = await self._conductor.info(run), await self._conductor.fold(run)
+        except (ValueError, UnknownRun):
+            raise UnknownQuestion(ask) from None
+        if not self._sees(info):
+            raise UnknownQuestion(ask)
+        for found in find_asks(fold.shape, fold.view):
+            if found.id == ask:
+                return self._item(info, found, await self._conductor.journal.entry(KIND, ask)), fold.view.seq
+        raise QuestionClosed(run, 'an answer', await self._ending(ask, run, step))
+
+    async def _ending(self, ask: str, run: RunId, step: int) -> str:
+        """How a question ended, as a sentence. Raises `UnknownQuestion` if it was never asked."""
+        if not 0 < step <= (await self._conductor.info(run)).seq:
+            raise UnknownQuestion(ask)
+        fold = await self._conductor.fold(run, step)
+        found = next((one for one in find_asks(fold.shape, fold.view) if one.id == ask), None)
+        if found is None:
+            raise UnknownQuestion(ask)
+        entry = await self._conductor.journal.entry(KIND, ask)
+        who = f' by {entry.body["by"]}' if entry and entry.body.get('by') else ''
+        for later in await self._conductor.transitions(run, after=step):
+            if found.at in later.left or (later.event.name == 'cancel'):
+                return f'step {later.seq} has ended the question ({later.event.name}{who})'
+        return 'the run has ended'
+
+    def _item(self, info: RunInfo, ask: Ask, entry: Entry | None) -> InboxItem:
+        said = entry.body if entry else {}
+        return InboxItem(
+            ask=ask,
+            title=info.title or info.id,
+            pattern=info.pattern,
+            tags=info.tags,
+            here=self._conductor.runs_here(info.id),
+            assignee=str(said.get('assignee', '')),
+            snoozed_until=float(said.get('until', 0.0)),
+        )
+
+    async def _note(self, ask: str, **decided: Any) -> None:
+        """Store what a person decided about a question."""
+        while True:
+            entry = await self._conductor.journal.entry(KIND, ask)
+            found = entry or Entry(kind=KIND, key=ask)
+            now = self._conductor.clock.now()
+            try:
+                changed = replace(found, body={**found.body, **decided}, rank=now)
+                await self._conductor.journal.write_entries([changed])
+            except EntryChanged:
+                continue
+            return
+
+
+def question_path(ask: str) -> str:
+    """The page of a question."""
+    return f'/inbox/{quote(ask, safe=".")}'

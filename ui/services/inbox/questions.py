@@ -1,0 +1,134 @@
+"""Finds what a run asks people at a step: which state asks, since when, what for, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.history import OWN, open_question
+from engine.records import ANSWER, Instant, RunId, Shape, StatePath, View, message_of, parent_of
+from engine.tools import Question
+
+APPROVAL = 'approve'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCall:
+    """A tool call that waits for an approval."""
+
+    id: str
+    name: str
+    arguments: str
+    """As JSON text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a run asks a person."""
+
+    id: str
+    """Of this question only: if the state asks again later, that is another one."""
+    run: RunId
+    at: StatePath
+    """The state that waits; '' is the whole run."""
+    step: int
+    """The step since which it waits."""
+    since: Instant
+    kind: str
+    """What it waits for: `approval`, `answer`, `choice`, `word`, `more time` and so on."""
+    text: str
+    """What is asked, in a sentence."""
+    digest: str
+    """Of all that is asked and approved: an answer names it."""
+    events: tuple[str, ...]
+    """The events that answer it."""
+    calls: tuple[PendingCall, ...] = ()
+    question: Question | None = None
+    """What the server of a tool asks."""
+    said: str = ''
+    """What the agent said last."""
+
+
+def find_asks(shape: Shape, view: View) -> list[Ask]:
+    """What a run asks at the step of `view`, the oldest first."""
+    if view.status.ended:
+        return []
+    waits = {state.path: state.waits for state in shape.states if state.waits}
+    found = [_ask(shape, view, leaf, waits[leaf]) for leaf in view.active if leaf in waits]
+    return sorted(found, key=lambda ask: (ask.since, ask.step, ask.at))
+
+
+def ask_id(run: RunId, step: int, at: StatePath) -> str:
+    """The id of a question."""
+    return f'{run}.{step}.{hashlib.sha256(at.encode()).hexdigest()[:8]}'
+
+
+def run_and_step(ask: str) -> tuple[RunId, int]:
+    """The run and the step in a question's id. Raises `ValueError`."""
+    run, step, _ = ask.rsplit('.', 2)
+    return RunId(run), int(step)
+
+
+def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
+    step, since = view.entered.get(leaf, (view.seq, view.time))
+    events = tuple(dict.fromkeys(_events(shape, view, leaf)))
+    agent = view.agents.get(parent_of(leaf), {})
+    calls = tuple(_calls(agent)) if APPROVAL in events else ()
+    question = open_question(view, leaf) if ANSWER in events else None
+    who = str(agent.get('role') or parent_of(leaf) or leaf).replace('_', ' ').rpartition('.')[2]
+    text = _text(kind, who, calls, question)
+    contents = {
+        'run': view.run,
+        'at': leaf,
+        'step': step,
+        'text': text,
+        'events': events,
+        'calls': [asdict(call) for call in calls],
+        'question': question.model_dump(mode='json') if question else None,
+    }
+    canonical = json.dumps(contents, sort_keys=True, separators=(',', ':'))
+    return Ask(
+        id=ask_id(view.run, step, leaf),
+        run=view.run,
+        at=leaf,
+        step=step,
+        since=since,
+        kind=kind,
+        text=text,
+        digest=hashlib.sha256(canonical.encode()).hexdigest(),
+        events=events,
+        calls=calls,
+        question=question,
+        said=_said(agent),
+    )
+
+
+def _events(shape: Shape, view: View, leaf: StatePath) -> Iterator[str]:
+    """What can be sent to the waiting state; a budget of time that is spent can be raised, too."""
+    for edge in shape.edges:
+        if edge.source == leaf and edge.trigger not in OWN:
+            yield edge.trigger
+    gauge = view.budget.get('seconds')
+    if gauge is not None and gauge.exhausted:
+        yield 'extend'
+
+
+def _calls(agent: Mapping[str, Any]) -> Iterator[PendingCall]:
+    for call in message_of(agent['messages'][-1]).calls if agent.get('messages') else ():
+        yield PendingCall(id=call.id, name=call.name, arguments=call.arguments)
+
+
+def _said(agent: Mapping[str, Any]) -> str:
+    messages = agent.get('messages') or ()
+    return message_of(messages[-1]).text if messages else ''
+
+
+def _text(kind: str, who: str, calls: tuple[PendingCall, ...], question: Question | None) -> str:
+    if calls:
+        return f'Allow {who} to use {", ".join(dict.fromkeys(call.name for call in calls))}?'
+    if question:
+        return f'{question.server} asks: {question.message}'
+    return f'{who.capitalize()} waits for {kind}' if kind else f'{who.capitalize()} waits for you'

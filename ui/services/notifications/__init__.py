@@ -1,0 +1,30 @@
+"""Notifications: who is told what, by which channel; an outbox that loses nothing."""
+
+from ui.services.notifications.channels import Channels, MailServer
+from ui.services.notifications.destinations import (
+    EVENT_TYPES,
+    Channel,
+    Destination,
+    EventType,
+    UnknownDestination,
+    address_problem,
+    parse,
+)
+from ui.services.notifications.notifications import Notifications
+from ui.services.notifications.outbox import Attempt, Message, UnknownMessage
+
+__all__ = [
+    'EVENT_TYPES',
+    'Attempt',
+    'Channel',
+    'Channels',
+    'Destination',
+    'EventType',
+    'MailServer',
+    'Message',
+    'Notifications',
+    'UnknownDestination',
+    'UnknownMessage',
+    'address_problem',
+    'parse',
+]

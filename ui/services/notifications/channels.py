@@ -1,0 +1,181 @@
+"""Channels: sends one message as a signed webhook, to a Slack-compatible webhook, or by e-mail."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from urllib.parse import unquote, urlsplit
+
+import aiosmtplib
+import httpx
+from standardwebhooks import Webhook
+
+from engine import InvalidInput
+from ui.services.notifications.destinations import Destination
+from ui.services.notifications.outbox import Message
+
+SECONDS = 15.0
+"""A receiver that takes longer to answer has failed (Standard Webhooks: 15 to 30 s)."""
+GONE = 410
+"""A receiver that answers so wants nothing any more."""
+MOST_TEXT = 300
+PORTS = {'smtp': 587, 'smtps': 465}
+CALLS_BACK = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How one attempt went."""
+
+    status: int = 0
+    error: str = ''
+    gone: bool = False
+    """Whether the receiver wants nothing any more."""
+    wait: float = 0.0
+    """Seconds that the receiver asks to wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailServer:
+    """The SMTP server that sends e-mail."""
+
+    host: str
+    port: int
+    user: str = ''
+    password: str = ''
+    tls: bool = False
+    """Whether the connection begins with TLS; otherwise STARTTLS is used where it is offered."""
+    sender: str = ''
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> MailServer | None:
+        """`HEMICYCLE_SMTP` (smtp://user:password@host:port or smtps://), `HEMICYCLE_MAIL_FROM`; or None.
+
+        Raises:
+            InvalidInput: the address makes no sense.
+        """
+        text = environment.get('HEMICYCLE_SMTP', '').strip()
+        if not text:
+            return None
+        try:
+            parts = urlsplit(text)
+            port = parts.port
+        except ValueError:
+            parts, port = urlsplit(''), None
+        if parts.scheme not in PORTS or not parts.hostname:
+            raise InvalidInput(
+                {'HEMICYCLE_SMTP': 'must be smtp://[user:password@]host[:port] or smtps://...'}
+            )
+        sender = environment.get('HEMICYCLE_MAIL_FROM', '').strip() or f'hemicycle@{parts.hostname}'
+        return cls(
+            host=parts.hostname,
+            port=port or PORTS[parts.scheme],
+            user=unquote(parts.username or ''),
+            password=unquote(parts.password or ''),
+            tls=parts.scheme == 'smtps',
+            sender=sender,
+        )
+
+
+class Channels:
+    """Sends messages; holds the connections."""
+
+    def __init__(
+        self, mail: MailServer | None = None, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        """`transport` carries requests in place of the network."""
+        self._mail = mail
+        self._http = httpx.AsyncClient(
+            timeout=SECONDS, follow_redirects=False, transport=transport, headers={'User-Agent': 'Hemicycle'}
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def send(self, destination: Destination, message: Message, now: float) -> Result:
+        """Make one attempt; `now` is in seconds since 1970. Never raises."""
+        try:
+            if destination.channel == 'email':
+                return await self._send_mail(destination, message, now)
+            return await self._post(destination, message, now)
+        except httpx.HTTPError as error:
+            return Result(error=f'{type(error).__name__}: {error}'[:MOST_TEXT])
+        except aiosmtplib.SMTPException as error:
+            return Result(status=getattr(error, 'code', 0) or 0, error=str(error)[:MOST_TEXT])
+        except (OSError, ssl.SSLError, UnicodeError, ValueError) as error:
+            return Result(error=f'{type(error).__name__}: {error}'[:MOST_TEXT])
+
+    async def _post(self, destination: Destination, message: Message, now: float) -> Result:
+        headers = {'Content-Type': 'application/json'}
+        if destination.channel == 'slack':
+            body = json.dumps(slack_body(message))
+        else:
+            body = json.dumps(dict(message.payload), separators=(',', ':'))
+            moment = datetime.fromtimestamp(int(now), UTC)
+            headers |= {
+                'webhook-id': message.id,
+                'webhook-timestamp': str(int(now)),
+                'webhook-signature': Webhook(destination.secret).sign(message.id, moment, body),
+            }
+        answer = await self._http.post(destination.address, content=body.encode(), headers=headers)
+        if answer.is_success:
+            return Result(status=answer.status_code)
+        return Result(
+            status=answer.status_code,
+            error=f'answered {answer.status_code} {answer.reason_phrase}'.strip(),
+            gone=answer.status_code == GONE,
+            wait=_seconds(answer.headers.get('retry-after', '')),
+        )
+
+    async def _send_mail(self, destination: Destination, message: Message, now: float) -> Result:
+        if self._mail is None:
+            return Result(error='no SMTP server is configured: set HEMICYCLE_SMTP')
+        mail = self._mail
+        await aiosmtplib.send(
+            mail_of(message, mail.sender, destination.address, now),
+            hostname=mail.host,
+            port=mail.port,
+            username=mail.user or None,
+            password=mail.password or None,
+            use_tls=mail.tls,
+            timeout=SECONDS,
+        )
+        return Result(status=250)
+
+
+def slack_body(message: Message) -> dict[str, str]:
+    """The body of a Slack-compatible incoming webhook: one text, in which markup of models is no markup."""
+    title, text = (html.escape(part, quote=False) for part in (message.title, message.text))
+    url = str(message.payload.get('data', {}).get('url', ''))
+    # A line break would end the link's text, and a bar its address.
+    named = f'<{url.replace("|", "%7C")}|{" ".join(title.replace("|", "/").split())}>' if url else title
+    return {'text': f'*{named}*\n{text}'}
+
+
+def mail_of(message: Message, sender: str, to: str, now: float) -> EmailMessage:
+    """The e-mail; a header cannot be ended by what a run is called."""
+    mail = EmailMessage(policy=SMTP)
+    mail['From'], mail['To'] = sender, to
+    mail['Subject'] = ' '.join(f'{message.text}: {message.title}'.split())[:MOST_TEXT]
+    mail['Date'] = format_datetime(datetime.fromtimestamp(now, UTC))
+    mail['Message-ID'] = f'<{message.id}@hemicycle>'
+    mail['Auto-Submitted'] = 'auto-generated'
+    url = str(message.payload.get('data', {}).get('url', ''))
+    mail.set_content(f'{message.text}\n\nRun: {message.title}\n{url}\n')
+    return mail
+
+
+def _seconds(text: str) -> float:
+    try:
+        return min(max(0.0, float(text)), 86_400.0)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,179 @@
+"""Destinations: who is told, by which channel, of which events; stored with the runs."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter, ValidationError
+from standardwebhooks import Webhook
+
+from engine import InvalidInput
+from engine.clock import Clock
+from engine.errors import EngineError
+from engine.journal import Entry, EntryQuery, Journal
+from engine.records import Instant
+
+KIND = 'destination'
+Channel = Literal['webhook', 'slack', 'email']
+EventType = Literal['run.waiting', 'question.assigned', 'run.ended', 'run.failed', 'run.budget_warned']
+EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
+ADDRESS = re.compile(r'[^@\s,;<>"]+@[^@\s,;<>"]+\.[^@\s,;<>"]+')
+MOST = 200
+"""The most characters of a short text."""
+
+
+class UnknownDestination(EngineError):
+    """There is no destination of that id."""
+
+    def __init__(self, destination: str) -> None:
+        super().__init__(f'there is no destination {destination!r}')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where notifications are sent, and which."""
+
+    id: str = ''
+    name: str
+    channel: Channel
+    address: str
+    """A URL, or an e-mail address."""
+    secret: str = ''
+    """Signs webhooks: `whsec_` and base64; made if none is given."""
+    events: tuple[EventType, ...] = EVENT_TYPES
+    pattern: str = ''
+    """Only runs of this pattern; '' is all. Likewise `tag`."""
+    tag: str = ''
+    person: str = ''
+    """Questions only if they are assigned to this person; '' is all."""
+    paused: bool = False
+    problem: str = ''
+    """Why nothing is sent there any more, or ''."""
+    created: Instant = 0.0
+    """Events from then on are sent."""
+
+    def wants(self, event: str, pattern: str, tags: Sequence[str], assignee: str = '') -> bool:
+        """Whether it is to be told of an event of such a run."""
+        if self.person and event in ('run.waiting', 'question.assigned') and assignee != self.person:
+            return False
+        return (
+            event in self.events
+            and self.pattern in ('', pattern)
+            and (not self.tag or self.tag in tags)
+            and not self.paused
+        )
+
+
+STORED = TypeAdapter(Destination)
+
+
+def new_secret() -> str:
+    """A fresh secret for signatures."""
+    return f'whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}'
+
+
+class Destinations:
+    """The destinations in a journal."""
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal, self._clock = journal, clock
+
+    async def list(self) -> list[Destination]:
+        """All of them, by name."""
+        entries = await self._journal.entries(EntryQuery(kind=KIND))
+        return sorted((_read(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
+
+    async def get(self, destination: str) -> Destination:
+        """One of them. Raises `UnknownDestination`."""
+        return _read(await self._entry(destination))
+
+    async def add(self, given: Destination) -> Destination:
+        """Store a new one; its id, its secret and the moment are chosen here. Raises `InvalidInput`."""
+        made = replace(
+            given,
+            id=uuid.uuid4().hex[:12],
+            secret=(given.secret or new_secret()) if given.channel == 'webhook' else '',
+            created=self._clock.now(),
+            problem='',
+        )
+        check(made)
+        await self._journal.write_entries([Entry(kind=KIND, key=made.id, body=asdict(made))])
+        return made
+
+    async def change(self, destination: str, **values: Any) -> Destination:
+        """Change some fields. Raises `UnknownDestination`, `InvalidInput`, `EntryChanged`."""
+        entry = await self._entry(destination)
+        found = _read(entry)
+        paused_before = found.paused
+        made = replace(found, **values)
+        if paused_before and not made.paused:
+            made = replace(made, problem='')
+        check(made)
+        await self._journal.write_entries([replace(entry, body=asdict(made))])
+        return made
+
+    async def remove(self, destination: str) -> None:
+        """Remove one; what has not been sent is never sent. Raises `UnknownDestination`."""
+        await self._journal.write_entries([], [await self._entry(destination)])
+
+    async def _entry(self, destination: str) -> Entry:
+        entry = await self._journal.entry(KIND, destination)
+        if entry is None:
+            raise UnknownDestination(destination)
+        return entry
+
+
+def _read(entry: Entry) -> Destination:
+    return STORED.validate_python(dict(entry.body))
+
+
+def check(given: Destination) -> None:
+    """Raise `InvalidInput` for a destination that cannot work; names the field."""
+    problems = {
+        name: f'must have 1 to {MOST} characters'
+        for name in ('name',)
+        if not 0 < len(getattr(given, name).strip()) <= MOST
+    }
+    if given.channel not in get_args(Channel):
+        problems['channel'] = f'must be one of {", ".join(get_args(Channel))}, not {given.channel!r}'
+    elif problem := address_problem(given.channel, given.address):
+        problems['address'] = problem
+    if not given.events or (unknown := [one for one in given.events if one not in EVENT_TYPES]):
+        wrong = f', not {unknown[0]!r}' if given.events else ''
+        problems['events'] = f'must be some of {", ".join(EVENT_TYPES)}{wrong}'
+    if given.secret:
+        try:
+            Webhook(given.secret)
+        except Exception as error:  # the library has no base of its errors
+            problems['secret'] = f'must be whsec_ and base64: {error}'
+    if problems:
+        raise InvalidInput(problems)
+
+
+def address_problem(channel: str, address: str) -> str:
+    """Why a channel cannot use an address, or ''."""
+    if channel == 'email':
+        well = ADDRESS.fullmatch(address)
+        return '' if well else f'must be an e-mail address such as ada@team.example, not {address!r}'
+    try:
+        parts = urlsplit(address)
+        well_formed = parts.scheme in ('http', 'https') and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        well_formed = False
+    return '' if well_formed else f'must be a URL such as https://team.example/hook, not {address!r}'
+
+
+def parse(values: Mapping[str, Any]) -> Destination:
+    """A destination from a caller's values. Raises `InvalidInput`."""
+    try:
+        return STORED.validate_python(dict(values))
+    except ValidationError as error:
+        found = {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
+        raise InvalidInput(found) from None

@@ -1,0 +1,75 @@
+"""Finds what is worth a notification in a run's steps: questions, endings, failures, budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from engine import Status, Transition
+from engine.journal import Fold
+from engine.records import Instant, StatePath
+from ui.services.inbox.questions import find_asks
+from ui.services.notifications.destinations import EventType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something to tell people about a run."""
+
+    event: EventType
+    step: int
+    time: Instant
+    text: str
+    """A sentence."""
+    number: int = 0
+    """Counts the notices of a step."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """What else a program wants to know."""
+
+
+def find_notices(fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:
+    """What happens in `steps`, which continue a fold; the fold is advanced."""
+    waits = {state.path for state in fold.shape.states if state.waits}
+    turn: list[Transition] = []
+    for step in steps:
+        if turn and not step.raised:
+            yield from _of_turn(fold, turn, waits)
+            turn = []
+        turn.append(step)
+    if turn:
+        yield from _of_turn(fold, turn, waits)
+
+
+def _of_turn(fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Iterator[Notice]:
+    """The notices of one event and its consequences."""
+    ended = fold.projection.status.ended
+    fold.take_all(turn)
+    found: list[Notice] = []
+    for step in turn:
+        if step.event.name in ('warn', 'exhaust') and not step.raised:
+            said = {'budget': str(step.event.data.get('budget', ''))}
+            found.append(_notice('run.budget_warned', step, str(step.event.data.get('reason', '')), said))
+    entered = {path for step in turn for path in step.entered} & waits
+    if entered:
+        for ask in find_asks(fold.shape, fold.view):
+            if ask.at in entered and ask.step >= turn[0].seq:
+                asked = {'question': ask.id, 'digest': ask.digest, 'answers': list(ask.events)}
+                found.append(_notice('run.waiting', turn[-1], ask.text, asked))
+    if fold.projection.status.ended and not ended:
+        found.append(_ending(fold, turn[-1]))
+    for number, notice in enumerate(found):
+        yield replace(notice, number=number)
+
+
+def _ending(fold: Fold, step: Transition) -> Notice:
+    status, reason = fold.projection.status, fold.projection.reason
+    data = {'status': str(status), 'error': reason}
+    if status is Status.FAILED:
+        return _notice('run.failed', step, f'Failed: {reason}', data)
+    word = 'Cancelled' if status is Status.CANCELLED else 'Done'
+    return _notice('run.ended', step, f'{word}: {reason}' if reason else word, data)
+
+
+def _notice(event: EventType, step: Transition, text: str, data: Mapping[str, Any]) -> Notice:
+    return Notice(event=event, step=step.seq, time=step.time, text=text, data=data)

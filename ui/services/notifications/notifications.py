@@ -1,0 +1,253 @@
+"""Notifications: follows the journal, fills the outbox, sends, and lets people see and repeat it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from engine import Conductor
+from engine.errors import EntryChanged, JournalError, UnknownRun
+from engine.journal import Fold
+from engine.records import RunId, RunInfo
+from ui.services.inbox import InboxItem, question_path
+from ui.services.notifications.channels import Channels
+from ui.services.notifications.destinations import Destination, Destinations
+from ui.services.notifications.dispatcher import DELAYS, Dispatcher
+from ui.services.notifications.events import Notice, find_notices
+from ui.services.notifications.outbox import CURSOR, Message, Outbox, message_id
+
+log = logging.getLogger('hemicycle')
+PAUSE, LOOK = 0.25, 5.0
+"""Seconds between two looks at the journal at least, and at most: other processes run runs, too."""
+PAGE = 500
+FOLDS = 200
+"""Runs whose folds are kept, so that only their new steps are read."""
+LOG_KEPT = 30 * 86_400.0
+"""Seconds for which messages that were sent, or given up, are kept."""
+NOBODY = RunId('')
+
+
+class Notifications:
+    """Tells people what happens in runs.
+
+    Args:
+        conductor: whose journal is followed.
+        channels: how messages are sent.
+        url: the server's address in links, without a slash at its end.
+        delays: seconds between attempts.
+    """
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        channels: Channels,
+        *,
+        url: str = '',
+        delays: tuple[float, ...] = DELAYS,
+    ) -> None:
+        self._conductor, self._channels, self.url = conductor, channels, url
+        journal, clock = conductor.journal, conductor.clock
+        self.destinations, self._outbox = Destinations(journal, clock), Outbox(journal)
+        self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
+        self._folds: OrderedDict[RunId, Fold] = OrderedDict()
+
+    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
+        """Messages, the latest first; `state` is `due`, `sent` or `failed`."""
+        return await self._outbox.log(state=state, run=run, limit=limit)
+
+    async def resend(self, message: str) -> Message:
+        """Send a message again, with the same id. Raises `UnknownMessage`."""
+        while True:
+            found = await self._outbox.get(message)
+            try:
+                again = await self._outbox.change(
+                    replace(found, state='due', at=self._conductor.clock.now(), attempts=())
+                )
+            except EntryChanged:
+                continue
+            self._dispatcher.take([again])
+            return again
+
+    async def test(self, destination: str) -> Message:
+        """Send a message that says nothing, to see whether it arrives. Raises `UnknownDestination`."""
+        found = await self.destinations.get(destination)
+        now = self._conductor.clock.now()
+        text = 'Hemicycle can send notifications here'
+        message = self._message(found, 'test', NOBODY, 'Test', 0, text, now, {}, salt=repr(now))
+        (stored,) = await self._outbox.add([message])
+        self._dispatcher.take([stored])
+        return stored
+
+    async def assigned(self, item: InboxItem, by: str = '') -> None:
+        """Tell the person to whom a question was assigned."""
+        if not item.assignee:
+            return
+        now, ask = self._conductor.clock.now(), item.ask
+        data = {'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': by}
+        text = f'{item.assignee}: {ask.text}'
+        made = [
+            self._message(
+                one,
+                'question.assigned',
+                ask.run,
+                item.title,
+                ask.step,
+                text,
+                now,
+                data,
+                number=1_000,
+                salt=repr(now),
+            )
+            for one in await self.destinations.list()
+            if one.wants('question.assigned', item.pattern, item.tags, item.assignee)
+        ]
+        if made:
+            self._dispatcher.take(await self._outbox.add(made))
+
+    async def run(self) -> None:
+        """Follow the journal and send, until cancelled."""
+        try:
+            with self._conductor.feed.listen() as bell:
+                self._dispatcher.take(await self._patiently(self._outbox.due))
+                while True:
+                    bell.clear()
+                    await self._patiently(self.look)
+                    await self._conductor.clock.sleep(PAUSE)
+                    try:
+                        async with asyncio.timeout(LOOK):
+                            await bell.wait()
+                    except TimeoutError:
+                        continue
+        finally:
+            await self._dispatcher.close()
+
+    async def close(self) -> None:
+        """Close the connections to receivers."""
+        await self._channels.close()
+
+    async def look(self) -> int:
+        """Read the journal's new steps, store the messages for them and send these; returns how many."""
+        wanted = [one for one in await self.destinations.list() if not one.paused]
+        if not wanted:
+            return 0
+        since = min(one.created for one in wanted)
+        found = 0
+        for run in await self._conductor.journal.runs_beyond(CURSOR, since):
+            try:
+                found += await self._read(run, wanted)
+            except (UnknownRun, EntryChanged):
+                self._folds.pop(run, None)  # Purged, or read by somebody else: the next look sees.
+        return found
+
+    async def clean_up(self) -> None:
+        """Forget messages that were sent, or given up, long ago."""
+        await self._outbox.clean_up(self._conductor.clock.now() - LOG_KEPT)
+
+    @property
+    def waiting(self) -> int:
+        """How many messages have still to be sent."""
+        return self._dispatcher.waiting
+
+    async def _patiently(self, ask: Callable[[], Any]) -> Any:
+        while True:
+            try:
+                return await ask()
+            except JournalError as error:
+                log.warning('notifications wait for the journal: %s', error)
+                await self._conductor.clock.sleep(LOOK)
+
+    async def _read(self, run: RunId, wanted: Sequence[Destination]) -> int:
+        """Read the new steps of one run."""
+        journal = self._conductor.journal
+        info, cursor = await journal.info(run), await self._outbox.cursor(run)
+        # What a fork has from its parent is no news.
+        begin = min(max(int(cursor.rank), info.parent_at if info.parent else 0), info.seq)
+        fold = self._folds.pop(run, None)
+        if fold is None or fold.projection.seq < begin:
+            fold = await self._conductor.fold(run, begin)
+        if fold.projection.seq >= info.seq:
+            self._keep(run, fold)
+            return 0
+        messages: list[Message] = []
+        while fold.projection.seq < info.seq:
+            steps = await journal.transitions(run, after=fold.projection.seq, until=info.seq, limit=PAGE)
+            if not steps:
+                break
+            for notice in find_notices(fold, steps):
+                messages += self._messages(info, notice, wanted)
+        if messages or info.status.ended:
+            # In one transaction: a message is never lost, and never made twice.
+            reached = replace(cursor, rank=float(fold.projection.seq))
+            self._dispatcher.take(await self._outbox.add(messages, reached))
+        if not info.status.ended:
+            self._keep(run, fold)
+        return len(messages)
+
+    def _keep(self, run: RunId, fold: Fold) -> None:
+        self._folds[run] = fold
+        while len(self._folds) > FOLDS:
+            self._folds.popitem(last=False)
+
+    def _messages(self, info: RunInfo, notice: Notice, wanted: Sequence[Destination]) -> list[Message]:
+        return [
+            self._message(
+                one,
+                notice.event,
+                info.id,
+                info.title or info.id,
+                notice.step,
+                notice.text,
+                notice.time,
+                {**notice.data, 'pattern': info.pattern, 'tags': list(info.tags)},
+                number=notice.number,
+            )
+            for one in wanted
+            if one.created <= notice.time and one.wants(notice.event, info.pattern, info.tags)
+        ]
+
+    def _message(  # noqa: PLR0913  (what a message holds)
+        self,
+        destination: Destination,
+        event: str,
+        run: RunId,
+        title: str,
+        step: int,
+        text: str,
+        time: float,
+        data: dict[str, Any],
+        *,
+        number: int = 0,
+        salt: str = '',
+    ) -> Message:
+        redact = self._conductor.services.redact
+        text, title = redact(text), redact(title)
+        asked = data.get('question')
+        path = question_path(asked) if asked else (f'/runs/{run}?at={step}' if run else '/inbox')
+        payload = {
+            'type': event,
+            'timestamp': datetime.fromtimestamp(time, UTC).isoformat(),
+            'data': {
+                **({'run': run, 'title': title, 'step': step} if run else {}),
+                'text': text,
+                **{name: redact(value) if isinstance(value, str) else value for name, value in data.items()},
+                'url': f'{self.url}{path}',
+            },
+        }
+        return Message(
+            id=message_id(destination.id, run, step, number, salt or event),
+            destination=destination.id,
+            event=event,
+            run=run,
+            title=title,
+            step=step,
+            number=number,
+            text=text,
+            created=time,
+            payload=payload,
+            at=self._conductor.clock.now(),
+        )

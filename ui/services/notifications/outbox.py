@@ -1,0 +1,155 @@
+"""Outbox: messages to send, stored in one transaction with how far the journal was read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from engine.errors import EngineError, EntryChanged
+from engine.journal import Entry, EntryQuery, Journal
+from engine.records import Instant, RunId
+
+KIND, CURSOR = 'message', 'notified'
+"""The kinds of the entries: messages, and by run the step up to which messages were made."""
+State = Literal['due', 'sent', 'failed']
+
+
+class UnknownMessage(EngineError):
+    """There is no message of that id."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f'there is no message {message!r}')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt to send a message."""
+
+    time: Instant
+    seconds: float
+    status: int = 0
+    """Of the HTTP response, or the SMTP server's code; 0 if there was none."""
+    error: str = ''
+    """What went wrong; '' if the message was accepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One notification for one destination."""
+
+    id: str
+    destination: str
+    event: str
+    run: RunId
+    title: str
+    """The run's."""
+    step: int
+    number: int = 0
+    text: str
+    created: Instant
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    attempts: tuple[Attempt, ...] = ()
+    state: State = 'due'
+    at: Instant = 0.0
+    """When it is sent next, was sent, or was given up."""
+    version: int = 0
+
+    @property
+    def lane(self) -> str:
+        """The messages of a lane are sent in order: those of one run to one destination."""
+        return f'{self.destination}/{self.run}'
+
+    @property
+    def place(self) -> tuple[float, int, int, str]:
+        """Its place in its lane."""
+        return (self.step, self.number, 0, self.id)
+
+
+MESSAGE = TypeAdapter(Message)
+
+
+def message_id(destination: str, run: str, step: int, number: int, salt: str = '') -> str:
+    """The id of a message: the same if it is made again."""
+    text = '\0'.join((destination, run, str(step), str(number), salt))
+    return f'msg_{hashlib.sha256(text.encode()).hexdigest()[:24]}'
+
+
+class Outbox:
+    """The messages in a journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    async def due(self) -> list[Message]:
+        """All messages that have still to be sent."""
+        return [_read(entry) for entry in await self._journal.entries(EntryQuery(kind=KIND, state='due'))]
+
+    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
+        """Messages, the latest first."""
+        query = EntryQuery(kind=KIND, state=state, about=run, newest=True, limit=limit)
+        return [_read(entry) for entry in await self._journal.entries(query)]
+
+    async def get(self, message: str) -> Message:
+        """A message. Raises `UnknownMessage`."""
+        entry = await self._journal.entry(KIND, message)
+        if entry is None:
+            raise UnknownMessage(message)
+        return _read(entry)
+
+    async def cursor(self, run: RunId) -> Entry:
+        """How far a run's steps were read; its rank is the step."""
+        return await self._journal.entry(CURSOR, run) or Entry(kind=CURSOR, key=run)
+
+    async def add(self, messages: Sequence[Message], cursor: Entry | None = None) -> list[Message]:
+        """Store new messages, and with them how far the journal was read.
+
+        Raises:
+            EntryChanged: somebody else did the same; nothing was written.
+        """
+        written = [_entry(message) for message in messages]
+        await self._journal.write_entries([*written, *([cursor] if cursor else [])])
+        return [replace(message, version=1) for message in messages]
+
+    async def change(self, message: Message) -> Message:
+        """Store what became of a message. Raises `EntryChanged`."""
+        await self._journal.write_entries([_entry(message)])
+        return replace(message, version=message.version + 1)
+
+    async def drop(self, messages: Iterable[Message]) -> None:
+        """Delete messages that nobody wants any more."""
+        for message in messages:
+            try:
+                await self._journal.write_entries([], [_entry(message)])
+            except EntryChanged:
+                continue
+
+    async def clean_up(self, before: float) -> int:
+        """Forget what was sent or given up before a moment; returns how many."""
+        queries = [EntryQuery(kind=KIND, state=state, until=before) for state in ('sent', 'failed')]
+        return sum([await self._journal.forget_entries(query) for query in queries])
+
+
+def _entry(message: Message) -> Entry:
+    body = asdict(message)
+    for name in ('state', 'at', 'version'):
+        del body[name]
+    return Entry(
+        kind=KIND,
+        key=message.id,
+        body=body,
+        state=message.state,
+        rank=message.at,
+        about=message.run,
+        version=message.version,
+    )
+
+
+def _read(entry: Entry) -> Message:
+    found: Message = MESSAGE.validate_python(
+        {**entry.body, 'state': entry.state, 'at': entry.rank, 'version': entry.version}
+    )
+    return found

@@ -1,0 +1,30 @@
+"""Schedules and triggers: runs that start by the clock, by a webhook or by a file."""
+
+from ui.services.schedules.records import (
+    Action,
+    Schedule,
+    SchedulePolicy,
+    Tick,
+    Trigger,
+    UnknownSchedule,
+    UnknownTrigger,
+)
+from ui.services.schedules.schedules import Schedules
+from ui.services.schedules.spec import Interval, Overlap, ScheduleSpec
+from ui.services.schedules.triggers import BadSignature, Triggers
+
+__all__ = [
+    'Action',
+    'BadSignature',
+    'Interval',
+    'Overlap',
+    'Schedule',
+    'SchedulePolicy',
+    'ScheduleSpec',
+    'Schedules',
+    'Tick',
+    'Trigger',
+    'Triggers',
+    'UnknownSchedule',
+    'UnknownTrigger',
+]

@@ -1,0 +1,114 @@
+"""Schedules, triggers, and what became of each time they were due, as stored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from engine import Budget
+from engine.errors import EngineError
+from engine.records import Approvals, Instant, RunId
+from ui.services.schedules.spec import Overlap, ScheduleSpec
+
+TickState = Literal['claimed', 'started', 'skipped', 'missed', 'buffered', 'failed', 'seen']
+
+
+class UnknownSchedule(EngineError):
+    """There is no schedule of that id."""
+
+    def __init__(self, schedule: str) -> None:
+        super().__init__(f'there is no schedule {schedule!r}')
+
+
+class UnknownTrigger(EngineError):
+    """There is no trigger of that id."""
+
+    def __init__(self, trigger: str) -> None:
+        super().__init__(f'there is no trigger {trigger!r}')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """The run that is started."""
+
+    pattern: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ''
+    tags: tuple[str, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
+    """By role; '' is for all others."""
+    budget: Budget | None = None
+    approvals: Approvals | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulePolicy:
+    """What happens where runs would overlap, or times have passed."""
+
+    overlap: Overlap = 'skip'
+    """While the run before is unfinished: `skip` this time, `buffer_one` until it ends, `allow_all`, or
+    `cancel_other`, which cancels the run before."""
+    catchup_window: float = 3_600.0
+    """Seconds: times that have passed by more, while no server was there, are missed."""
+    pause_on_failure: bool = False
+    """Whether to pause once a run has failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Starts a run whenever it is due."""
+
+    id: str = ''
+    name: str
+    action: Action
+    spec: ScheduleSpec
+    policy: SchedulePolicy = SchedulePolicy()
+    paused: bool = False
+    note: str = ''
+    """Why it is paused, for example."""
+    created: Instant = 0.0
+    author: str = ''
+    next_times: tuple[Instant, ...] = ()
+    """Computed: when it is due next; none while it is paused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """Starts a run when a signed webhook comes in, or a file arrives."""
+
+    id: str = ''
+    name: str
+    kind: Literal['webhook', 'file']
+    action: Action
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """By parameter: a JSON Pointer into what came. For a file, that is `path`, `name`, `size` and `text`."""
+    files: str = ''
+    """For a file: a path with wildcards in its last part, such as `/srv/in/*.csv`."""
+    secret: str = ''
+    """For a webhook: what it is signed with."""
+    paused: bool = False
+    created: Instant = 0.0
+    author: str = ''
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """One time at which a schedule was due or a trigger was set off, and what became of it."""
+
+    id: str
+    source: str
+    """The schedule or trigger."""
+    due: Instant
+    state: TickState
+    run: RunId = RunId('')
+    reason: str = ''
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What a trigger adds to the parameters of the action."""
+    version: int = 0
+
+
+def tick_run(tick: str) -> RunId:
+    """The id of the run that a tick starts: the same however often it is tried."""
+    return RunId(hashlib.sha256(tick.encode()).hexdigest()[:12])

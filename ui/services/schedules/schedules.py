@@ -1,0 +1,288 @@
+"""Schedules: stored beside the runs; each time due is claimed once and starts exactly one run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from engine import Conductor, InvalidInput, Status
+from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
+from engine.journal import Entry, EntryQuery
+from engine.records import RunInfo
+from ui.services.schedules.records import Action, Schedule, Tick, UnknownSchedule
+from ui.services.schedules.ticks import Ticks, new_tick
+
+log = logging.getLogger('hemicycle')
+KIND = 'schedule'
+SCHEDULE = TypeAdapter(Schedule)
+NEVER = 1e15
+"""The rank of a schedule that is not due any more."""
+LOOK = 5.0
+"""Seconds between two looks at most: another process may have written a schedule."""
+AT_ONCE = 1_000
+"""Times of a schedule that are handled in one look; the rest follows in the next."""
+NEXT_TIMES = 5
+MOST_BACKFILL = 500
+TICKS_KEPT = 90 * 86_400.0
+
+
+class Schedules:
+    """Schedules of runs.
+
+    Args:
+        conductor: starts the runs, and keeps the schedules in its journal.
+        now: the time by the calendar, in seconds since 1970; by default the conductor's clock.
+    """
+
+    def __init__(self, conductor: Conductor, now: Callable[[], float] | None = None) -> None:
+        self._conductor, self.ticks = conductor, Ticks(conductor)
+        self._now = now or conductor.clock.now
+        self._changed = asyncio.Event()
+
+    async def list(self) -> list[Schedule]:
+        """All of them, by name."""
+        entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
+        return sorted((self._read(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
+
+    async def get(self, schedule: str) -> Schedule:
+        """One of them. Raises `UnknownSchedule`."""
+        return self._read(await self._entry(schedule))
+
+    async def add(self, given: Schedule) -> Schedule:
+        """Store a new one; it is due from now on. Raises `InvalidInput`, naming the field."""
+        made = replace(given, id=uuid.uuid4().hex[:12], created=self._now())
+        self.check(made)
+        await self._store(Entry(kind=KIND, key=made.id), made, self._now())
+        return await self.get(made.id)
+
+    async def change(self, schedule: str, **values: Any) -> Schedule:
+        """Change some fields; times that have passed unhandled are not made up for.
+
+        Raises:
+            UnknownSchedule, InvalidInput
+            EntryChanged: somebody else has changed it meanwhile.
+        """
+        entry = await self._entry(schedule)
+        made = replace(self._read(entry), **values)
+        self.check(made)
+        await self._store(entry, made, self._now())
+        return await self.get(schedule)
+
+    async def remove(self, schedule: str) -> None:
+        """Remove one; its runs stay. Raises `UnknownSchedule`."""
+        await self._conductor.journal.write_entries([], [await self._entry(schedule)])
+
+    async def run_now(self, schedule: str) -> Tick:
+        """Start a run of a schedule now, whatever else runs. Raises `UnknownSchedule`."""
+        found, now = await self.get(schedule), self._now()
+        (tick,) = await self.ticks.claim([new_tick(f'{schedule}@{now!r}/by-hand', schedule, now)])
+        return await self.ticks.start(tick, found.action, found.name)
+
+    async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
+        """Start a run for each time due from `since` to `until` that has no run yet.
+
+        Raises:
+            UnknownSchedule
+            InvalidInput: there are too many, or the end is not in the past.
+        """
+        found = await self.get(schedule)
+        if not since < until <= self._now():
+            raise InvalidInput({'until': 'must be after `since`, and not in the future'})
+        due = []
+        for moment in found.spec.times(since - 1e-6):
+            if moment > until:
+                break
+            due.append(moment)
+            if len(due) > MOST_BACKFILL:
+                raise InvalidInput({'since': f'more than {MOST_BACKFILL} times are due until then'})
+        started = []
+        for moment in due:
+            key = _key(schedule, moment)
+            entry = await self._conductor.journal.entry('tick', key)
+            if entry and entry.state not in ('missed', 'skipped', 'failed'):
+                continue
+            tick = new_tick(key, schedule, moment, version=entry.version if entry else 0)
+            try:
+                (claimed,) = await self.ticks.claim([tick])
+            except EntryChanged:
+                continue
+            started.append(await self.ticks.start(claimed, found.action, found.name))
+        return started
+
+    async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
+        """What became of the times at which it was due, the latest first. Raises `UnknownSchedule`."""
+        await self._entry(schedule)
+        return await self.ticks.list(schedule, limit=limit)
+
+    def check(self, given: Schedule) -> None:
+        """Raise `InvalidInput` for a schedule that cannot work; names the field."""
+        problems = given.spec.problems()
+        if not 0 < len(given.name.strip()) <= 200:
+            problems['name'] = 'must have 1 to 200 characters'
+        if given.policy.catchup_window < 0:
+            problems['policy.catchup_window'] = 'must be 0 seconds or more'
+        problems |= check_action(self._conductor, given.action)
+        if problems:
+            raise InvalidInput(problems)
+
+    async def run(self) -> None:
+        """Start runs whenever they are due, until cancelled."""
+        while True:
+            self._changed.clear()
+            try:
+                wait = await self.look()
+            except (JournalError, EntryChanged) as error:
+                log.warning('schedules wait for the journal: %s', error)
+                wait = LOOK
+            sleeping = asyncio.ensure_future(self._conductor.clock.sleep(wait))
+            changed = asyncio.ensure_future(self._changed.wait())
+            try:
+                await asyncio.wait((sleeping, changed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                sleeping.cancel()
+                changed.cancel()
+
+    async def look(self) -> float:
+        """Handle all times that are due; returns the seconds until the next look."""
+        known = {one.id: one for one in await self.list()}
+        for state in ('claimed', 'buffered'):
+            for tick in reversed(await self.ticks.list(state=state)):
+                if schedule := known.get(tick.source):
+                    await self._take_up(schedule, tick)
+        now, wait = self._now(), LOOK
+        for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now)):
+            await self._handle(entry, now)
+        for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now + LOOK)):
+            wait = min(wait, max(0.0, entry.rank - self._now()))
+        return wait
+
+    async def clean_up(self) -> None:
+        """Forget ticks of long ago."""
+        await self.ticks.clean_up(self._now() - TICKS_KEPT)
+
+    async def _take_up(self, schedule: Schedule, tick: Tick) -> None:
+        """Go on with a tick that a killed process had claimed, or that waits for the run before it."""
+        if tick.state == 'buffered':
+            if await self._busy(schedule, tick):
+                return
+            tick = await self.ticks.store(replace(tick, state='claimed'))
+        if tick.state == 'claimed':
+            await self.ticks.start(tick, schedule.action, schedule.name)
+
+    async def _handle(self, entry: Entry, now: float) -> None:
+        """Handle the times of one schedule that have come, each in a transaction of its own."""
+        schedule = self._read(entry)
+        done = float(entry.body['done'])
+        for moment in schedule.spec.next(done, AT_ONCE):
+            if moment > now:
+                break
+            tick = await self._decide(schedule, moment, now, float(entry.body['since']))
+            entry = self._entry_of(entry, schedule, moment)
+            paused = replace(schedule, paused=True, note=tick.reason) if tick.reason == FAILED else None
+            if paused:
+                entry = self._entry_of(entry, paused, moment)
+            try:
+                (claimed,) = await self.ticks.claim([tick], entry)
+            except EntryChanged:
+                return  # Somebody else handles it.
+            entry = replace(entry, version=entry.version + 1)
+            if claimed.state == 'claimed':
+                await self.ticks.start(claimed, schedule.action, schedule.name)
+            if paused:
+                return
+
+    async def _decide(self, schedule: Schedule, moment: float, now: float, since: float) -> Tick:
+        """What is to become of a time that is due; failures count `since` a person changed the schedule."""
+        tick = new_tick(_key(schedule.id, moment), schedule.id, moment)
+        policy = schedule.policy
+        if now - moment > policy.catchup_window:
+            return replace(tick, state='missed', reason='no server was there')
+        last = await self._last_run(schedule)
+        if policy.pause_on_failure and last and last.status is Status.FAILED and last.updated > since:
+            return replace(tick, state='skipped', reason=FAILED)
+        if policy.overlap == 'allow_all' or last is None or last.status.ended:
+            return tick
+        return await self._overlap(schedule, tick, last)
+
+    async def _overlap(self, schedule: Schedule, tick: Tick, last: RunInfo) -> Tick:
+        """What is to become of a time at which the run before is unfinished."""
+        overlap = schedule.policy.overlap
+        if overlap == 'cancel_other':
+            try:
+                await self._conductor.cancel(last.id, f'the next run of {schedule.name} is due')
+            except EngineError as error:
+                return replace(tick, state='skipped', reason=f'{last.id} could not be cancelled: {error}')
+            return tick
+        buffered = await self.ticks.list(schedule.id, state='buffered', limit=1)
+        if overlap == 'buffer_one' and not buffered:
+            return replace(tick, state='buffered', reason=f'waits for {last.id}')
+        return replace(tick, state='skipped', reason=f'{last.id} was not done')
+
+    async def _busy(self, schedule: Schedule, tick: Tick) -> bool:
+        last = await self._last_run(schedule)
+        return last is not None and not last.status.ended and last.id != tick.run
+
+    async def _last_run(self, schedule: Schedule) -> RunInfo | None:
+        """The run that was started last, if it still exists."""
+        for tick in await self.ticks.list(schedule.id, state='started', limit=1):
+            try:
+                return await self._conductor.info(tick.run)
+            except UnknownRun:
+                return None
+        return None
+
+    async def _store(self, entry: Entry, made: Schedule, now: float) -> None:
+        """Store what a person has decided."""
+        changed = replace(entry, body={**entry.body, 'since': now})
+        await self._conductor.journal.write_entries([self._entry_of(changed, made, now)])
+        self._changed.set()
+
+    def _entry_of(self, entry: Entry, schedule: Schedule, done: float) -> Entry:
+        due = [] if schedule.paused else schedule.spec.next(done)
+        body = asdict(replace(schedule, next_times=()))
+        rank = due[0] if due else NEVER
+        state = 'paused' if schedule.paused else 'active'
+        body |= {'done': done, 'since': entry.body['since']}
+        return replace(entry, body=body, rank=rank, state=state)
+
+    def _read(self, entry: Entry) -> Schedule:
+        values = {name: value for name, value in entry.body.items() if name not in ('done', 'since')}
+        found: Schedule = SCHEDULE.validate_python(values)
+        if found.paused:
+            return found
+        times = found.spec.next(max(float(entry.body['done']), self._now()), NEXT_TIMES)
+        return replace(found, next_times=tuple(times))
+
+    async def _entry(self, schedule: str) -> Entry:
+        entry = await self._conductor.journal.entry(KIND, schedule)
+        if entry is None:
+            raise UnknownSchedule(schedule)
+        return entry
+
+
+FAILED = 'paused: the run before has failed'
+
+
+def _key(schedule: str, moment: float) -> str:
+    return f'{schedule}@{moment:.3f}'
+
+
+def check_action(conductor: Conductor, action: Action, *, given: tuple[str, ...] = ()) -> dict[str, str]:
+    """What is wrong with the run that is to be started, by field; `given` are parameters that come later."""
+    try:
+        pattern = conductor.catalog.pattern(action.pattern)
+        if not given:
+            pattern(pattern.parse(dict(action.parameters)))
+    except InvalidInput as error:
+        return {f'action.parameters.{name}': said for name, said in error.problems.items()}
+    except EngineError as error:
+        return {'action.pattern': str(error)}
+    fields = pattern.Parameters.model_fields
+    unknown = [name for name in (*action.parameters, *given) if name not in fields]
+    return {f'action.parameters.{name}': 'the pattern has no such parameter' for name in unknown}

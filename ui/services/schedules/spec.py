@@ -1,0 +1,112 @@
+"""When a schedule is due: cron expressions in a time zone, and intervals; named as in Temporal."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+
+from engine.records import Instant
+
+Overlap = Literal['skip', 'buffer_one', 'allow_all', 'cancel_other']
+LEAST_EVERY = 1.0
+MOST_EXPRESSIONS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Due every so many seconds since 1970, shifted by an offset."""
+
+    every: float
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleSpec:
+    """When something is due: at all times of all expressions and intervals."""
+
+    cron: tuple[str, ...] = ()
+    """Five fields (minute, hour, day of month, month, day of week), or six with seconds first."""
+    intervals: tuple[Interval, ...] = ()
+    time_zone: str = 'UTC'
+    """Of the cron expressions, by its IANA name."""
+    start: Instant = 0.0
+    """Not before; 0 means always."""
+    end: Instant = 0.0
+    """Not after; 0 means always."""
+
+    def problems(self) -> dict[str, str]:
+        """What is wrong with it, by field; {} if nothing is."""
+        found: dict[str, str] = {}
+        if not self.cron and not self.intervals:
+            found['spec'] = 'needs a cron expression or an interval'
+        if len(self.cron) + len(self.intervals) > MOST_EXPRESSIONS:
+            found['spec'] = f'must have at most {MOST_EXPRESSIONS} expressions and intervals'
+        try:
+            ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            found['spec.time_zone'] = f'must be a time zone such as Europe/Berlin, not {self.time_zone!r}'
+        for number, expression in enumerate(self.cron):
+            try:
+                next(CronSim(expression, datetime.now(UTC)))
+            except CronSimError as error:
+                found[f'spec.cron.{number}'] = f'{expression!r} is no cron expression: {error}'
+            except StopIteration:
+                found[f'spec.cron.{number}'] = f'{expression!r} is never due'
+        for number, interval in enumerate(self.intervals):
+            if not LEAST_EVERY <= interval.every < math.inf:
+                found[f'spec.intervals.{number}.every'] = f'must be at least {LEAST_EVERY:g} second'
+            elif not 0 <= interval.offset < interval.every:
+                found[f'spec.intervals.{number}.offset'] = 'must be from 0 to less than `every`'
+        return found
+
+    def times(self, after: float) -> Iterator[float]:
+        """The times at which it is due, after a moment, in order; may never end."""
+        begin = max(after, self.start - 1e-6) if self.start else after
+        zone = ZoneInfo(self.time_zone)
+        parts: list[Iterator[float]] = [
+            (moment.timestamp() for moment in CronSim(text, datetime.fromtimestamp(begin, zone)))
+            for text in self.cron
+        ]
+        parts += [_every(interval, begin) for interval in self.intervals]
+        last = begin
+        for moment in heapq.merge(*parts):
+            if self.end and moment > self.end:
+                return
+            if moment > last:
+                last = moment
+                yield moment
+
+    def next(self, after: float, limit: int = 1) -> list[float]:
+        """The next times at which it is due."""
+        return list(itertools.islice(self.times(after), limit))
+
+    def explain(self) -> str:
+        """When it is due, in words."""
+        now = datetime.now(UTC)
+        words = [f'{CronSim(text, now).explain()} ({self.time_zone})' for text in self.cron]
+        words += [f'Every {_length(one.every)}' for one in self.intervals]
+        return '; '.join(words)
+
+
+def _every(interval: Interval, after: float) -> Iterator[float]:
+    number = math.floor((after - interval.offset) / interval.every)
+    for count in itertools.count(number):
+        moment = count * interval.every + interval.offset
+        if moment > after:
+            yield moment
+
+
+def _length(seconds: float) -> str:
+    for size, name in ((86_400, 'day'), (3_600, 'hour'), (60, 'minute')):
+        if seconds >= size and seconds % size == 0:
+            number = int(seconds // size)
+            return name if number == 1 else f'{number} {name}s'
+    return f'{seconds:g} seconds' if seconds != 1 else 'second'

@@ -1,0 +1,115 @@
+"""Ticks: claims each time exactly once, then starts its run under an id that follows from it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from engine import Conductor
+from engine.errors import EngineError, EntryChanged, JournalConflict, JournalError
+from engine.journal import Entry, EntryQuery
+from ui.services.schedules.records import Action, Tick, tick_run
+
+log = logging.getLogger('hemicycle')
+KIND = 'tick'
+TICK = TypeAdapter(Tick)
+
+
+class Ticks:
+    """The ticks in a conductor's journal."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        self._conductor = conductor
+
+    async def list(self, source: str = '', *, state: str = '', limit: int | None = None) -> Sequence[Tick]:
+        """Ticks, the latest first."""
+        query = EntryQuery(kind=KIND, about=source, state=state, newest=True, limit=limit)
+        return [read_tick(entry) for entry in await self._conductor.journal.entries(query)]
+
+    async def claim(self, ticks: Sequence[Tick], *others: Entry) -> Sequence[Tick]:
+        """Store new ticks, and other entries with them, all or none. Raises `EntryChanged`."""
+        await self._conductor.journal.write_entries([*map(_entry, ticks), *others])
+        return [replace(tick, version=tick.version + 1) for tick in ticks]
+
+    async def start(self, tick: Tick, action: Action, title: str) -> Tick:
+        """Start the run of a claimed tick, unless it was started before; the tick says how that went.
+
+        Raises:
+            JournalError: the journal cannot be written at present; the tick stays claimed.
+        """
+        try:
+            await self._conductor.start(
+                action.pattern,
+                {**action.parameters, **tick.parameters},
+                title=action.title or title,
+                tags=action.tags,
+                models=action.models,
+                budget=action.budget,
+                approvals=action.approvals,
+                run=tick.run,
+            )
+            done = replace(tick, state='started')
+        except JournalConflict:
+            done = replace(
+                tick, state='started'
+            )  # The process was killed right after it had started the run.
+        except JournalError:
+            raise
+        except EngineError as error:
+            log.warning('%s could not start %s: %s', tick.source, action.pattern, error)
+            done = replace(tick, state='failed', reason=str(error))
+        return await self.store(done)
+
+    async def store(self, tick: Tick) -> Tick:
+        """Store what became of a tick; if somebody else did, theirs counts."""
+        try:
+            await self._conductor.journal.write_entries([_entry(tick)])
+        except EntryChanged:
+            entry = await self._conductor.journal.entry(KIND, tick.id)
+            return read_tick(entry) if entry else tick
+        return replace(tick, version=tick.version + 1)
+
+    async def clean_up(self, before: float) -> None:
+        """Forget what is settled since before a moment."""
+        for state in ('started', 'skipped', 'missed', 'failed'):
+            await self._conductor.journal.forget_entries(EntryQuery(kind=KIND, state=state, until=before))
+
+
+def new_tick(
+    key: str, source: str, due: float, parameters: Mapping[str, Any] | None = None, **fields: Any
+) -> Tick:
+    """A tick that is claimed, or whatever `fields` say."""
+    given: dict[str, Any] = {'state': 'claimed', 'run': tick_run(key), **fields}
+    return Tick(id=key, source=source, due=due, parameters=parameters or {}, **given)
+
+
+def _entry(tick: Tick) -> Entry:
+    body = {'run': tick.run, 'reason': tick.reason, 'parameters': dict(tick.parameters)}
+    return Entry(
+        kind=KIND,
+        key=tick.id,
+        body=body,
+        state=tick.state,
+        rank=tick.due,
+        about=tick.source,
+        version=tick.version,
+    )
+
+
+def read_tick(entry: Entry) -> Tick:
+    """A tick as stored."""
+    found: Tick = TICK.validate_python(
+        {
+            **entry.body,
+            'id': entry.key,
+            'source': entry.about,
+            'due': entry.rank,
+            'state': entry.state,
+            'version': entry.version,
+        }
+    )
+    return found

@@ -1,0 +1,238 @@
+"""Triggers: a signed webhook or a file that arrives starts a run with parameters taken from it."""
+
+from __future__ import annotations
+
+import asyncio
+import glob
+import hashlib
+import json
+import logging
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+from standardwebhooks import Webhook
+
+from engine import Conductor, InvalidInput
+from engine.errors import EngineError, EntryChanged, JournalError
+from engine.journal import Entry, EntryQuery
+from engine.records import resolve_pointer, split_pointer
+from ui.services.notifications.destinations import new_secret
+from ui.services.schedules.records import Tick, Trigger, UnknownTrigger
+from ui.services.schedules.schedules import check_action
+from ui.services.schedules.ticks import Ticks, new_tick
+
+log = logging.getLogger('hemicycle')
+KIND = 'trigger'
+TRIGGER = TypeAdapter(Trigger)
+LOOK = 2.0
+"""Seconds between two looks at folders; a file that is the same in two of them has arrived."""
+MOST_TEXT = 1_000_000
+"""Bytes of a file whose text can be taken."""
+MOST_FILES = 10_000
+ID_HEADER = 'webhook-id'
+
+
+class BadSignature(EngineError):
+    """A webhook is not signed with the trigger's secret, or is too old."""
+
+
+class Triggers:
+    """Triggers of runs, in a conductor's journal."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        self._conductor, self._ticks = conductor, Ticks(conductor)
+        self._before: dict[str, dict[str, str]] = {}
+        """By trigger: the files of the last look, with what they were like."""
+
+    async def list(self) -> list[Trigger]:
+        """All of them, by name."""
+        entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
+        return sorted((_read(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
+
+    async def get(self, trigger: str) -> Trigger:
+        """One of them. Raises `UnknownTrigger`."""
+        return _read(await self._entry(trigger))
+
+    async def add(self, given: Trigger) -> Trigger:
+        """Store a new one; files that are there already do not set it off. Raises `InvalidInput`."""
+        secret = (given.secret or new_secret()) if given.kind == 'webhook' else ''
+        made = replace(given, id=uuid.uuid4().hex[:12], created=self._conductor.clock.now(), secret=secret)
+        self.check(made)
+        present = await asyncio.to_thread(_files, made.files) if made.kind == 'file' else {}
+        seen = [
+            new_tick(_file_key(made.id, path, mark), made.id, made.created, state='seen')
+            for path, mark in present.items()
+        ]
+        await self._ticks.claim(seen, Entry(kind=KIND, key=made.id, body=asdict(made)))
+        return made
+
+    async def change(self, trigger: str, **values: Any) -> Trigger:
+        """Change some fields. Raises `UnknownTrigger`, `InvalidInput`, `EntryChanged`."""
+        entry = await self._entry(trigger)
+        made = replace(_read(entry), **values)
+        self.check(made)
+        await self._conductor.journal.write_entries([replace(entry, body=asdict(made))])
+        return made
+
+    async def remove(self, trigger: str) -> None:
+        """Remove one; its runs stay. Raises `UnknownTrigger`."""
+        await self._conductor.journal.write_entries([], [await self._entry(trigger)])
+
+    async def log(self, trigger: str, limit: int = 50) -> Sequence[Tick]:
+        """What set it off, the latest first. Raises `UnknownTrigger`."""
+        await self._entry(trigger)
+        ticks = await self._ticks.list(trigger, limit=limit)
+        return [tick for tick in ticks if tick.state != 'seen']
+
+    async def receive(self, trigger: str, headers: Mapping[str, str], body: bytes) -> Tick:
+        """Start a run because of a webhook; one that is repeated starts no second run.
+
+        Raises:
+            UnknownTrigger: there is none, it is paused, or it takes no webhooks.
+            BadSignature
+            InvalidInput: the body is not JSON, or lacks a parameter.
+        """
+        found = await self.get(trigger)
+        if found.kind != 'webhook' or found.paused:
+            raise UnknownTrigger(trigger)
+        try:
+            Webhook(found.secret).verify(body, dict(headers), json_parse=False)
+        except Exception as error:  # the library lets errors of decoding through
+            raise BadSignature(f'the signature does not fit: {error}') from None
+        try:
+            document = json.loads(body)
+        except ValueError as error:
+            raise InvalidInput({'body': f'must be JSON: {error}'}) from None
+        told = {name.lower(): value for name, value in headers.items()}
+        return await self._set_off(found, f'{trigger}@{told[ID_HEADER]}', document)
+
+    async def run(self) -> None:
+        """Watch folders, until cancelled."""
+        while True:
+            try:
+                await self.look()
+            except (JournalError, EntryChanged) as error:
+                log.warning('triggers wait for the journal: %s', error)
+            await self._conductor.clock.sleep(LOOK)
+
+    async def look(self) -> Sequence[Tick]:
+        """Start runs for files that have arrived, and those that a killed process had claimed."""
+        known = {one.id: one for one in await self.list()}
+        done = []
+        for tick in await self._ticks.list(state='claimed'):
+            if trigger := known.get(tick.source):
+                done.append(await self._ticks.start(tick, trigger.action, trigger.name))
+        for trigger in known.values():
+            if trigger.kind == 'file' and not trigger.paused:
+                done += await self._watch(trigger)
+        return done
+
+    def check(self, given: Trigger) -> None:
+        """Raise `InvalidInput` for a trigger that cannot work; names the field."""
+        problems = check_action(self._conductor, given.action, given=tuple(given.mapping))
+        if not 0 < len(given.name.strip()) <= 200:
+            problems['name'] = 'must have 1 to 200 characters'
+        if given.kind == 'file' and not Path(given.files).is_absolute():
+            problems['files'] = f'must be an absolute path such as /srv/in/*.csv, not {given.files!r}'
+        elif given.kind == 'file' and glob.has_magic(os.path.dirname(given.files)):
+            problems['files'] = 'may have wildcards in its last part only'
+        for name, pointer in given.mapping.items():
+            if pointer and not pointer.startswith('/'):
+                problems[f'mapping.{name}'] = f'must be a JSON Pointer such as /issue/title, not {pointer!r}'
+        if given.secret:
+            try:
+                Webhook(given.secret)
+            except Exception as error:  # the library has no base of its errors
+                problems['secret'] = f'must be whsec_ and base64: {error}'
+        if problems:
+            raise InvalidInput(problems)
+
+    async def _watch(self, trigger: Trigger) -> Sequence[Tick]:
+        before = self._before.get(trigger.id, {})
+        now = self._before[trigger.id] = await asyncio.to_thread(_files, trigger.files)
+        done = []
+        for path, mark in now.items():
+            key = _file_key(trigger.id, path, mark)
+            if before.get(path) != mark or await self._conductor.journal.entry('tick', key):
+                continue  # It is still being written, or was seen before.
+            document = await asyncio.to_thread(_contents, path)
+            try:
+                done.append(await self._set_off(trigger, key, document))
+            except InvalidInput as error:
+                failed = new_tick(
+                    key, trigger.id, self._conductor.clock.now(), state='failed', reason=f'{path}: {error}'
+                )
+                await self._ticks.claim([failed])
+        return done
+
+    async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
+        """Claim the tick of what came, and start its run; or find that this was done before."""
+        parameters = _mapped(trigger, document)
+        entry = await self._conductor.journal.entry('tick', key)
+        if entry is None:
+            tick = new_tick(key, trigger.id, self._conductor.clock.now(), parameters)
+            try:
+                (claimed,) = await self._ticks.claim([tick])
+            except EntryChanged:
+                pass  # At this moment, somebody else has.
+            else:
+                return await self._ticks.start(claimed, trigger.action, trigger.name)
+        return next(one for one in await self._ticks.list(trigger.id) if one.id == key)
+
+    async def _entry(self, trigger: str) -> Entry:
+        entry = await self._conductor.journal.entry(KIND, trigger)
+        if entry is None:
+            raise UnknownTrigger(trigger)
+        return entry
+
+
+def _read(entry: Entry) -> Trigger:
+    return TRIGGER.validate_python(dict(entry.body))
+
+
+def _mapped(trigger: Trigger, document: Any) -> dict[str, Any]:
+    """The parameters that are taken from what came. Raises `InvalidInput` if one is not in it."""
+    missing = object()
+    found = {
+        name: resolve_pointer(document, split_pointer(pointer), missing)
+        for name, pointer in trigger.mapping.items()
+    }
+    if lost := {
+        name: f'there is nothing at {trigger.mapping[name]}' for name, one in found.items() if one is missing
+    }:
+        raise InvalidInput(lost)
+    return found
+
+
+def _file_key(trigger: str, path: str, mark: str) -> str:
+    return f'{trigger}@{hashlib.sha256(f"{path}|{mark}".encode(errors="surrogateescape")).hexdigest()[:32]}'
+
+
+def _files(pattern: str) -> dict[str, str]:
+    """The files that fit, each with its size and the time of its last change."""
+    found = {}
+    for path in sorted(glob.iglob(pattern))[:MOST_FILES]:
+        try:
+            stat = os.stat(path)
+        except OSError:
+            continue  # It has gone again.
+        if os.path.isfile(path):
+            found[path] = f'{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ino}'
+    return found
+
+
+def _contents(path: str) -> dict[str, Any]:
+    """What a file has for parameters: its text only if it is UTF-8 and not too long."""
+    document: dict[str, Any] = {'path': path, 'name': os.path.basename(path)}
+    try:
+        document['size'] = os.path.getsize(path)
+        if document['size'] <= MOST_TEXT:
+            document['text'] = Path(path).read_text('utf-8')
+    except (OSError, UnicodeDecodeError):
+        pass
+    return document

@@ -1,0 +1,77 @@
+"""Services: what a server does around its conductor, opened and closed with it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+from engine import Conductor
+from ui.services.inbox import Inbox, InboxItem
+from ui.services.notifications import Channels, MailServer, Notifications
+from ui.services.schedules import Schedules, Triggers
+
+log = logging.getLogger('hemicycle')
+DAY = 86_400.0
+
+
+class Services:
+    """The inbox, the notifications and the schedules of a server."""
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        *,
+        url: str = '',
+        channels: Channels | None = None,
+        now: Callable[[], float] | None = None,
+    ) -> None:
+        """Make them; nothing is done before `start`.
+
+        Args:
+            conductor: whose runs they are about.
+            url: the server's address in links.
+            channels: how messages are sent; by default for real.
+            now: the time by the calendar, for schedules; by default the conductor's clock.
+        """
+        self.conductor = conductor
+        self._channels = channels or Channels(MailServer.of_environment())
+        self.inbox = Inbox(conductor)
+        self.notifications = Notifications(conductor, self._channels, url=url.rstrip('/'))
+        self.schedules, self.triggers = Schedules(conductor, now), Triggers(conductor)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to follow the journal and the clock."""
+        for work, name in (
+            (self.notifications.run, 'notifications'),
+            (self.schedules.run, 'schedules'),
+            (self.triggers.run, 'triggers'),
+            (self._clean_up, 'clean up services'),
+        ):
+            self._tasks.append(asyncio.create_task(work(), name=name))
+
+    async def close(self) -> None:
+        """Stop, before the journal is closed; whatever was not sent is sent by the next server."""
+        for task in self._tasks:
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._channels.close()
+
+    async def assign(self, ask: str, assignee: str, by: str = '') -> InboxItem:
+        """Assign a question, and tell that person. Raises as `Inbox.find` does."""
+        item = await self.inbox.assign(ask, assignee)
+        await self.notifications.assigned(item, by)
+        return item
+
+    async def _clean_up(self) -> None:
+        while True:
+            try:
+                await self.inbox.clean_up()
+                await self.notifications.clean_up()
+                await self.schedules.clean_up()
+            except Exception:
+                log.exception('old notifications could not be removed')
+            await self.conductor.clock.sleep(DAY)

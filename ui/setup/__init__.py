@@ -1,1 +1,0 @@
-"""What the settings page shows of this machine: endpoints, servers, storage, how long runs are kept."""

@@ -1,1 +1,0 @@
-"""Step mode and breakpoints on the screen: controls of runs and regions, lists, forms, marks."""

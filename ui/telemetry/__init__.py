@@ -1,0 +1,28 @@
+"""Runs as OpenTelemetry traces, by the conventions for generative AI; off until configured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from engine.journal import Journal
+
+if TYPE_CHECKING:
+    from ui.telemetry.exporter import TraceExporter
+
+ADDRESSES: Final = ('OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
+"""OpenTelemetry's own variables; without one of them nothing is sent."""
+CONTENTS: Final = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'
+
+
+def trace_exporters(journal: Journal, environment: Mapping[str, str] = os.environ) -> list[TraceExporter]:
+    """What the environment configures: one exporter to an OTLP receiver, or none."""
+    if not any(environment.get(name, '').strip() for name in ADDRESSES):
+        return []
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # Slow to import.
+
+    from ui.telemetry.exporter import TraceExporter
+
+    contents = environment.get(CONTENTS, '').strip().lower() == 'true'
+    return [TraceExporter(journal, OTLPSpanExporter(), contents=contents)]

@@ -1,1 +1,0 @@
-"""The tools there are, and trying one by hand."""

@@ -1,1 +1,0 @@
-"""What many runs of a pattern did, on one diagram."""

@@ -1,0 +1,1 @@
+"""What every page needs from the web server: its address, the conductor, downloads."""

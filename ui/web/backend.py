@@ -1,0 +1,111 @@
+"""How pages reach the conductor: each caller the one behind their own guard."""
+
+from __future__ import annotations
+
+import asyncio
+
+from engine import Conductor
+from engine.agents import Scratch
+from engine.errors import SignedOut
+from ui.access.access import Access
+from ui.access.caller import ANYONE, IDENTITY, Caller, Role
+from ui.services.guard import guard_services
+from ui.services.services import Services
+from ui.settings import ServerPaths
+from ui.web.fleet import FleetView
+
+
+class Backend:
+    """How pages reach the conductor, which opens with the server, after the pages are registered."""
+
+    def __init__(self, places: ServerPaths | None = None) -> None:
+        """`places` says where this process keeps its data; None if everything is in memory."""
+        self.places = places
+        self.access: Access | None = None
+        """Who may use this server; None where nobody logs in."""
+        self._conductor: Conductor | None = None
+        self.fleet: FleetView | None = None
+        self._services: Services | None = None
+        self._scratches: dict[str, Scratch] = {}
+
+    def open(
+        self,
+        conductor: Conductor,
+        access: Access | None = None,
+        fleet: FleetView | None = None,
+        services: Services | None = None,
+    ) -> None:
+        """Give pages access: everyone, or those who may; `fleet` if workers drive the runs.
+
+        Whoever made the services starts them.
+        """
+        self._conductor, self.access, self.fleet, self._services = conductor, access, fleet, services
+
+    @property
+    def is_open(self) -> bool:
+        """Whether pages have access."""
+        return self._conductor is not None
+
+    async def close(self, grace: asyncio.Future[None] | None = None) -> None:
+        """Release the runs and close the journal, if the conductor was ever opened; see `Conductor.close`."""
+        if self._services is not None:
+            await self._services.close()
+        await asyncio.gather(*(scratch.empty() for scratch in self._scratches.values()))
+        if self.access:
+            await self.access.audit.close()
+        if self._conductor is not None:
+            await self._conductor.close(grace)
+
+    @property
+    def root(self) -> Conductor:
+        """The real conductor, for the server's own work. Raises `RuntimeError` before the start."""
+        if self._conductor is None:
+            raise RuntimeError('the server has not started yet')
+        return self._conductor
+
+    @property
+    def caller(self) -> Caller:
+        """Who is served here, as last seen. Raises `SignedOut` where that is nobody."""
+        if self.access is None:
+            return ANYONE
+        identity = IDENTITY.get()
+        if identity is None:
+            raise SignedOut('nobody is logged in here')
+        return identity.known
+
+    def __call__(self) -> Conductor:
+        """The conductor for whoever is served here.
+
+        Raises:
+            RuntimeError: the server has not started yet.
+            SignedOut: people have to log in, and this is done for nobody.
+        """
+        if self.access is None:
+            return self.root
+        identity = IDENTITY.get()
+        if identity is None:
+            raise SignedOut('nobody is logged in here')
+        return self.access.guard(self.root, identity)
+
+    @property
+    def root_services(self) -> Services:
+        """The inbox, notifications and schedules, for the server itself. Raises as `root` does."""
+        if self._services is None:
+            self._services = Services(self.root)
+        return self._services
+
+    @property
+    def services(self) -> Services:
+        """The same for whoever is served here. Raises as a call of the backend does."""
+        if self.access is None:
+            return self.root_services
+        identity = IDENTITY.get()
+        if identity is None:
+            raise SignedOut('nobody is logged in here')
+        return guard_services(self.root_services, identity, self.access.audit.write)
+
+    def scratch(self, person: str) -> Scratch:
+        """The folder where a person tries tools: the same one while the server runs. Raises `NotAllowed`."""
+        self.caller.require(Role.OPERATOR, 'try tools')
+        key = f'account {self.caller.name}' if self.access else person
+        return self._scratches.setdefault(key, Scratch(self.root.services))

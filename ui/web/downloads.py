@@ -1,0 +1,110 @@
+"""Downloads that a browser saves and never opens as a page: a file, an artifact, an archive."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+from fastapi import HTTPException, Response
+from nicegui import app
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
+
+from engine import EngineError
+from engine.records import RunId
+from engine.workspace import format_patch
+from ui.web.backend import Backend
+
+DIGEST = re.compile('[0-9a-f]{64}')
+HARMLESS = {
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Cache-Control': 'private, no-store',
+}
+"""Agents write these files: no browser may mistake one for a page of ours."""
+
+
+def serve_downloads(backend: Backend) -> None:
+    """Serve `/runs/{run}/kept/{digest}`, `.../archive/{snapshot}` and `.../patch/{snapshot}`.
+
+    Each takes `?name=`. A patch is the difference from `?before=`: a snapshot, or '' for an empty folder.
+    With `?artifact=NAME`, a content is an artifact: text artifacts are stored as JSON and sent as plain text.
+    """
+
+    @app.get('/runs/{run}/kept/{digest}')
+    async def kept(run: str, digest: str, name: str = '', artifact: str = '') -> Response:
+        _check(digest)
+        conductor = backend()
+        try:
+            info = await conductor.info(RunId(run))
+            content = await conductor.workspaces.content(info.id, digest)
+        except EngineError as error:
+            raise HTTPException(404, str(error)) from None
+        if artifact:
+            name, content = await asyncio.to_thread(_artifact, artifact, content)
+        headers = HARMLESS | {'Content-Disposition': attachment(name or digest[:12])}
+        return Response(content, media_type='application/octet-stream', headers=headers)
+
+    @app.get('/runs/{run}/archive/{snapshot}')
+    async def archive(run: str, snapshot: str, name: str = '') -> Response:
+        _check(snapshot)
+        conductor = backend()
+        path = await asyncio.to_thread(_scratch)
+        try:
+            info = await conductor.info(RunId(run))
+            await conductor.workspaces.export(info.id, snapshot, path)
+        except BaseException as error:
+            await asyncio.to_thread(path.unlink, missing_ok=True)
+            if isinstance(error, EngineError):
+                raise HTTPException(404, str(error)) from None
+            raise
+        return FileResponse(
+            path,
+            media_type='application/zip',
+            headers=HARMLESS | {'Content-Disposition': attachment(f'{name or snapshot[:12]}.zip')},
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
+
+    @app.get('/runs/{run}/patch/{snapshot}')
+    async def patch(run: str, snapshot: str, before: str = '', name: str = '') -> Response:
+        for digest in (snapshot, *([before] if before else [])):
+            _check(digest)
+        conductor = backend()
+        try:
+            info = await conductor.info(RunId(run))
+            changes = await conductor.workspaces.diff(info.id, before, snapshot)
+        except EngineError as error:
+            raise HTTPException(404, str(error)) from None
+        headers = HARMLESS | {'Content-Disposition': attachment(f'{name or snapshot[:12]}.patch')}
+        return Response(format_patch(changes), media_type='application/octet-stream', headers=headers)
+
+
+def _check(digest: str) -> None:
+    if not DIGEST.fullmatch(digest):
+        raise HTTPException(404, 'there is nothing under this name')
+
+
+def _artifact(name: str, content: bytes) -> tuple[str, bytes]:
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return name, content
+    if isinstance(value, str):
+        return f'{name}.md', value.encode(errors='replace')
+    return f'{name}.json', content
+
+
+def _scratch() -> Path:
+    with tempfile.NamedTemporaryFile(prefix='hemicycle-', suffix='.zip', delete=False) as file:
+        return Path(file.name)
+
+
+def attachment(name: str) -> str:
+    """A file name for the header (RFC 6266) that can neither end the header nor name a folder."""
+    plain = re.sub(r'[\x00-\x1f\x7f/\\]+', '_', name)[-180:].strip('. ') or 'file'
+    simple = re.sub(r'[^A-Za-z0-9._ -]', '_', plain)
+    return f'attachment; filename="{simple}"; filename*=UTF-8\'\'{quote(plain, safe="")}'

@@ -1,1 +1,1 @@
-"""Tests, by tier: unit, contract, golden, crash, pages, browser, bench, and the architecture as tests."""
+"""Tests by tier: unit, contract, models, golden, crash, processes, pages, browser, mutations, bench."""

@@ -1,18 +1,20 @@
-"""What every tier shares: asyncio alone, scripted models that do not dawdle, and each kind of journal."""
+"""Shared by every tier: asyncio only, scripted models that answer at once, and each kind of journal."""
 
 from __future__ import annotations
 
 import gc
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from engine.journal import Journal
+    from engine.journal.protocol import Journal
+    from tests.support.journals.postgres import PostgresServer
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
 
@@ -22,14 +24,72 @@ def anyio_backend() -> str:
     return 'asyncio'
 
 
-@pytest.fixture(params=['memory', 'sql'])
+@pytest.fixture(scope='session', autouse=True)
+def plain_pytest() -> None:
+    """Tests that agents run load none of the plugins that we are tested with: 0.3 s of a processor, not 1.7.
+
+    Not earlier: the workers of xdist inherit what is set, and do need them.
+    """
+    os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'
+
+
+@pytest.fixture(scope='session')
+def postgres() -> Iterator[PostgresServer]:
+    """A server of PostgreSQL; a test may leave databases, but has to leave it running."""
+    from tests.support.journals.postgres import postgres_server
+
+    with postgres_server() as server:
+        if server is None:
+            pytest.skip('PostgreSQL is not installed (apt install postgresql)')
+        yield server
+
+
+@pytest.fixture(scope='session')
+def postgres_database(postgres: PostgresServer) -> str:
+    """The database of all tests that only need an empty one."""
+    return postgres.create()
+
+
+@pytest.fixture
+def postgres_url(postgres_database: str) -> Iterator[str]:
+    """A database for one test, which may have the tables, but no rows."""
+    from tests.support.journals.postgres import empty
+
+    yield postgres_database
+    empty(postgres_database)
+
+
+@pytest.fixture(params=['memory', 'sqlite', 'postgres'])
 async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
-    from engine.passing import MemoryJournal
+    from engine.journal.memory_journal import MemoryJournal
     from storage import open_journal
 
-    made: Journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
+    made: Journal
+    if request.param == 'memory':
+        made = MemoryJournal()
+    elif request.param == 'sqlite':
+        made = await open_journal(tmp_path / 'runs.db')
+    else:
+        made = await open_journal(request.getfixturevalue('postgres_url'))
     yield made
     await made.close()
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Iterator[Path]:
+    """A folder that is gone afterwards, whatever a failed test has left: pytest cannot remove a deep one."""
+    yield tmp_path
+    subprocess.run(['rm', '-rf', str(tmp_path)], check=True)
+
+
+COVERING = ('tests/unit/engine/agents/', 'tests/unit/engine/patterns/')
+"""Where coverage is measured: these cover what they are for, and the others would take half as long again."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not item.nodeid.startswith(COVERING):
+            item.add_marker('no_cover')
 
 
 def pytest_collection_finish() -> None:

@@ -1,4 +1,4 @@
-"""The README's tree of modules and what each holds; `python -m tests.tree` writes it anew."""
+"""The trees of folders in README.md and of modules in assets/ARCHITECTURE.md: `python -m tests.tree`."""
 
 import ast
 import re
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / 'README.md'
+ARCHITECTURE = ROOT / 'assets' / 'ARCHITECTURE.md'
 PACKAGES = ('engine', 'storage', 'ui')
 SECTION = re.compile(r'(?<=<!-- tree -->\n).*?(?=<!-- /tree -->)', re.DOTALL)
 
@@ -42,15 +43,34 @@ def parsed(source: str) -> Module:
 
 
 def headline(path: Path) -> str:
-    """The first line of a module's docstring, or nothing where it has none."""
+    """The first line of a module's docstring, or nothing where there is none."""
+    if not path.exists():
+        return ''
     return parsed(path.read_text('utf-8')).docstring.partition('\n')[0]
 
 
-def tree() -> str:
-    """The section as it should be."""
+def folders() -> list[Path]:
+    """Every folder of code, that of the tests included."""
+    found = {path.parent for name in (*PACKAGES, 'tests') for path in (ROOT / name).rglob('*.py')}
+    return sorted(found)
+
+
+def overview() -> str:
+    """The README's section as it should be: the packages, and the folders in them."""
+    shown = [folder for folder in folders() if len(folder.relative_to(ROOT).parts) <= 2]
+    rows = [(f'{folder.relative_to(ROOT)}/', headline(folder / '__init__.py')) for folder in shown]
+    return _block(rows)
+
+
+def architecture() -> str:
+    """The whole of assets/ARCHITECTURE.md: every module."""
     rows = [(str(path.relative_to(ROOT)), headline(path)) for path in modules()]
+    return f'# Every module\n\nWritten by `python -m tests.tree`.\n\n{_block(rows)}'
+
+
+def _block(rows: list[tuple[str, str]]) -> str:
     width = max(len(path) for path, _ in rows)
-    lines = [f'{path:{width}}  {line}' for path, line in rows]
+    lines = [f'{path:{width}}  {line}'.rstrip() for path, line in rows]
     return '\n'.join(['```text', *lines, '```', ''])
 
 
@@ -69,4 +89,5 @@ def section(readme: str) -> str:
 if __name__ == '__main__':
     text = README.read_text('utf-8')
     section(text)
-    README.write_text(SECTION.sub(lambda _: tree(), text), 'utf-8')
+    README.write_text(SECTION.sub(lambda _: overview(), text), 'utf-8')
+    ARCHITECTURE.write_text(architecture(), 'utf-8')

@@ -1,1 +1,1 @@
-"""Benchmarks: `python -m tests.bench` prints what the bars of speed and room say, and whether they hold."""
+"""Benchmarks: `python -m tests.bench` prints each limit of time and space, and whether it holds."""

@@ -10,9 +10,10 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from tests.bench import debugger, decided, durable, histories, idle, live, panes, start, traffic, transcript
+from tests.bench import activities, decided, durable, histories, idle, start, whole
+from tests.bench.pages import api, debugger, live, panes, stepping, traffic, transcript, wall
 from tests.bench.table import Row, machine, markdown, note, text
-from ui.serving.tuning import tune
+from ui.server.tuning import tune
 
 
 async def _decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
@@ -24,12 +25,19 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'decided': _decided,
     'durable': durable.one_run,
     'many': durable.many_runs,
+    'activities': activities.measure,
+    'whole': whole.measure,
+    'agents': activities.agents,
+    'conversation': activities.conversation,
     'histories': histories.measure,
     'live': live.measure,
     'panes': panes.measure,
+    'wall': wall.measure,
     'transcript': transcript.measure,
     'debugger': debugger.measure,
+    'stepping': stepping.measure,
     'traffic': traffic.measure,
+    'api': api.measure,
     'idle': idle.measure,
     'start': start.measure,
 }

@@ -8,10 +8,11 @@ from typing import Any
 from transitions.extensions import HierarchicalMachine
 from transitions.extensions.nesting import NestedState
 
-from engine import Event, Memory, Pattern, StatePath
-from engine.chart import Chart
-from engine.shape import START
-from engine.state import RunState
+from engine import Event, Memory, Pattern
+from engine.records import StatePath
+from engine.statechart.chart import Chart
+from engine.statechart.run_state import RunState
+from engine.statechart.shape_builder import START
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
 from tests.bench.work import texts

@@ -1,4 +1,4 @@
-"""Deciding a transition and keeping it: one run, and many at once, against bare inserts of the same rows."""
+"""Deciding and storing a transition, one run and many at once, against bare inserts of the same rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Literal
 
-from engine import Conductor, RunId
+from engine import Conductor
+from engine.records import RunId
 from tests.bench.raw import Raw, stored
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
@@ -41,7 +42,7 @@ async def _row(
     base: list[Lap] = []
     raw = Raw(folder / f'{runs}-{synchronous}-raw.db', synchronous)
     async with working(database, synchronous) as conductor:
-        started = [await conductor.start('bounded') for _ in range(runs)]
+        started = [(await conductor.start('bounded')).id for _ in range(runs)]
         await _round(conductor, started, texts(5))
         written = runs * 6
         for number in range(rounds):

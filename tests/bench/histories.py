@@ -1,4 +1,4 @@
-"""What a long history costs: room on the disk, each further step, and opening it anywhere."""
+"""The cost of a long history: disk space, each further step, and opening it anywhere."""
 
 from __future__ import annotations
 
@@ -10,33 +10,36 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from statistics import median
 
-from engine import Conductor, RunId, fold
+from engine import Conductor
+from engine.journal import fold
+from engine.records import RunId
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, cpus, percentile, ratio, walls
 from tests.bench.work import SIZE, texts, working
 
-ROOM, FLAT, SEEK = 2.0, 1.3, 50.0
+ROOM, FLAT, SEEK, FOLD = 1.5, 1.15, 50.0, 300.0
 """The bars: times the payload; times the cost of a step of a short run; milliseconds."""
-SHORT = 100
+SHORT, LONG, LONGEST = 100, 10_000, 100_000
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """All that is asked of a long run: with memory that stays as it is, and with memory that grows."""
-    long = 300 if fast else 10_000
-    for pattern in ('bounded', 'growing'):
-        database = folder / f'{pattern}.db'
+    lengths = [('bounded', LONG), ('growing', LONG), ('growing', LONGEST)]
+    for pattern, long in [(pattern, 300) for pattern in ('bounded', 'growing')] if fast else lengths:
+        database = folder / f'{pattern}-{long}.db'
         async with working(database) as conductor:
             run = await _grown(conductor, pattern, long)
         yield _room(database, pattern, long)
         async with working(database) as conductor:
             await conductor.recover()
-            yield await _flatness(conductor, run, pattern, long, fast=fast)
+            if long < LONGEST:
+                yield await _flatness(conductor, run, pattern, long, fast=fast)
             for row in await _opening(conductor, run, pattern, long, fast=fast):
                 yield row
 
 
 async def _grown(conductor: Conductor, pattern: str, steps: int) -> RunId:
-    run = await conductor.start(pattern)
+    run = (await conductor.start(pattern)).id
     for text in texts(steps - 1):
         await conductor.send(run, 'go', data={'text': text})
     return run
@@ -52,7 +55,7 @@ def _room(database: Path, pattern: str, steps: int) -> Row:
     ).fetchone()
     connection.close()
     return Row(
-        name=f'disk a step, {pattern} memory',
+        name=f'disk a step, {pattern} memory' + (f', {steps:,} steps' if steps > LONG else ''),
         value=database.stat().st_size / steps,
         unit='B',
         base=SIZE,
@@ -110,13 +113,14 @@ async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *,
             name=f'fold of {what}',
             value=median(folds),
             unit='ms',
+            bar=FOLD if long <= LONG else None,
             details={'microseconds_a_step': median(folds) / long * 1e3},
         ),
         Row(
             name=f'seek in {what}, worst of {len(steps)}',
             value=max(seeks),
             unit='ms',
-            bar=SEEK if pattern == 'bounded' else None,
+            bar=SEEK,
             details={'median': median(seeks), 'p95': percentile(seeks, 0.95)},
         ),
         Row(name=f'seek in {what}, median', value=median(seeks), unit='ms'),

@@ -1,4 +1,4 @@
-"""The memory of a run that waits for a person: weighed in a process of its own."""
+"""The memory used by a run that waits for a person, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def weigh(count: int) -> dict[str, float]:
         async with Conductor(journal, catalog=Catalog(patterns={'asking': Asking})) as conductor:
 
             async def one(number: int) -> str:
-                run = await conductor.start('asking')
+                run = (await conductor.start('asking')).id
                 # A text of its own: in a real run, no two hold the same string.
                 await conductor.send(run, 'read', data={'text': f'{number} {given[number % len(given)]}'})
                 return run

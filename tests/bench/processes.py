@@ -1,4 +1,4 @@
-"""Other processes: servers that are measured from outside."""
+"""Starts servers to be measured from outside."""
 
 from __future__ import annotations
 

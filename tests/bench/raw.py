@@ -1,4 +1,4 @@
-"""The baseline: a journal's very rows, put in and committed one by one through bare `sqlite3`."""
+"""The baseline: a journal's rows, inserted and committed one by one through bare `sqlite3`."""
 
 from __future__ import annotations
 

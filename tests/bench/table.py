@@ -1,4 +1,4 @@
-"""Rows of the table: what was measured, against what, the bar, and whether it holds."""
+"""Rows of the table: what was measured, the baseline, the limit, and whether it holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times two sides in turn, in one process, so that a noisy machine hits both."""
+"""Times two sides alternately, in one process, so that a noisy machine affects both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work that is measured: patterns that take a text a step, the texts, a conductor on a real journal."""
+"""The measured work: patterns that take one text per step, the texts, a conductor with a real journal."""
 
 from __future__ import annotations
 

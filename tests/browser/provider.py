@@ -1,4 +1,4 @@
-"""A provider of models on loopback: it lists some, wants a key, and answers calls with one sentence."""
+"""A model provider on loopback: it lists models, requires a key, and answers with one sentence."""
 
 import json
 import threading
@@ -45,9 +45,9 @@ class Provider(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def provider() -> Iterator[str]:
+def provider(kind: type[Provider] = Provider) -> Iterator[str]:
     """The address of one that answers until the block is left."""
-    server = ThreadingHTTPServer(('127.0.0.1', 0), Provider)
+    server = ThreadingHTTPServer(('127.0.0.1', 0), kind)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f'http://127.0.0.1:{server.server_port}/v1'

@@ -1,25 +1,22 @@
-"""What every agent in engine/agents keeps: who it is, tools that exist, and `process(state) -> state`."""
+"""The contract of every agent of pipeline and supervisor: a role, existing tools, `process(state)`."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-import engine.agents
-from engine import Catalog, EngineError, ModelError, Role
-from engine.stage import Stage
-from engine.task import Draft, Review, TaskState
-from tests.support import FakeModel
+from engine import Catalog, EngineError, Role
+from engine.errors import ModelError
+from engine.patterns.pipeline import analyzer, researcher, reviewer
+from engine.patterns.pipeline.stage import Stage
+from engine.patterns.pipeline.task_state import Draft, Review, TaskState
+from engine.patterns.supervisor import roles as roles_of_team
+from tests.support.harness import FakeModel
 
-MODULES = [
-    importlib.import_module(f'engine.agents.{found.name}')
-    for found in pkgutil.iter_modules(engine.agents.__path__)
-]
+MODULES = [analyzer, researcher, reviewer, roles_of_team]
 CATALOG = Catalog.load()
 
 
@@ -91,11 +88,11 @@ def test_a_prompt_is_made_from_the_state_and_changes_nothing(made: type[Stage]) 
 async def test_process_gives_a_new_state_and_leaves_the_old_one(made: type[Stage]) -> None:
     state = in_the_middle()
     before = state.to_dict()
-    after = await made().process(state, catalog=CATALOG)
+    after = await made().aprocess(state, catalog=CATALOG)
     assert state.to_dict() == before and isinstance(after, TaskState)
     changed = {name for name, value in after.to_dict().items() if value != before[name]}
     assert 'messages' in changed and len(changed) > 1
-    assert changed.isdisjoint({'task', 'status', 'iteration', 'max_iterations'})
+    assert changed.isdisjoint({'task', 'status', 'iteration', 'max_iterations'}), changed
     assert after.messages[-1].sender == made.role.name
     assert TaskState.from_dict(after.to_dict()) == after
 
@@ -106,5 +103,5 @@ async def test_process_says_who_failed_and_why(made: type[Stage]) -> None:
     catalog = Catalog(models={'scripted': down}, tools=dict(CATALOG.tools))
     state = in_the_middle()
     with pytest.raises(EngineError, match=rf'{made.role.title}.*nobody is at home'):
-        await made().process(state, catalog=catalog)
+        await made().aprocess(state, catalog=catalog)
     assert state == in_the_middle()

@@ -1,4 +1,4 @@
-"""What every journal keeps beside histories: stars, pins, notes on steps, and what is in the trash."""
+"""What every journal stores apart from histories: stars, pins, notes on steps, the trash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import UnknownNote, UnknownRun
-from engine.journal import Journal
+from engine.journal.protocol import Journal
 from engine.records import PURGING, Note, RunId, RunQuery, Status
 from tests.contract.test_journal import SHAPE, claimed, listed, run, seqs, step
 

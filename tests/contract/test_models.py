@@ -1,4 +1,4 @@
-"""What every model in the catalog keeps: a stream of known events, one end, and calls that are JSON."""
+"""The contract of every model in the catalog: a stream of known events, one end, calls in JSON."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine import Catalog
-from engine.message import Message
-from engine.model import (
+from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,
     Completed,
@@ -20,6 +19,7 @@ from engine.model import (
     TextPiece,
     ToolSpec,
 )
+from engine.records.message import Message
 
 MODELS = Catalog.load().models
 every_model = pytest.mark.parametrize('name', MODELS)

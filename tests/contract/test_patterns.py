@@ -1,11 +1,10 @@
-"""What every pattern in the catalog keeps: its chart can be drawn and walked, and its runs can be trusted."""
+"""The contract of every pattern in the catalog: its chart draws and ends, its runs replay and audit."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,23 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine import (
-    CONTROL,
-    Breakpoint,
-    Catalog,
-    Conductor,
-    EventRefused,
-    InvalidInput,
-    MemoryJournal,
-    Pattern,
-    Shape,
-    Status,
-    Transition,
-    fold,
-)
-from tests.clocks import IdleClock
-from tests.sandboxes import RememberingSandbox
-from tests.support import first_steps, runs_commands, sample_parameters, to_the_end
+from engine import Breakpoint, Catalog, Conductor, EventRefused, InvalidInput, Pattern, Status, Transition
+from engine.journal import MemoryJournal, fold
+from engine.records import CONTROL, Shape
+from tests.support.caching_sandbox import RememberingSandbox
+from tests.support.clocks import IdleClock
+from tests.support.harness import first_steps, runs_commands, sample_parameters, to_the_end
 
 CATALOG = Catalog.load()
 every_pattern = pytest.mark.parametrize('pattern', CATALOG.patterns.values(), ids=list(CATALOG.patterns))
@@ -40,6 +28,13 @@ every_run = pytest.mark.parametrize(
         for name, made in CATALOG.patterns.items()
     ],
 )
+
+
+@pytest.fixture(scope='module')
+def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What runs of this file share: a sandbox that runs each command once, and the folder it works in."""
+    root = tmp_path_factory.mktemp('runs')
+    return {'catalog': CATALOG, 'workspaces': root, 'sandbox': RememberingSandbox()}
 
 
 def test_the_catalog_has_patterns_and_no_faults() -> None:
@@ -125,10 +120,12 @@ def test_bad_parameters_are_refused_and_nothing_else_happens(
 
 
 @every_run
-async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Pattern]) -> None:
-    async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
-        run = await conductor.start(pattern.name, sample_parameters(pattern))
-        live = conductor._live[run]
+async def test_a_scripted_run_ends_and_its_journal_tells_all(
+    pattern: type[Pattern], options: dict[str, Any]
+) -> None:
+    async with Conductor(clock=IdleClock(), **options) as conductor:
+        run = (await conductor.start(pattern.name, sample_parameters(pattern))).id
+        live = conductor._live.runs[run]
         outcome = await to_the_end(conductor, run)
         assert outcome.status is Status.DONE, outcome.error
         assert not pattern.answer or outcome.answer
@@ -140,32 +137,18 @@ async def test_a_scripted_run_ends_and_its_journal_tells_all(pattern: type[Patte
         assert live._work._tasks == {} and conductor.feed._partial == {}
 
 
-@pytest.mark.parametrize(
-    ('pattern', 'most'),
-    [
-        *(
-            pytest.param(made, 6, id=name)
-            for name, made in CATALOG.patterns.items()
-            if not runs_commands(made)
-        ),
-        *(
-            pytest.param(made, 16, id=f'{name}, more often', marks=pytest.mark.commands)
-            for name, made in CATALOG.patterns.items()
-        ),
-    ],
-)
+@every_run
 async def test_recovery_after_any_step_reaches_the_same_end(
-    pattern: type[Pattern], tmp_path: Path, most: int
+    pattern: type[Pattern], options: dict[str, Any]
 ) -> None:
-    """After so many steps a run is taken up again; tests/crash does it at every single one."""
-    journal, sandbox = MemoryJournal(), RememberingSandbox()
-    options: dict[str, Any] = {'catalog': CATALOG, 'workspaces': tmp_path, 'sandbox': sandbox}
+    """After up to 16 of its steps a run is taken up again; tests/crash does it at every single one."""
+    journal = MemoryJournal()
     async with Conductor(journal, clock=IdleClock(), **options) as conductor:
-        run = await conductor.start(pattern.name, sample_parameters(pattern))
+        run = (await conductor.start(pattern.name, sample_parameters(pattern))).id
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
-    few = -(-len(ends) // most)
+    few = -(-len(ends) // 16)
     for count in [0, *ends[::few]]:
         kept = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
@@ -181,7 +164,7 @@ async def test_a_run_that_stops_at_each_step_in_its_region_reaches_its_end(name:
     pattern = CATALOG.patterns[name]
     stop = Breakpoint(when='event', stop='region')
     async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
-        run = await conductor.start(pattern.name, sample_parameters(pattern), breakpoints=[stop])
+        run = (await conductor.start(pattern.name, sample_parameters(pattern), breakpoints=[stop])).id
 
         async def go_on() -> None:
             async for item in conductor.watch(run):

@@ -1,4 +1,4 @@
-"""What every tool in the catalog keeps: a schema, help, and clear refusals; and what each one is for."""
+"""The contract of every tool in the catalog: a schema, help and clear errors; and what each is for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Catalog, Tool, ToolContext, ToolError
-from engine.tool import MOST_TEXT, tool
-from engine.tools.calculator import calculator
-from engine.tools.notes import notes
+from engine import Catalog, ToolContext
+from engine.errors import ToolError
+from engine.tools import Tool
+from engine.tools.builtin.research.calculator import calculator
+from engine.tools.builtin.research.notes import notes
+from engine.tools.protocol import MOST_TEXT, tool
 
 TOOLS = Catalog.load().tools
 every_tool = pytest.mark.parametrize('found', TOOLS.values(), ids=list(TOOLS))

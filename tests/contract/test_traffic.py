@@ -1,4 +1,4 @@
-"""What every journal says of many runs: trails that are kept, and the traffic they add up to."""
+"""Path statistics in every journal: stored per run, and their totals."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import UnknownRun
-from engine.journal import Journal
-from engine.passing import MemoryJournal
+from engine.history.path_statistics.refresh import refresh_paths
+from engine.journal.memory_journal import MemoryJournal
+from engine.journal.protocol import Journal
 from engine.records import (
     RULES,
+    Dwell,
     Edge,
     Event,
+    PathStats,
     RunId,
     RunInfo,
     RunQuery,
     Shape,
     StatePath,
     Status,
-    Stay,
     Traffic,
-    Trail,
     Transition,
 )
-from engine.traffic.survey import survey
-from tests.shapes import state
+from tests.support.shapes import state
 
 pytestmark = pytest.mark.anyio
 
@@ -100,7 +100,7 @@ def _and_around(path: str) -> tuple[StatePath, ...]:
 
 
 async def surveyed(journal: Journal, **query: Any) -> Traffic:
-    assert await survey(journal, RunQuery(**query)) == {}
+    assert await refresh_paths(journal, RunQuery(**query)) == {}
     assert await journal.due(RunQuery(**query)) == []
     return await journal.traffic(RunQuery(**query))
 
@@ -183,6 +183,9 @@ async def test_a_fork_counts_from_where_it_left_its_parent(journal: Journal) -> 
     assert edges(found) | {'[*]>a': (1, 1), 'b.x>end': (1, 1), 'a>b.x': (1, 1)} == edges(found)
     inner = next(one for one in found.states if one.path == 'b.x')
     assert (inner.runs, inner.visits, inner.seconds) == (2, 1, 3.0 + 5.0)
+    assert (found.forks, found.inherited) == (1, 2)
+    alone = await journal.traffic(RunQuery(state='a'))
+    assert (alone.runs, alone.forks, alone.inherited) == (1, 0, 0)
 
 
 async def test_the_usual_chart_comes_first(journal: Journal) -> None:
@@ -221,7 +224,7 @@ async def test_only_what_is_new_is_due(journal: Journal) -> None:
     assert await journal.due(RunQuery()) == ['second', 'first']
     assert await journal.due(RunQuery(status=(Status.DONE,))) == ['first']
     assert await journal.due(RunQuery(offset=1, limit=1, edges=('x>y',), state='z')) == ['second', 'first']
-    await survey(journal, RunQuery(status=(Status.DONE,)))
+    await refresh_paths(journal, RunQuery(status=(Status.DONE,)))
     assert await journal.due(RunQuery()) == ['second']
     assert await journal.trail(second.info.id) is None
     assert await journal.trail(first.info.id) is not None
@@ -229,7 +232,7 @@ async def test_only_what_is_new_is_due(journal: Journal) -> None:
 
 async def test_trails_of_other_rules_are_made_anew(journal: Journal) -> None:
     run = await looped(journal, 'one')
-    old = Trail(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
+    old = PathStats(seq=9, edges={(StatePath('no'), 'more'): 1}, rules=RULES - 1)
     await journal.keep_trails({run.info.id: old})
     assert await journal.trail(run.info.id) is None
     assert await journal.due(RunQuery()) == ['one']
@@ -240,7 +243,7 @@ async def test_a_trail_is_never_replaced_by_a_shorter_one_nor_kept_of_nobody(jou
     run = await looped(journal, 'one')
     await surveyed(journal)
     kept = await journal.trail(run.info.id)
-    await journal.keep_trails({run.info.id: Trail(seq=1), RunId('nobody'): Trail(seq=1)})
+    await journal.keep_trails({run.info.id: PathStats(seq=1), RunId('nobody'): PathStats(seq=1)})
     assert await journal.trail(run.info.id) == kept
     with pytest.raises(UnknownRun):
         await journal.trail(RunId('nobody'))
@@ -271,10 +274,10 @@ async def test_a_survey_tells_how_far_it_is_and_what_it_did_is_kept(journal: Jou
             raise Enough
 
     with pytest.raises(Enough):
-        await survey(journal, RunQuery(), tell)
+        await refresh_paths(journal, RunQuery(), tell)
     assert told == [(0, 45), (20, 45), (40, 45)]
     assert len(await journal.due(RunQuery())) == 5
-    await survey(journal, RunQuery(), lambda done, of: told.append((done, of)))
+    await refresh_paths(journal, RunQuery(), lambda done, of: told.append((done, of)))
     assert told[3:] == [(0, 5), (5, 5)]
 
 
@@ -378,7 +381,7 @@ async def written(history: History, steps: Sequence[tuple[str, str, float, bool]
             await history.go(name, source, after=after, at='')
 
 
-def counted(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Stay]]:
+def counted(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Dwell]]:
     """Edges and stays of a history, by the plainest means."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, float] = defaultdict(float)
@@ -397,6 +400,6 @@ def counted(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Stay]]
             found[path]['fell'] = 1
     taken = Counter(f'{edge.source}>{edge.dest}' for step in steps for edge in step.edges)
     return taken, {
-        path: Stay(**found[path], seconds=seconds[path])
+        path: Dwell(**found[path], seconds=seconds[path])
         for path in {*found} | {p for p in seconds if seconds[p]}
     }

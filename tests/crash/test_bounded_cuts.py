@@ -1,4 +1,4 @@
-"""A time-bounded run whose process is gone after step n, for every n: another one reaches the same end."""
+"""A time-bounded run is killed after step n, for every n: another process reaches the same end."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from engine import Catalog, Conductor, MemoryJournal
-from engine.model import ModelRequest
-from tests.clocks import IdleClock
-from tests.crew import BAD, QUICK, QuickSandbox, good, leaf, write
-from tests.support import FakeModel, first_steps, to_the_end
+from engine import Catalog, Conductor
+from engine.journal import MemoryJournal
+from engine.models.protocol import ModelRequest
+from tests.support.clocks import IdleClock
+from tests.support.harness import FakeModel, first_steps, to_the_end
+from tests.support.time_bounded_team import BAD, QUICK, QuickSandbox, good, leaf, write
 
 FIX = {
     'passed': False,
@@ -42,7 +43,7 @@ async def test_after_every_step_the_run_goes_on_to_the_same_end(tmp_path: Path) 
     }
     journal = MemoryJournal()
     async with Conductor(journal, clock=IdleClock(), **options) as here:
-        run = await here.start('time-bounded', QUICK)
+        run = (await here.start('time-bounded', QUICK)).id
         expected = await to_the_end(here, run)
         steps = await here.transitions(run)
     memory = expected.memory

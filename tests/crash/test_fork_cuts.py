@@ -1,4 +1,4 @@
-"""SIGKILL in the middle of forks: they reach the end that was recorded, and their parent stays as it was."""
+"""SIGKILL during forks: they reach the recorded end, and their parent is unchanged."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from engine import Budget, Conductor, Status, Variation
+from engine import Budget, Conductor, Status
+from engine.history import ForkOverrides
 from storage import open_journal
-from tests.clocks import IdleClock
-from tests.commandline import Hemicycle, ended, until
 from tests.crash.test_power_cut import Cutting, PowerCut
-from tests.exactness import PLAYED, told
-from tests.pairs import Pair, working
-from tests.support import FakeModel, catalog
-from tests.support import until as eventually
+from tests.support.cli import Hemicycle, ended, until
+from tests.support.clocks import IdleClock
+from tests.support.forks import PLAYED, Pair, told, working
+from tests.support.harness import FakeModel, catalog
+from tests.support.harness import until as eventually
 
 
 def test_a_fork_that_plays_and_is_killed_goes_on_playing(tmp_path: Path) -> None:
@@ -55,19 +55,19 @@ def conductor(journal: Any, model: FakeModel, root: Path) -> Conductor:
     return Conductor(journal, catalog=catalog(model, Pair), clock=IdleClock(), owner='me', workspaces=root)
 
 
-MIXED = Variation(after='recorded', plays={'right': 'live'})
-WAYS = {'played': PLAYED, 'mixed': MIXED, 'live': Variation(after='simulated')}
+MIXED = ForkOverrides(after='recorded', plays={'right': 'live'})
+WAYS = {'played': PLAYED, 'mixed': MIXED, 'live': ForkOverrides(after='simulated')}
 
 
 @pytest.mark.parametrize('written', [False, True], ids=['lost', 'written'])
 @pytest.mark.parametrize('way', WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize('at', range(4, 17, 2))
 async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
-    tmp_path: Path, at: int, way: Variation, written: bool
+    tmp_path: Path, at: int, way: ForkOverrides, written: bool
 ) -> None:
     model, begin = FakeModel(working), 3
     async with conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as here:
-        run = await here.start('pair', budget=Budget(tokens=200, warn=0.2) if way == PLAYED else None)
+        run = (await here.start('pair', budget=Budget(tokens=200, warn=0.2) if way == PLAYED else None)).id
         whole = await here.result(run)
         original = await here.transitions(run)
     model.requests.clear()
@@ -75,7 +75,7 @@ async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
     async with conductor(cutting, model, tmp_path) as gone:
         try:
             fork = await gone.fork(run, begin, variation=way)
-            await eventually(lambda: not gone._live)
+            await eventually(lambda: not gone._live.runs)
         except PowerCut:
             pass
     async with conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as heir:

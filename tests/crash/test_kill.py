@@ -1,15 +1,18 @@
-"""SIGKILL in the middle of runs: nothing is lost, and only the call in flight is repeated."""
+"""SIGKILL during runs: nothing is lost, and only the call in flight is repeated."""
 
 import json
 import signal
+import sqlite3
 import urllib.request
 from collections import Counter
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from engine import Status, Transition
-from tests.commandline import DEADLINE, Hemicycle, ended, line, until
+from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
 
 PIPELINE = ('run', 'pipeline', '--task', 'Compare tea and coffee for a small office')
 
@@ -91,17 +94,59 @@ def test_a_killed_server_goes_on_when_it_is_started_again(tmp_path: Path) -> Non
     assert hemicycle('audit').exit_code == 0
 
 
+def test_a_server_is_killed_again_and_again_while_it_starts(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    calls = hemicycle.home / 'calls'
+    odd = ('--patterns', str(hemicycle.patterns))
+    sets = ('--set', f'calls={calls}', '--set', 'steps=60', '--set', 'pause=0.01')
+    with hemicycle.process('run', 'counting', *sets, *odd) as process:
+        hemicycle.reaches(10, process)
+        process.kill()
+    killed = hemicycle.newest()
+    assert killed
+    before = hemicycle.steps(killed.id)
+    for moment in ('address', 'claim', 'claim', 'step'):
+        epoch, seq = claims(hemicycle), hemicycle.journaled()
+        with hemicycle.process('serve', '--port', '0', *odd) as server:
+            if moment == 'address':
+                line(server.stdout)
+            elif moment == 'claim':
+                until(partial(claimed_since, hemicycle, epoch), 'it has claimed the run')
+            else:
+                hemicycle.reaches(seq + 1, server)
+            server.kill()
+    result = hemicycle('resume', *odd, '--quiet')
+    assert (result.exit_code, result.stdout) == (0, '60\n'), result.stderr
+    after = hemicycle.steps(killed.id)
+    assert after[: len(before)] == before
+    assert repeated(after) == []
+    recovered = [step.event.name for step in after].count('recover')
+    assert sum(Counter(calls.read_text().split()).values()) <= 60 + 1 + recovered
+    assert hemicycle('audit', *odd).exit_code == 0
+
+
+def claims(hemicycle: Hemicycle) -> int:
+    """How often the only run was claimed."""
+    with closing(sqlite3.connect(f'{hemicycle.database.as_uri()}?mode=ro', uri=True)) as file:
+        return int(file.execute('SELECT epoch FROM run').fetchone()[0])
+
+
+def claimed_since(hemicycle: Hemicycle, epoch: int) -> bool:
+    return claims(hemicycle) > epoch
+
+
 def test_breakpoints_and_what_is_held_survive_a_kill(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     stop = ('--break', 'enter analyzing', '--break', 'when tokens > 1', '--paused')
     assert hemicycle(*PIPELINE, *stop, '--quiet').exit_code == 4
-    with hemicycle.process('step', 'last', '--over', '--pace', '50') as process:
+    with hemicycle.process('step', 'last', '--over', '--pace', '2') as process:
         hemicycle.reaches(4, process)
         process.send_signal(signal.SIGKILL)
         ended(process)
     killed = hemicycle.newest()
     assert killed and not killed.status.ended
     before = hemicycle.steps(killed.id)
+    assert before[-1].event.name == 'step', 'it was killed on its way to the first breakpoint'
     assert hemicycle('resume', '--quiet').exit_code == 4, 'it stops at its breakpoints'
     assert 'tokens > 1 · hit once' in hemicycle('break').stdout
     assert hemicycle('resume', '--quiet').exit_code == 4

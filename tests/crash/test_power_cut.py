@@ -10,22 +10,16 @@ from typing import Any
 
 import pytest
 
-from engine import (
-    Conductor,
-    Journal,
-    MemoryJournal,
-    ModelError,
-    Outcome,
-    RunId,
-    Status,
-    ToolContext,
-    agent,
-    tool,
-)
-from engine.model import ModelRequest
-from engine.patterns.pipeline import Pipeline
+from engine import Conductor, Status, ToolContext
+from engine.agents.chart import agent
+from engine.errors import ModelError
+from engine.journal import Journal, MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.patterns.pipeline.pattern import Pipeline
+from engine.records import Outcome, RunId
+from engine.tools.protocol import tool
 from storage import open_journal
-from tests.support import FakeModel, HastyClock, calls, catalog, pipeline_reply, to_the_end, until
+from tests.support.harness import FakeModel, HastyClock, calls, catalog, pipeline_reply, to_the_end, until
 
 DONE: Counter[str] = Counter()
 """How often each tool call was carried out, by its key."""
@@ -111,7 +105,7 @@ async def run_through() -> Undisturbed:
     DONE.clear()
     model = FakeModel(reply)
     async with conductor(MemoryJournal(), model) as here:
-        run = await here.start('publishing', {'task': 'six?'})
+        run = (await here.start('publishing', {'task': 'six?'})).id
         outcome = await to_the_end(here, run)
         events = [f'{step.event.name}@{step.event.at}' for step in await here.transitions(run)]
     return outcome, events, len(model.requests)
@@ -126,7 +120,7 @@ async def cut(
     before = Cutting(await open_it(), at, written=written)
     async with conductor(before, model) as gone:
         try:
-            run = await gone.start('publishing', {'task': 'six?'})
+            run = (await gone.start('publishing', {'task': 'six?'})).id
             await _darkness(gone, before, run)
         except PowerCut:
             run = RunId('')
@@ -143,12 +137,12 @@ async def cut(
 
 async def _darkness(gone: Conductor, journal: Cutting, run: RunId) -> None:
     """Until the lights are out; a person says yes where one is asked."""
-    live = gone._live.get(run)
+    live = gone._live.runs.get(run)
     while not journal.dark and live:
-        if live.ledger.waiting and not live._mailbox.waiting:
+        if live.projection.waiting and not live._mailbox.waiting:
             await gone.send(run, 'approve')
-        await until(lambda: journal.dark or live.ledger.waiting)
-    await until(lambda: not gone._live)
+        await until(lambda: journal.dark or live.projection.waiting)
+    await until(lambda: not gone._live.runs)
     assert gone.feed._partial == {}
 
 

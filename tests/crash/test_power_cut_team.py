@@ -1,4 +1,4 @@
-"""The power fails at step n of a team's work, for every n: each task has one result, one call is repeated."""
+"""The power fails at step n of a team's work, for every n: one result per task, one call repeated."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Journal, MemoryJournal, ModelError, Outcome, RunId, Status
-from engine.model import ModelRequest
+from engine import Conductor, Status
+from engine.errors import ModelError
+from engine.journal import Journal, MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.records import Outcome, RunId
 from storage import open_journal
 from tests.crash.test_power_cut import Cutting, PowerCut
-from tests.support import FakeModel, calls, until
-from tests.team import planned, task_in, team, team_reply, worked
+from tests.support.harness import FakeModel, calls, until
+from tests.support.supervisor_team import planned, task_in, team, team_reply, worked
 
 PLAN = [planned('a'), planned('p', 'plumber'), planned('b', 'analyst', 'a'), planned('c', 'writer', 'a', 'b')]
 ENDED = {'a': True, 'p': False, 'b': False, 'c': True}
@@ -30,9 +33,9 @@ def work(request: ModelRequest) -> Any:
 
 
 async def start(conductor: Conductor, execution: str) -> RunId:
-    return await conductor.start(
-        'supervisor', {'objective': 'a bridge', 'execution': execution, 'workers': 2}
-    )
+    return (
+        await conductor.start('supervisor', {'objective': 'a bridge', 'execution': execution, 'workers': 2})
+    ).id
 
 
 def found(outcome: Outcome) -> dict[str, bool]:
@@ -67,7 +70,7 @@ async def test_every_task_ends_once_wherever_the_power_fails(
     async with team(model, journal=before, owner='me') as gone:  # type: ignore[arg-type]
         try:
             await start(gone, execution)
-            await until(lambda: before.dark and not gone._live)
+            await until(lambda: before.dark and not gone._live.runs)
         except PowerCut:
             pass
     async with team(model, journal=await open_it(), owner='me') as heir:

@@ -1,4 +1,4 @@
-"""The process is gone after step n of a parallel review, for every n: the next one reaches the same end."""
+"""A parallel review is killed after step n, for every n: the next process reaches the same end."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine import MemoryJournal, Status
-from tests.reviewing import begin, conducting, everybody, position, writing
-from tests.support import first_steps, to_the_end
+from engine import Status
+from engine.journal import MemoryJournal
+from tests.support.harness import first_steps, to_the_end
+from tests.support.parallel_review import begin, conducting, everybody, position, writing
 
 pytestmark = pytest.mark.anyio
 

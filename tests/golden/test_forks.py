@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from engine import Catalog, Conductor, MemoryJournal, RunId, RunInfo, Status
-from engine.files.workspaces import Workspaces
-from tests.exactness import forks_alike
+from engine import Catalog, Conductor, Status
+from engine.journal import MemoryJournal
+from engine.records import RunId, RunInfo
+from engine.workspace.workspaces import Workspaces
 from tests.golden.test_replay import FOLDER, GOLDEN, STEPS
+from tests.support.forks import forks_alike
 
 pytestmark = pytest.mark.anyio
 CATALOG = Catalog.load()

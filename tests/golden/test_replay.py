@@ -11,11 +11,14 @@ import pytest
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from engine import Catalog, Conductor, Diverged, Fold, RunId, Transition, fold
-from engine.audit import audit
-from engine.scripted.library import scenarios
-from tests.clocks import IdleClock
-from tests.support import sample_parameters, to_the_end
+from engine import Catalog, Conductor, Transition
+from engine.errors import Diverged
+from engine.history.audit import audit
+from engine.journal import Fold, fold
+from engine.models.scripted.library import scenarios
+from engine.records import RunId
+from tests.support.clocks import IdleClock
+from tests.support.harness import sample_parameters, to_the_end
 
 FOLDER = Path(__file__).parent / 'journals'
 STEPS: TypeAdapter[list[Transition]] = TypeAdapter(list[Transition])
@@ -34,7 +37,7 @@ async def record(pattern: str, sample: Any) -> dict[str, Any]:
     made = CATALOG.pattern(pattern)
     parameters = made.parse({**sample_parameters(made), **sample.parameters}).model_dump(mode='json')
     async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
-        run = await conductor.start(pattern, parameters)
+        run = (await conductor.start(pattern, parameters)).id
         outcome = await to_the_end(conductor, run)
         steps = [
             replace(step, run=GOLDEN, time=round(step.time, 3)) for step in await conductor.transitions(run)

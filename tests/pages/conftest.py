@@ -1,13 +1,25 @@
 """The pages over a conductor in memory."""
 
+import sys
+from collections.abc import Iterator
+
 import pytest
 from nicegui import ui
 from nicegui.testing import User
 
 from engine import Conductor
-from ui import theme
-from ui.door import Door
-from ui.pages import home, launch, missing, runs, settings, tools, traffic, trash
+from ui.components import theme
+from ui.pages.run import page as run
+from ui.server.app import PAGES
+from ui.web.backend import Backend
+
+
+@pytest.fixture(autouse=True)
+def modules() -> Iterator[None]:
+    """Keep our modules: NiceGUI forgets those that hold pages, and each test would import them anew."""
+    ours = {name: module for name, module in sys.modules.items() if name.partition('.')[0] == 'ui'}
+    yield
+    sys.modules.update(ours)
 
 
 @pytest.fixture
@@ -17,17 +29,18 @@ async def conductor():
 
 
 @pytest.fixture
-def door(conductor: Conductor) -> Door:
-    door = Door()
-    door.open(conductor)
-    return door
+def backend(conductor: Conductor) -> Backend:
+    backend = Backend()
+    backend.open(conductor)
+    return backend
 
 
 @pytest.fixture
-def pages(user: User, door: Door) -> User:
+def pages(user: User, backend: Backend) -> User:
     """A user of all pages but the run page."""
     theme.serve_assets()
-    for page in (home, launch, runs, tools, settings, traffic, trash, missing):
-        page.register(door)
+    for page in PAGES:
+        if page is not run:
+            page.register(backend)
     ui.page('/runs/{run}')(lambda run: ui.label(f'Here is run {run}'))
     return user

@@ -7,12 +7,13 @@ from typing import Any
 from nicegui import ui
 from nicegui.testing import User
 
-from engine import Shape, StatePath, StateShape, Transition, View
-from ui.downloads import _artifact
-from ui.elements import Conversation, Tree
-from ui.panes.artifacts import LONG, Artifacts
-from ui.panes.criteria import show_criteria
-from ui.panes.tabs import Tabs
+from engine import Transition
+from engine.records import Shape, StatePath, StateShape, View
+from ui.components.elements import Conversation, JsonTree
+from ui.components.tabs import Tabs
+from ui.pages.run.inspector.inspector import draw_criteria
+from ui.pages.run.panels.artifacts import LONG, Artifacts
+from ui.web.downloads import _artifact
 
 STATE = StateShape(path=StatePath('working'), name='working', parent=StatePath(''), kind='compound', role='x')
 
@@ -58,16 +59,16 @@ async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: U
         rows[0].open('Artifacts')
     await user.should_see('by a_tool')
     await user.should_see('true')
-    await user.should_see('It is empty.')
+    await user.should_see('Empty.')
     shown = user.find(kind=Conversation).elements
     assert [block['text'] for talk in shown for block in talk._props['blocks']] == ['# A page']
-    (tree,) = user.find(kind=Tree).elements
+    (tree,) = user.find(kind=JsonTree).elements
     assert tree._props['value'] == {'0': {'a': 1}}
     panes[0].show(view({'working': {'artifacts': {'page': made('Another')}}}))
     (talk,) = user.find(kind=Conversation).elements
     assert [block['text'] for block in talk._props['blocks']] == ['Another']
     panes[0].show(view({}))
-    await user.should_see('No agent has made an artifact up to this step.')
+    await user.should_see('No artifacts up to this step.')
 
 
 async def test_criteria_are_shown_also_where_the_chart_is_older_than_they_are(user: User):
@@ -78,12 +79,12 @@ async def test_criteria_are_shown_also_where_the_chart_is_older_than_they_are(us
         shape: Shape = SimpleNamespace(states=(STATE,))  # type: ignore[assignment]
         at: View = view({'working': {'criteria': judged}, 'other': {}})
         step: Transition = SimpleNamespace(guards=())  # type: ignore[assignment]
-        show_criteria(at, step, shape, str.title)
+        draw_criteria(at, step, shape, str.title)
 
     await user.open('/criteria')
     await user.should_see('Working is complete when')
     await user.should_see("missing: the artifact 'content'")
-    await user.should_see('0 of 1 hold')
+    await user.should_see('0 of 1 met')
 
 
 def test_the_whole_of_a_text_is_downloaded_as_a_text_and_of_all_else_as_json():

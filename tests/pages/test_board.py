@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
 from nicegui import ui
+from nicegui.elements.mixins.value_element import ValueElement
 from nicegui.testing import User
 
-from engine import Conductor, Status
-from tests.pages.clicks import click
-from tests.reviewing import begin, conducting, everybody, position, writing
-from tests.support import settled
-from ui.door import Door
-from ui.pages import run as run_page
-from ui.theme import serve_assets
+from engine import Conductor, SimulatedClock, Status
+from tests.support.clicks import answer, click
+from tests.support.harness import settled
+from tests.support.parallel_review import begin, conducting, everybody, position, writing
+from tests.support.time_bounded_team import QUICK, conductor, good
+from ui.components.theme import serve_assets
+from ui.pages.run import page as run_page
+from ui.web.backend import Backend
 
 LONG = 'I insist on what I have said before, with all the words that it takes. ' * 40
 BEST = position('REVISE_BEST', 'coder1')
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door()
+def backend() -> Backend:
+    return Backend()
 
 
-def served(door: Door, conductor: Conductor) -> None:
-    door.open(conductor)
+def served(backend: Backend, conductor: Conductor) -> None:
+    backend.open(conductor)
     serve_assets()
-    run_page.register(door)
+    run_page.register(backend)
 
 
 def stubborn(request: Any) -> dict[str, Any]:
@@ -39,11 +42,11 @@ def stubborn(request: Any) -> dict[str, Any]:
     return position('REVISE_BEST', best, agrees=False, insists=points, rests_on=points) | {'text': LONG}
 
 
-async def test_a_long_debate_without_an_end_is_synthesized_and_replayed(user: User, door: Door):
+async def test_a_long_debate_without_an_end_is_synthesized_and_replayed(user: User, backend: Backend):
     script = everybody(stubborn, position('APPROVE', 'coder1'), reviewers=3)
     script['synthesizer'] = position('REVISE_BEST', 'coder2', changes=['do both'])
     async with conducting(script) as here:
-        served(door, here)
+        served(backend, here)
         run = await begin(here, reviewers=3, max_rounds=5, max_revisions=1)
         await here.result(run)
         steps = await here.transitions(run)
@@ -55,99 +58,253 @@ async def test_a_long_debate_without_an_end_is_synthesized_and_replayed(user: Us
         assert len(user.find(content='Insists').elements) >= 3 * 5
         spoke = [step.seq for step in steps if any(c.path == '/memory/transcript/-' for c in step.changes)]
         await user.open(f'/runs/{run}?at={spoke[3]}')  # three reviews, and the first word of the debate
+        click(user, 'Debate')
         await user.should_see('Round 1')
         await user.should_not_see('Round 2')
         await user.should_not_see('No consensus: synthesized')
         await user.open(f'/runs/{run}?at=2')
         click(user, 'Debate')
-        await user.should_see('Nobody has reviewed anything yet.')
+        await user.should_see('No reviews yet.')
         click(user, 'Candidates')
-        await user.should_see('Nobody has made a version yet.')
+        await user.should_see('No candidates yet.')
 
 
-async def test_a_choice_is_asked_for_confirmed_and_can_be_left(user: User, door: Door):
+async def test_a_choice_is_asked_for_confirmed_and_can_be_left(user: User, backend: Backend):
     async with conducting(everybody(BEST, coder2=writing('bad'))) as here:
-        served(door, here)
+        served(backend, here)
         run = await begin(here, pick='person', max_revisions=1)
         await settled(here, run, 'picking')
         await user.open(f'/runs/{run}')
-        await user.should_see('Choose the implementation that the run goes on with', retries=30)
-        await user.should_see('your decision')
+        await user.should_see('your decision', retries=30)
+        await user.should_not_see('Choose an implementation')  # no tab opens by itself
+        click(user, 'Candidates')
+        await user.should_see('Choose an implementation', retries=30)
         await user.should_see('1 failed')
         await user.should_not_see('Which implementation a person chooses.')  # asked twice, once without facts
-        click(user, 'Take coder3')
-        await user.should_see('Take coder3?', retries=30)
-        click(user, 'Not yet')
-        await user.should_not_see('Take coder3?', retries=30)
+        click(user, 'Choose coder3')
+        await user.should_see('Choose coder3?', retries=30)
+        answer(user, 'Cancel')
+        await user.should_not_see('Choose coder3?', retries=30)
         assert (await here.view(run)).waiting == 'choice'
-        click(user, 'Take coder3')
-        await user.should_see('Take coder3?', retries=30)
-        click(user, 'Take it')
+        click(user, 'Choose coder3')
+        await user.should_see('Choose coder3?', retries=30)
+        click(user, 'Choose')
         outcome = await here.result(run)
         assert outcome.memory['choices'][0]['by'] == 'person'
         click(user, 'Candidates')
         await user.should_see('Picked: by a person', retries=60)
-        await user.should_not_see('Choose the implementation that the run goes on with')
+        await user.should_not_see('Choose an implementation')
 
 
-async def test_a_person_takes_files_and_settles_a_conflict(user: User, door: Door):
+async def test_a_person_takes_files_and_settles_a_conflict(user: User, backend: Backend):
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     plan = {'files': [{'path': 'extra.py', 'coder': f'coder{n}'} for n in (2, 3)], 'why': 'both'}
     async with conducting(everybody(BEST, merger=plan, **extra)) as here:
-        served(door, here)
+        served(backend, here)
         run = await begin(here, merge='files', conflicts='person', max_revisions=1)
         await settled(here, run, 'merging.resolving')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
-        await user.should_see('Two files stand against each other', retries=30)
-        await user.should_see('as coder3 has it')
-        click(user, 'Settle them')
+        await user.should_see('Conflicting files', retries=30)
+        await user.should_see('version of coder3')
+        click(user, 'Resolve')
         outcome = await here.result(run)
         assert outcome.memory['taken'] == {'extra.py': 'coder2'}
         await user.should_see('Merged: extra.py from coder2', retries=60)
     async with conducting(everybody(BEST, **extra)) as here:
-        door.open(here)
+        backend.open(here)
         run = await begin(here, merge='files', files_by='person', max_revisions=1)
         await settled(here, run, 'merging.listing')
         await user.open(f'/runs/{run}')
-        await user.should_see('Choose the files that are taken into the best one', retries=30)
+        click(user, 'Candidates')
+        await user.should_see('Choose files to merge into the best implementation', retries=30)
         await user.should_see('from coder3')
-        click(user, 'Take these files')
+        click(user, 'Merge these files')
         assert (await here.result(run)).memory['plan']['files'] == []
 
 
-async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, door: Door):
+async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: Backend):
     hold = asyncio.Event()
     script = everybody(BEST, coder2=lambda request: hold)
+    script['debating.reviewer1.speaking'] = [
+        position('REVISE_BEST', 'coder1', insists=['It is large.']),
+        BEST,
+    ]
     async with conducting(script) as here:
-        served(door, here)
+        served(backend, here)
         run = await begin(here, coders=2, max_revisions=0)
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
-        await user.should_see('Nobody has reviewed anything yet.', retries=30)
-        (button,) = [
-            one for one in user.find(kind=ui.element).elements if says(one, 'Take the seat: Reviewer 2')
-        ]
+        await user.should_see('No reviews yet.', retries=30)
+        (button,) = [one for one in user.find(kind=ui.element).elements if says(one, 'Take seat: Reviewer 2')]
         press(user, button)
-        await user.should_see('Hand back', retries=30)
+        await user.should_see('Return seat', retries=30)
         hold.set()
-        await user.should_see('It is your turn, in the seat of reviewer 2', retries=100)
-        await user.should_see('A person has the word')
+        await user.should_see('Your turn as reviewer 2', retries=100)
+        await here.send(run, 'say', data={'reviewer': 'reviewer2', 'text': 'I have read them.'})
+        await settled(here, run, 'debating.reviewer2.person')
+        await user.should_see('A person is speaking', retries=100)
         await user.should_see('your turn')
-        click(user, 'Say it')
-        await user.should_see('Fill this in.', retries=30)
+        await user.should_see('Points of the others', retries=100)
+        stance = next(one for one in user.find(kind=ui.element).elements if says(one, 'Answer to point 1'))
+        why = next(one for one in user.find(kind=ui.element).elements if says(one, 'Why, for point 1'))
+        await said_nothing(user)
         assert (await here.view(run)).waiting == 'word'
         (words,) = user.find(kind=ui.textarea).elements - others(user)
         words.set_value('Not before it is tested.')
-        click(user, 'Say it')
+        assert isinstance(stance, ValueElement) and isinstance(why, ValueElement)
+        stance.set_value('rebuts')
+        why.set_value('It is small.')
+        click(user, 'Send')
         await settled(here, run, 'debating.reviewer2.person')
         await user.should_see('Not before it is tested.', retries=60)
-        click(user, 'Hand the seat back')
+        click(user, 'Return seat')
         outcome = await here.result(run)
-        assert outcome.status is Status.DONE
+        assert outcome.status is Status.DONE, outcome.error
         debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
-        assert [said['human'] for said in debate if said['speaker'] == 'reviewer2'] == [True, False]
-        await user.should_not_see('It is your turn', retries=60)
+        mine = [said for said in debate if said['speaker'] == 'reviewer2']
+        assert [said['human'] for said in mine] == [True, False]
+        assert mine[0]['position']['answers'] == [
+            {'to': 'reviewer1/1.1/1', 'stance': 'rebuts', 'why': 'It is small.'}
+        ]
+        await user.should_not_see('Your turn as', retries=60)
+
+
+async def test_the_seats_of_a_stage_that_is_picked_are_offered_with_its_agents(user: User, backend: Backend):
+    hold = asyncio.Event()
+    script = everybody(BEST)
+    script['debating.reviewer1.speaking'] = lambda request: hold
+    async with conducting(script) as here:
+        served(backend, here)
+        run = await begin(here, coders=2, max_revisions=1, pick='person')
+        await settled(here, run, 'debating.reviewer1.speaking.thinking')
+        await user.open(f'/runs/{run}')
+        for stage, offered in (('Final review', 'Take seat: Reviewer 1'), ('Revising', 'Take seat: Coder 1')):
+            await user.should_see(stage, retries=60)
+            pick(user, stage)
+            await shown(user, offered)
+        hold.set()
+        await settled(here, run, 'picking')
+        pick(user, 'Debating')
+        await shown(user, 'Take seat: Reviewer 2')
+        await here.send(run, 'choose', data={'candidate': 'coder1'})
+        await here.result(run)
+
+
+async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User, backend: Backend):
+    async with conductor(good, clock=SimulatedClock()) as here:
+        served(backend, here)
+        run = (await here.start('time-bounded', QUICK, paused=True)).id
+        await here.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await here.resume(run)
+        await settled(here, run, 'working.planning.reviewing.person')
+        await user.open(f'/runs/{run}')
+        await user.should_see('Judge', retries=60)
+        await shown(user, 'Return seat: Supervisor')
+        (hand_back,) = [
+            one
+            for one in user.find(kind=ui.element).elements
+            if says(one, 'Return seat: Supervisor') and all(around.visible for around in one.ancestors())
+        ]
+        press(user, hand_back)
+        assert (await here.result(run)).status is Status.DONE
+
+
+def pick(user: User, stage: str) -> None:
+    """Press the button of a stage, whatever its status is."""
+    (button,) = [
+        one
+        for one in user.find(kind=ui.element).elements
+        if str(one.props.get('aria-label', '')).startswith(f'{stage}: ')
+    ]
+    press(user, button)
+
+
+async def shown(user: User, label: str) -> None:
+    """Wait for a visible control in visible surroundings."""
+    for _ in range(100):
+        found = [one for one in user.find(kind=ui.element).elements if says(one, label)]
+        if any(all(around.visible for around in one.ancestors()) for one in found):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f'{label} is not shown')
+
+
+async def said_nothing(user: User) -> None:
+    """Send the empty form until it is refused: that of the first review may still be there at first."""
+    for _ in range(20):
+        click(user, 'Send')
+        with contextlib.suppress(AssertionError):
+            await user.should_see('Fill this in.', retries=3)
+            return
+    raise AssertionError('the empty form is not refused')
+
+
+async def test_a_point_shows_who_rebuts_it_and_what_nobody_has_answered(user: User, backend: Backend):
+    script = everybody(BEST)
+    insists = ['tests first', 'no globals']
+    script['debating.reviewer1.speaking'] = [BEST | {'agrees': False, 'insists': insists}, BEST]
+    answer = {'to': 'reviewer1/1.1/1', 'stance': 'rebuts', 'why': 'It has some.'}
+    script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
+    script['synthesizer'] = BEST
+    async with conducting(script) as here:
+        served(backend, here)
+        run = await begin(here, coders=2, max_revisions=0, max_rounds=1)
+        await here.result(run)
+        await user.open(f'/runs/{run}')
+        click(user, 'Debate')
+        await user.should_see('Rebutted by Reviewer 2: It has some.', retries=60)
+        await user.should_see('Rebuts Reviewer 1: “tests first”')
+        assert len(user.find(content='Unanswered').elements) == 1
+
+
+async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User, backend: Backend):
+    async with conducting(everybody(BEST)) as here:
+        served(backend, here)
+        run = await begin(here, coders=2, max_revisions=1, pick='person')
+        await settled(here, run, 'picking')
+        await user.open(f'/runs/{run}')
+        click(user, 'Candidates')
+        await user.should_see('Read and comment', retries=60)
+        part = next(one for one in user.find(kind=ui.element).elements if says(one, 'Comments on lines'))
+        (text,) = [one for one in part.descendants() if isinstance(one, ui.textarea)]
+        text.set_value('Say why.')
+        click(user, 'Comment')
+        await user.should_see('Say why.', retries=60)
+        await user.should_see('A person, version 1 · open', retries=60)
+        await here.send(run, 'choose', data={'candidate': 'coder1'})
+        outcome = await here.result(run)
+        assert outcome.memory['comments'][0] == {
+            'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.', 'version': 1, 'by': '',
+            'sent': 1,
+        }  # fmt: skip
+        await user.should_see('A person, version 1 · sent to its coder', retries=60)
+
+
+async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Backend):
+    hold = asyncio.Event()
+    async with conducting(everybody(BEST, coder1=lambda request: hold)) as here:
+        served(backend, here)
+        run = await begin(here, coders=2, max_revisions=0)
+        await settled(here, run, 'implementing.coder1.working.thinking')
+        await here.send(run, 'take_seat', data={'seat': 'coder1'})
+        await settled(here, run, 'implementing.coder1.person')
+        await user.open(f'/runs/{run}')
+        click(user, 'Candidates')
+        await user.should_see('Your turn as coder 1', retries=60)
+        await user.should_see('No file is changed yet.')
+        seat = next(one for one in user.find(kind=ui.element).elements if says(one, 'Your work'))
+        fields = [one for one in seat.descendants() if isinstance(one, ui.input)]
+        (path,) = [one for one in fields if not isinstance(one, ui.textarea)]
+        text, words = (one for one in seat.descendants() if isinstance(one, ui.textarea))
+        path.set_value('work.txt')
+        text.set_value('good by hand')
+        words.set_value('I wrote it myself.')
+        await user.should_see('To submit: work.txt')
+        click(user, 'Submit')
+        outcome = await here.result(run)
+        assert outcome.memory['candidates']['coder1']['versions'][0]['said'] == 'I wrote it myself.'
+        await user.should_not_see('Your turn as', retries=60)
 
 
 def says(element: ui.element, label: str) -> bool:

@@ -1,18 +1,19 @@
-"""The comparing page without a browser: what it says of two runs, and where there are not two."""
+"""The comparison page without a browser: its verdicts, and the errors when there are not two runs."""
 
 import pytest
 from nicegui.testing import User
 
-from engine import Catalog, Conductor, RunId
-from tests.support import FakeModel, Lone, catalog, pipeline_reply
-from ui.beside import picker
-from ui.beside.chart import here, union, ways
-from ui.beside.picker import found, relatives
-from ui.beside.player import begins, strip
-from ui.beside.wording import pieces
-from ui.door import Door
-from ui.pages import compare, missing
-from ui.theme import serve_assets
+from engine import Catalog, Conductor
+from engine.records import RunId
+from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
+from ui.components.theme import serve_assets
+from ui.formatting.word_diff import diff_words
+from ui.pages.compare import page as compare
+from ui.pages.compare.chart import merge_shapes, path_layer, position_layer
+from ui.pages.compare.player import stretch_starts, stripe_gradient
+from ui.pages.shared import compare_picker, errors
+from ui.pages.shared.compare_picker import relatives, search_runs
+from ui.web.backend import Backend
 
 
 @pytest.fixture
@@ -23,16 +24,16 @@ async def conductor():
 
 @pytest.fixture
 def pages(user: User, conductor: Conductor) -> User:
-    door = Door()
-    door.open(conductor)
+    backend = Backend()
+    backend.open(conductor)
     serve_assets()
-    for page in (compare, missing):
-        page.register(door)
+    for page in (compare, errors):
+        page.register(backend)
     return user
 
 
 async def ran(conductor: Conductor, **parameters) -> str:
-    run = await conductor.start('pipeline', {'task': 'Compare tea and coffee', **parameters})
+    run = (await conductor.start('pipeline', {'task': 'Compare tea and coffee', **parameters})).id
     await conductor.result(run)
     return run
 
@@ -40,17 +41,17 @@ async def ran(conductor: Conductor, **parameters) -> str:
 async def test_two_runs_part_and_the_page_says_where_and_why(pages, conductor):
     a, b = await ran(conductor), await ran(conductor, max_iterations=0)
     await pages.open(f'/compare?a={a}&b={b}')
-    await pages.should_see('They part at step')
-    await pages.should_see('The guard “is spent” was false in A and true in B')
-    await pages.should_see('Go to where they part')
-    await pages.should_see('They part here')
+    await pages.should_see('The runs diverge at step')
+    await pages.should_see('The guard “is spent” was not met in A and met in B')
+    await pages.should_see('Go to divergence')
+    await pages.should_see('The runs diverge here')
 
 
 async def test_the_same_run_twice(pages, conductor):
     a = await ran(conductor)
     await pages.open(f'/compare?a={a}&b={a}')
-    await pages.should_see('This is one run beside itself')
-    await pages.should_not_see('They part here')
+    await pages.should_see('The same run twice')
+    await pages.should_not_see('The runs diverge here')
 
 
 async def test_an_unknown_run(pages, conductor):
@@ -68,7 +69,7 @@ async def test_no_runs_are_named(pages):
 async def test_any_row_can_be_asked_for(pages, conductor, at):
     a, b = await ran(conductor), await ran(conductor)
     await pages.open(f'/compare?a={a}&b={b}&at={at}')
-    await pages.should_see('They went the same way')
+    await pages.should_see('The runs took the same path')
 
 
 async def related(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
@@ -78,7 +79,7 @@ async def related(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
 
 
 async def test_the_family_is_offered_first(conductor, monkeypatch):
-    monkeypatch.setattr(picker, 'MOST', 2)
+    monkeypatch.setattr(compare_picker, 'MOST', 2)
     parent = await ran(conductor)
     child = await conductor.fork(parent, 3)
     twin, lost = await conductor.fork(parent, 5), await conductor.fork(parent, 5)
@@ -90,13 +91,13 @@ async def test_the_family_is_offered_first(conductor, monkeypatch):
     assert await related(conductor, child) == {
         'Forked from': [parent],
         'Forked from the same run': [twin],
-        'Also of its family': [nephew],
-        'Of the same pattern': strangers[::-1],
+        'Related': [nephew],
+        'Same pattern': strangers[::-1],
     }
     assert await related(conductor, parent) == {
-        'Its forks': [twin, child],
-        'Also of its family': [nephew],
-        'Of the same pattern': strangers[::-1],
+        'Forks': [twin, child],
+        'Related': [nephew],
+        'Same pattern': strangers[::-1],
     }
     await conductor.delete(parent)
     await conductor.purge(parent)
@@ -104,24 +105,24 @@ async def test_the_family_is_offered_first(conductor, monkeypatch):
 
 
 async def test_any_run_is_found_by_words_or_by_its_id(conductor):
-    one, other = await ran(conductor), await conductor.start('lone', title='A zebra')
+    one, other = await ran(conductor), (await conductor.start('lone', title='A zebra')).id
     await conductor.result(other)
     info = await conductor.info(one)
     for text in ('zebra', other):
-        assert [run.id for run in (await found(conductor, info, text))['Runs that match']] == [other]
+        assert [run.id for run in (await search_runs(conductor, info, text))['Results']] == [other]
     for text in ('giraffe', one, 'nobody'):
-        assert await found(conductor, info, text) == {}
+        assert await search_runs(conductor, info, text) == {}
 
 
 async def test_the_diagram_says_who_went_where_also_where_agents_are_folded(conductor):
     found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
-    whole = ways(found, frozenset())
+    whole = path_layer(found, frozenset())
     assert whole['edges']['reviewing>analyzing'] == {
         'classes': 'way-a', 'badge': 'A', 'title': 'Taken 1 time in A, 0 times in B',
     }  # fmt: skip
     assert whole['states']['reviewing']['badge'] == 'A2 B1'
     assert whole['states']['reviewing']['classes'] == 'way-both'
-    folded = ways(found, frozenset({'reviewing', 'analyzing'}))
+    folded = path_layer(found, frozenset({'reviewing', 'analyzing'}))
     assert 'reviewing.thinking' not in folded['states']
     assert folded['states']['reviewing'] == whole['states']['reviewing']
     assert folded['edges']['reviewing>analyzing'] == whole['edges']['reviewing>analyzing']
@@ -130,35 +131,36 @@ async def test_the_diagram_says_who_went_where_also_where_agents_are_folded(cond
 async def test_where_both_stand_is_marked_on_what_is_drawn(conductor):
     run = await ran(conductor)
     steps = await conductor.transitions(run)
-    spots = here((steps[2], steps[11]), frozenset({'researching'}))
+    spots = position_layer((steps[2], steps[11]), frozenset({'researching'}))
     assert spots['states']['researching']['badge'] == 'A here'
     assert (
-        here((steps[2], steps[2]), frozenset({'researching'}))['states']['researching']['badge'] == 'A+B here'
+        position_layer((steps[2], steps[2]), frozenset({'researching'}))['states']['researching']['badge']
+        == 'A+B here'
     )
 
 
 def test_charts_that_differ_are_drawn_as_one():
     catalog = Catalog.load()
     three, two = (Conductor(catalog=catalog).draw('parallel-review', {'coders': coders}) for coders in (3, 2))
-    assert {state.path for state in union(two, three).states} == {state.path for state in three.states}
-    assert union(three, two).states == three.states
-    assert union(three, three) is three
+    assert {state.path for state in merge_shapes(two, three).states} == {state.path for state in three.states}
+    assert merge_shapes(three, two).states == three.states
+    assert merge_shapes(three, three) is three
 
 
 async def test_the_next_difference_is_where_a_stretch_begins_or_else_where_something_else_was_said(conductor):
     found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
     assert found.divergence is not None
-    assert begins(found.rows) == [found.divergence.row]
+    assert stretch_starts(found.rows) == [found.divergence.row]
     same = await conductor.compare(found.a.info.id, await ran(conductor, task='Another question'))
-    assert begins(same.rows) == [place for place, row in enumerate(same.rows) if row.facets] != []
-    assert strip(found.rows).startswith('linear-gradient(')
-    assert strip(()) == 'none'
+    assert stretch_starts(same.rows) == [place for place, row in enumerate(same.rows) if row.facets] != []
+    assert stripe_gradient(found.rows).startswith('linear-gradient(')
+    assert stripe_gradient(()) == 'none'
 
 
 def test_words_that_only_one_text_has_are_told_apart():
-    assert pieces('one two three', 'one 2 three') == (
+    assert diff_words('one two three', 'one 2 three') == (
         [(True, 'one '), (False, 'two'), (True, ' three')],
         [(True, 'one '), (False, '2'), (True, ' three')],
     )
-    assert pieces('a b', 'a b') == ([(True, 'a b')], [(True, 'a b')])
-    assert pieces('word ' * 4_000, 'x') is None
+    assert diff_words('a b', 'a b') == ([(True, 'a b')], [(True, 'a b')])
+    assert diff_words('word ' * 4_000, 'x') is None

@@ -1,9 +1,11 @@
 """Stars, pins, the trash and the retention policy on the pages, in a simulated browser."""
 
-from engine import Retention, RunId, Status
-from engine.wire.endpoints import Configured
-from tests.pages.clicks import click
+from engine import Status
+from engine.configuration import Configuration
+from engine.journal import Retention
+from engine.records import RunId
 from tests.pages.test_runs import keep
+from tests.support.clicks import click
 
 
 async def test_pinned_runs_stand_on_top(pages, conductor):
@@ -52,7 +54,7 @@ async def test_deleted_runs_are_in_the_trash_alone(pages, conductor):
     await pages.should_see('No runs yet.')
     await pages.should_not_see('Run 1')
     await pages.open('/')
-    await pages.should_not_see('could not go on')
+    await pages.should_not_see('could not continue')
     await pages.open('/trash')
     await pages.should_see('They can be restored for 7 days')
     await pages.should_see('Run 1')
@@ -61,28 +63,28 @@ async def test_deleted_runs_are_in_the_trash_alone(pages, conductor):
 
 async def test_an_empty_trash_says_so(pages):
     await pages.open('/trash')
-    await pages.should_see('Nothing is in the trash.')
+    await pages.should_see('The trash is empty.')
 
 
 async def test_without_a_policy_nothing_is_deleted_by_itself(pages, conductor):
     await keep(conductor, 1, bytes=4_000)
     await pages.open('/settings')
-    await pages.should_see('Keeps all')
-    await pages.should_see('Without a policy nothing is deleted by itself.')
+    await pages.should_see('Keep everything')
+    await pages.should_see('Without a policy, nothing is deleted automatically.')
     await pages.should_see('4.0 kB in 1 run')
     await pages.should_see('4.0 kB: history 4.0 kB, files 0 B, recording 0 B')
 
 
 async def test_the_policy_says_what_it_would_delete_and_does_it(pages, conductor):
-    conductor.catalog.configured = Configured(retention=Retention(days=30, trash_days=2))
+    conductor.catalog.configuration = Configuration(retention=Retention(days=30, trash_days=2))
     await keep(conductor, 1, bytes=500)
     await keep(conductor, 2, updated=conductor.clock.now(), bytes=700)
     await pages.open('/settings')
     await pages.should_see('runs that ended more than 30 days ago')
     await pages.should_see('Now it would delete 1 run, 500 B.')
-    await pages.should_see('2 days, then for good')
+    await pages.should_see('2 days, then deleted permanently')
     click(pages, 'Apply now')
-    await pages.should_see('Now it deletes nothing.')
+    await pages.should_see('Nothing to delete now.')
     await pages.should_see('700 B in 1 run')
-    await pages.should_see('Besides, 500 B in 1 deleted run.')
+    await pages.should_see('Plus 500 B in 1 deleted run.')
     assert (await conductor.info(RunId('run001'))).deleted

@@ -4,13 +4,16 @@ from typing import Literal
 
 import pytest
 from nicegui import ui
+from nicegui.testing.user_interaction import UserInteraction
 from pydantic import BaseModel, Field
 
-from engine import Budget, JournalUnavailable, Pattern, RunQuery, Status
-from tests.pages.clicks import click
-from ui.launch.launcher import Launcher
-from ui.launch.options import Limits, values_of
-from ui.pages import launch
+from engine import Budget, Pattern, Status
+from engine.errors import JournalUnavailable
+from engine.records import RunQuery
+from tests.support.clicks import click
+from ui.pages.launch import page
+from ui.pages.launch.form import LaunchForm
+from ui.pages.launch.options import BudgetLimits, budget_values
 
 
 class Wide(Pattern):
@@ -32,12 +35,12 @@ def launchers(monkeypatch):
     """The launchers that pages have made, the newest last."""
     made = []
 
-    class Kept(Launcher):
-        def __init__(self, door, pattern):
-            super().__init__(door, pattern)
+    class Kept(LaunchForm):
+        def __init__(self, backend, pattern):
+            super().__init__(backend, pattern)
             made.append(self)
 
-    monkeypatch.setattr(launch, 'Launcher', Kept)
+    monkeypatch.setattr(page, 'LaunchForm', Kept)
     return made
 
 
@@ -60,7 +63,7 @@ async def test_a_start_that_the_journal_refuses_keeps_the_form(pages, conductor,
     topic = min(pages.find(ui.input).elements, key=lambda element: element.id)
     topic.set_value('trams')
     click(pages, 'Run')
-    await pages.should_see('The run did not start: the disk is full.')
+    await pages.should_see('The run could not be started: the disk is full.')
     assert topic.value == 'trams'
     monkeypatch.undo()
     click(pages, 'Run')
@@ -90,20 +93,22 @@ async def test_a_budget_is_given_to_the_run_and_used_again(pages, conductor, lau
 
 
 def test_no_limit_is_no_budget():
-    assert Limits(warn=50).budget is None
-    assert Limits(seconds=9).budget == Budget(seconds=9)
-    assert values_of(None) == {}
+    assert BudgetLimits(warn=50).budget is None
+    assert BudgetLimits(seconds=9).budget == Budget(seconds=9)
+    assert budget_values(None) == {}
 
 
 async def test_an_input_is_used_again(pages, conductor):
-    run = await conductor.start('pipeline', {'task': 'What is a hemicycle?', 'max_iterations': 1})
+    run = (await conductor.start('pipeline', {'task': 'What is a hemicycle?', 'max_iterations': 1})).id
     await pages.open(f'/launch/pipeline?again={run}')
     await pages.should_see('What is a hemicycle?')
     await conductor.result(run)
 
 
 async def recorded(conductor, **more):
-    run = await conductor.start('pipeline', {'task': 'What is a hemicycle?', **more}, record=True, seed=7)
+    run = (
+        await conductor.start('pipeline', {'task': 'What is a hemicycle?', **more}, record=True, seed=7)
+    ).id
     assert (await conductor.result(run)).status is Status.DONE
     return run
 
@@ -115,8 +120,8 @@ async def newest(conductor):
 async def test_a_run_is_started_again_from_its_recording(pages, conductor, launchers):
     first = await recorded(conductor, max_iterations=1)
     await pages.open(f'/launch/pipeline?replay={first}')
-    await pages.should_see('The recording answers in place of all models.')
-    await pages.should_see('Replayed: answers come from the recording.')
+    await pages.should_see('Model calls are answered from a recording.')
+    await pages.should_see('Replay: answers come from the recording.')
     await pages.should_not_see('Model for all roles')
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
@@ -130,12 +135,12 @@ async def test_a_run_is_started_again_from_its_recording(pages, conductor, launc
 async def test_a_recording_is_picked_in_the_form_and_let_go_of_again(pages, conductor, launchers):
     await recorded(conductor)
     await pages.open('/launch/pipeline')
-    await pages.should_see('Replay a recording')
+    await pages.should_see('Recordings')
     with pages:
         launchers[0]._play(await newest(conductor))
-    await pages.should_see('The recording answers in place of all models.')
+    await pages.should_see('Model calls are answered from a recording.')
     click(pages, 'Call models instead')
-    await pages.should_not_see('The recording answers in place of all models.')
+    await pages.should_not_see('Model calls are answered from a recording.')
     await pages.should_see('Simulated: the scripted model answers.')
     await pages.should_see('Model for all roles')
 
@@ -145,7 +150,7 @@ async def test_a_recording_that_is_gone_is_said(pages, conductor, launchers):
     conductor.recordings.path(first).unlink()
     await pages.open(f'/launch/pipeline?replay={first}')
     click(pages, 'Run')
-    await pages.should_see('The run did not start: ')
+    await pages.should_see('The run could not be started: ')
     await pages.should_see('has no recording')
 
 
@@ -160,4 +165,60 @@ async def test_an_unknown_pattern_names_those_there_are(pages, name):
 async def test_an_unknown_address_has_a_page(pages, caplog):
     answer = await pages.http_client.get('/nowhere')
     assert answer.status_code == 404
-    assert 'There is no page here' in answer.text
+    assert 'Page not found' in answer.text
+
+
+async def test_an_input_that_no_sample_fits_is_said_to_be_answered_with_filler(pages, conductor, launchers):
+    await pages.open('/launch/blog')
+    form = launchers[0]._form
+    with pages:
+        form.controls['request'].put('Write about bees on city roofs', by_user=True)
+    await pages.should_see('No sample fits this input, so its answers are filler', retries=50)
+    with pages:
+        form.controls['request'].put('Write a short post about why small tools last', by_user=True)
+    await pages.should_not_see('No sample fits this input', retries=50)
+
+
+async def test_what_a_run_lacks_here_is_said_at_its_field(pages, conductor, launchers, monkeypatch):
+    monkeypatch.delenv('NOTION_TOKEN', raising=False)
+    await pages.open('/launch/blog')
+    with pages:
+        launchers[0]._form.controls['request'].put('Write about bees on city roofs', by_user=True)
+        launchers[0]._form.controls['publish'].put(True, by_user=True)
+    click(pages, 'Run')
+    await pages.should_see('publishing to Notion is off: set NOTION_TOKEN', retries=50)
+    assert launchers[0]._form.controls['publish'].problem and not (await conductor.runs(RunQuery())).runs
+
+
+async def test_a_field_for_a_project_offers_the_samples(pages, conductor, launchers):
+    await pages.open('/launch/time-bounded')
+    await pages.should_see('sample:prices', retries=20)
+    click(pages, 'sample:prices')
+    assert launchers[-1]._form.raw['project'] == 'sample:prices'
+
+
+async def test_a_diagram_can_have_the_whole_page(pages, conductor, launchers):
+    await pages.open('/launch/pipeline')
+    form = launchers[-1]
+    for large in (True, False):
+        with pages.client:
+            UserInteraction(pages, {form._size}, None).click()
+        assert ('charted' in form._page.classes) is large
+        assert form._size.props['aria-pressed'] == str(large).lower()
+
+
+async def test_how_the_tests_of_a_project_will_run_is_said_at_the_field(
+    pages, conductor, launchers, tmp_path
+):
+    (tmp_path / 'package.json').write_text('{"scripts": {"test": "jest"}, "dependencies": {"jest": "*"}}')
+    await pages.open('/launch/builder')
+    controls = launchers[0]._form.controls
+    with pages:
+        controls['request'].put('Add a page', by_user=True)
+    await pages.should_see('Found: pytest, that of Hemicycle.', retries=50)
+    with pages:
+        controls['project'].put(str(tmp_path), by_user=True)
+    await pages.should_see('Found: npm test --silent. Its dependencies are missing', retries=50)
+    with pages:
+        controls['test_command'].put('make check', by_user=True)
+    await pages.should_not_see('Found: ', retries=50)

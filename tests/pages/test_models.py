@@ -1,28 +1,29 @@
-"""Models per role in the launch form: what is chosen, what is live, what is refused, what is used again."""
+"""Models per role in the launch form: choosing, live models, refusals, reuse."""
 
 import pytest
 from nicegui import ui
 
-from engine import Offer
-from engine.wire.endpoint import Endpoint
-from engine.wire.endpoints import Configured, Source
-from tests.pages.clicks import click
-from tests.support import FakeModel
-from ui.elements import Combobox
-from ui.launch.models import SIMULATED, Models
+from engine.configuration import Configuration
+from engine.models import ModelRegistry
+from engine.models.http.endpoint import Endpoint
+from engine.models.http.endpoint_settings import EndpointSource
+from tests.support.clicks import click
+from tests.support.harness import FakeModel
+from ui.components.elements import Combobox
+from ui.pages.launch.models import SIMULATED, Models
 
 ROLES = ('researcher', 'analyzer', 'reviewer')
 
 
 @pytest.fixture
-def offer():
+def registry():
     """A provider far away, a server here, and one without its key."""
     far = Endpoint(name='far', url='https://far.example/v1', key='a-key', models=('large', 'small'))
     here = Endpoint(name='here', url='http://127.0.0.1:9/v1', models=('tiny',))
-    lost = Source(found='file', url='https://lost.example/v1', key='env:LOST')
-    return Offer(
+    lost = EndpointSource(found='file', url='https://lost.example/v1', key='env:LOST')
+    return ModelRegistry(
         {'scripted': FakeModel()},
-        Configured(
+        Configuration(
             endpoints={'far': far, 'here': here},
             missing={'lost': 'the environment variable LOST is not set'},
             sources={'lost': lost},
@@ -31,12 +32,12 @@ def offer():
 
 
 @pytest.fixture
-async def models(user, offer):
+async def models(user, registry):
     made = []
 
     @ui.page('/models')
     def page():
-        made.append(Models(offer, on_change=lambda: None))
+        made.append(Models(registry, on_change=lambda: None))
         made[0].cast(ROLES)
 
     await user.open('/models')
@@ -86,11 +87,11 @@ async def test_what_is_chosen_and_what_of_it_is_live(models, raw, chosen, live, 
 @pytest.mark.parametrize(
     ('name', 'problem'),
     [
-        ('nothing', 'There is no model “nothing”. There are: scripted, far/…, here/…'),
-        ('nowhere/large', 'There is no model “nowhere/large”.'),
+        ('nothing', 'Unknown model “nothing”. Available: scripted, far/…, here/…'),
+        ('nowhere/large', 'Unknown model “nowhere/large”.'),
         ('far/', 'far cannot'),
         ('lost/large', 'lost cannot be used: the environment variable LOST is not set.'),
-        ('far/large, nothing', 'There is no model “nothing”.'),
+        ('far/large, nothing', 'Unknown model “nothing”.'),
     ],
 )
 async def test_what_is_not_there_is_refused_at_its_line(user, models, name, problem):
@@ -100,44 +101,46 @@ async def test_what_is_not_there_is_refused_at_its_line(user, models, name, prob
         problems = [control.problem for control in models._controls.values()]
     assert [bool(text) for text in problems] == [False, False, False, True, False]
     if name == 'far/':
-        assert problems[3] == 'Name a model: far/…'
+        assert problems[3] == 'Add the model: far/…'
     else:
         assert problems[3].startswith(problem)
     models.fill({})
     assert models.check()
 
 
-async def test_lines_follow_the_roles_and_keep_what_was_said(models):
+async def test_clients_follow_the_roles_and_keep_what_was_said(models):
     models.fill({'role:analyzer': 'here/tiny', 'role:reviewer': 'far/small'})
     models.cast(['judge', 'analyzer', 'analyzer'])
     assert models.raw == {'': '', 'fallback': '', 'role:judge': '', 'role:analyzer': 'here/tiny'}
 
 
 @pytest.fixture
-def offered(conductor, offer):
-    conductor.catalog.offer._lines.update(offer._lines)
-    conductor.catalog.offer._listed.update(offer._listed)
+def offered(conductor, registry):
+    conductor.catalog.registry._clients.update(registry._clients)
+    conductor.catalog.registry._listed.update(registry._listed)
 
 
 async def test_a_run_is_started_with_the_models_and_options(pages, conductor, offered):
     await pages.open('/launch/pipeline')
-    reviewer = max(pages.find(Combobox).elements, key=lambda element: element.id)
+    boxes = sorted(pages.find(Combobox).elements, key=lambda element: element.id)
+    reviewer = max((box for box in boxes if box.props['label'] == 'Available models'), key=boxes.index)
     reviewer.set_value('here/tiny')
+    boxes[-1].set_value('high')  # How much the reviewer thinks.
     await pages.should_see('Live: reviewer by here/tiny.')
     task = min(pages.find(ui.textarea).elements, key=lambda element: element.id)
     task.set_value('What is a tram?')
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
     (info,) = (await conductor.runs()).runs
-    assert (info.models, info.simulated, info.options.get('approvals')) == (
-        {'reviewer': 'here/tiny'}, False, 'marked',
+    assert (info.models, info.simulated, info.options.get('approvals'), info.options.get('effort')) == (
+        {'reviewer': 'here/tiny'}, False, 'marked', {'reviewer': 'high'},
     )  # fmt: skip
 
 
 async def test_the_models_of_a_run_are_used_again(pages, conductor, offered):
     models = {'': 'here/tiny', 'reviewer': 'scripted, here/tiny'}
-    run = await conductor.start('pipeline', {'task': 'What is a tram?'}, models=models, approvals='all')
+    run = (await conductor.start('pipeline', {'task': 'What is a tram?'}, models=models, approvals='all')).id
     await conductor.cancel(run)
     await pages.open(f'/launch/pipeline?again={run}')
     await pages.should_see('Live: researcher, analyzer by here/tiny; reviewer by scripted, else here/tiny.')
-    await pages.should_see('Before every tool')
+    await pages.should_see('For every tool call')

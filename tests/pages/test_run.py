@@ -1,20 +1,23 @@
-"""The run page without a browser: what a full disk, an approval, a lost run and a missing file look like."""
+"""The run page without a browser: a full disk, an approval, a lost run and a missing file."""
 
 import asyncio
 from dataclasses import replace
 
 import pytest
+from nicegui import ui
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
 
-from engine import Budget, Catalog, Conductor, JournalUnavailable, MemoryJournal
-from tests.pages.clicks import click, hide_answered
-from tests.support import FakeModel, calls
-from ui.door import Door
-from ui.pages import run as run_page
-from ui.pages import runs as runs_page
-from ui.panes import agent as agent_pane
-from ui.theme import serve_assets
+from engine import Budget, Catalog, Conductor
+from engine.errors import JournalUnavailable
+from engine.journal import MemoryJournal
+from tests.support.clicks import click, hide_answered
+from tests.support.harness import FakeModel, calls
+from ui.components.theme import serve_assets
+from ui.pages.run import page as run_page
+from ui.pages.run.agents import agent as agent_pane
+from ui.pages.runs import page as runs_page
+from ui.web.backend import Backend
 
 
 class FullDisk(MemoryJournal):
@@ -37,33 +40,36 @@ def asks_first(request):
 
 
 @pytest.fixture
-def door():
-    return Door()
+def backend():
+    return Backend()
 
 
-async def opened(door: Door, journal: MemoryJournal, model: FakeModel) -> Conductor:
+async def opened(backend: Backend, journal: MemoryJournal, model: FakeModel) -> Conductor:
     catalog = Catalog.load()
     catalog.models['scripted'] = model
     conductor = Conductor(journal, catalog=catalog)
-    door.open(conductor)
+    backend.open(conductor)
     serve_assets()
-    run_page.register(door)
+    run_page.register(backend)
     return conductor
 
 
 def press(user: User, text: str) -> None:
-    """Click the button around a text."""
-    (label,) = user.find(text).elements
+    """Click the button around a text: the one in a dialog, if one there has it."""
+    found = user.find(text).elements
+    found = [one for one in found if getattr(one, 'text', '') == text] or list(found)
+    asked = [one for one in found if any(isinstance(outer, ui.dialog) for outer in one.ancestors())]
+    label, *_ = asked or found  # an approval is asked for in its pane and over the page
     button = label.parent_slot.parent
     for listener in button._event_listeners.values():
         if listener.type == 'click':
             button._handle_event({'listener_id': listener.id, 'args': {}})
 
 
-async def test_a_full_disk_is_said_and_nothing_is_lost(user: User, door):
+async def test_a_full_disk_is_said_and_nothing_is_lost(user: User, backend):
     journal, model = FullDisk(), FakeModel(asks_first)
-    conductor = await opened(door, journal, model)
-    run = await conductor.start('pipeline', {'task': 'anything'})
+    conductor = await opened(backend, journal, model)
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
     journal.full = True
     await user.open(f'/runs/{run}')
     await user.should_see('The disk is full.', retries=30)
@@ -75,13 +81,13 @@ async def test_a_full_disk_is_said_and_nothing_is_lost(user: User, door):
     assert await conductor.audit(run) > 0
 
 
-async def test_an_approval_waits_for_a_person_and_takes_the_answer(user: User, door):
+async def test_an_approval_waits_for_a_person_and_takes_the_answer(user: User, backend):
     journal, model = MemoryJournal(), FakeModel(asks_first)
-    conductor = await opened(door, journal, model)
+    conductor = await opened(backend, journal, model)
     conductor.catalog.tools['notes'] = replace(conductor.catalog.tools['notes'], approval=True)
-    run = await conductor.start('pipeline', {'task': 'anything'})
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
-    await user.should_see('May researcher use notes?', retries=30)
+    await user.should_see('Allow researcher to use notes?', retries=30)
     await user.should_see('Waiting for you')
     press(user, 'Deny')
     await user.should_see('Result', retries=60)
@@ -89,11 +95,11 @@ async def test_an_approval_waits_for_a_person_and_takes_the_answer(user: User, d
     assert len(said) == 1
 
 
-async def test_a_run_of_another_process_can_be_watched_only(user: User, door):
+async def test_a_run_of_another_process_can_be_watched_only(user: User, backend):
     journal = MemoryJournal()
-    conductor = await opened(door, journal, FakeModel(asyncio.Event()))
+    conductor = await opened(backend, journal, FakeModel(asyncio.Event()))
     other = Conductor(journal, catalog=conductor.catalog)
-    run = await other.start('pipeline', {'task': 'anything'})
+    run = (await other.start('pipeline', {'task': 'anything'})).id
     await other.pause(run)
     await user.open(f'/runs/{run}')
     await user.should_see('Paused')
@@ -104,64 +110,67 @@ async def test_a_run_of_another_process_can_be_watched_only(user: User, door):
     await user.should_see('Cancelled')
 
 
-async def test_a_step_of_a_run_that_has_ended(user: User, door):
-    conductor = await opened(door, MemoryJournal(), FakeModel(asks_first))
-    run = await conductor.start('pipeline', {'task': 'anything'})
+async def test_a_step_of_a_run_that_has_ended(user: User, backend):
+    conductor = await opened(backend, MemoryJournal(), FakeModel(asks_first))
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     await user.open(f'/runs/{run}?at=3')
     await user.should_see('Step 3')
-    await user.should_see('Live')
+    live = [element for element in user.find(ui.element).elements if 'live' in element.classes]
+    assert [element for element in live if 'off' in element.classes] == live, (
+        'there is nothing live in a run that has ended'
+    )
 
 
-async def test_a_budget_burns_down_and_is_added_to(user: User, door):
+async def test_a_budget_burns_down_and_is_added_to(user: User, backend):
     gate = asyncio.Event()
     conductor = await opened(
-        door,
+        backend,
         MemoryJournal(),
         FakeModel(lambda request: gate if request.hints.role == 'analyzer' else {'findings': ['one']}),
     )
-    run = await conductor.start('pipeline', {'task': 'anything'}, budget=Budget(tokens=100, warn=0.1))
+    run = (await conductor.start('pipeline', {'task': 'anything'}, budget=Budget(tokens=100, warn=0.1))).id
     await user.open(f'/runs/{run}')
     await user.should_see('85 of 100 left, running low', retries=30)
     press(user, 'Add budget')
-    await user.should_see('Add to the budget')
-    press(user, 'Give it more')
-    await user.should_see('Say how much to add.')
+    await user.should_see('The run continues with the added budget')
+    press(user, 'Add')
+    await user.should_see('Enter an amount.')
     user.find('More tokens').type('400')
-    press(user, 'Give it more')
+    press(user, 'Add')
     await user.should_see('485 of 500 left', retries=30)
     await conductor.cancel(run)
     await user.should_not_see('Add budget', retries=30)
 
 
-async def test_an_agent_that_says_nothing_for_long_is_marked(user: User, door, monkeypatch):
+async def test_an_agent_that_says_nothing_for_long_is_marked(user: User, backend, monkeypatch):
     monkeypatch.setattr(agent_pane, 'QUIET', 0.1)
-    conductor = await opened(door, MemoryJournal(), FakeModel(asyncio.Event()))
-    run = await conductor.start('pipeline', {'task': 'anything'})
+    conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
-    await user.should_see('nothing for', retries=40)
+    await user.should_see('no output for', retries=40)
     await conductor.pause(run)
-    await user.should_not_see('nothing for', retries=40)
+    await user.should_not_see('no output for', retries=40)
 
 
-async def test_a_run_that_goes_on_is_deleted_only_by_who_is_sure(user: User, door):
-    conductor = await opened(door, MemoryJournal(), FakeModel(asyncio.Event()))
-    runs_page.register(door)
-    run = await conductor.start('pipeline', {'task': 'anything'})
+async def test_a_run_that_goes_on_is_deleted_only_by_who_is_sure(user: User, backend):
+    conductor = await opened(backend, MemoryJournal(), FakeModel(asyncio.Event()))
+    runs_page.register(backend)
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
     await user.should_see('Running', retries=30)
-    for answer, status in (('Keep it', 'running'), ('Cancel and delete', 'cancelled')):
+    for answer, status in (('Keep running', 'running'), ('Cancel and delete', 'cancelled')):
         (more,) = (
             found for found in user.client.elements.values() if found.props.get('aria-label') == 'More'
         )
         with user.client:
             UserInteraction(user, {more}, None).click()
-        await user.should_see('Delete the run', retries=30)
-        press(user, 'Delete the run')
-        await user.should_see('It is cancelled, which cannot be undone', retries=30)
+        await user.should_see('Delete run', retries=30)
+        press(user, 'Delete run')
+        await user.should_see('It will be cancelled, which cannot be undone', retries=30)
         click(user, answer)
         await hide_answered(user)
-        await user.should_not_see('It is cancelled, which cannot be undone', retries=30)
+        await user.should_not_see('It will be cancelled, which cannot be undone', retries=30)
         if status == 'cancelled':
             await user.should_see('Deleted “', retries=30)  # which is said when it is done
         info = await conductor.info(run)
@@ -170,3 +179,17 @@ async def test_a_run_that_goes_on_is_deleted_only_by_who_is_sure(user: User, doo
     press(user, 'Undo')
     await user.should_not_see('No runs yet.', retries=30)
     assert not (await conductor.info(run)).deleted
+
+
+def never_approves(request):
+    reply = asks_first(request)
+    return {**reply, 'approved': False} if isinstance(reply, dict) and 'approved' in reply else reply
+
+
+async def test_a_result_that_was_not_approved_is_done_with_issues(user: User, backend):
+    conductor = await opened(backend, MemoryJournal(), FakeModel(never_approves))
+    run = (await conductor.start('pipeline', {'task': 'anything', 'max_iterations': 1})).id
+    await conductor.result(run)
+    await user.open(f'/runs/{run}')
+    await user.should_see('Done with issues')
+    await user.should_see('not approved after 1 revision')

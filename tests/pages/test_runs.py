@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine import Fault, JournalUnavailable, RunId, RunInfo, Status, Usage
-from tests.pages.clicks import click
+from engine import Status
+from engine.errors import JournalUnavailable
+from engine.records import Fault, RunId, RunInfo, Usage
+from tests.support.clicks import click
 
 NOW = 1_700_000_000.0
 
@@ -22,9 +24,9 @@ async def keep(conductor, number: int, **given):
 async def test_an_empty_home_offers_a_sample(pages):
     await pages.open('/')
     await pages.should_see('Pipeline')
-    await pages.should_see('Run a sample')
+    await pages.should_see('Run sample')
     await pages.should_see('No runs yet.')
-    await pages.should_not_see('Waiting for you')
+    await pages.should_not_see('Needs you')
 
 
 async def test_a_row_says_what_is_known_of_a_run(pages, conductor):
@@ -35,6 +37,13 @@ async def test_a_row_says_what_is_known_of_a_run(pages, conductor):
     for text in ('Run 1', 'Failed', '12 steps', '3.4k tokens', 'took 1:15', 'weekly', 'again', 'simulated'):
         await pages.should_see(text)
     await pages.should_see('the model is overloaded')
+
+
+async def test_a_row_of_a_run_that_falls_short_is_done_with_issues(pages, conductor):
+    await keep(conductor, 1, error='2 of 5 tasks failed')
+    await pages.open('/runs')
+    await pages.should_see('Done with issues')
+    await pages.should_see('2 of 5 tasks failed')
 
 
 async def test_a_row_tells_forks_from_their_parents_and_counts_the_tags_that_have_no_room(pages, conductor):
@@ -65,7 +74,7 @@ async def test_the_empty_list_leads_to_the_patterns(pages):
 async def test_what_waits_for_a_person_stands_on_the_home_page(pages, conductor):
     await keep(conductor, 1, status=Status.WAITING, waiting='Approve the plan')
     await pages.open('/')
-    await pages.should_see('Waiting for you (1)')
+    await pages.should_see('Needs you (1)')
     await pages.should_see('Approve the plan')
 
 
@@ -92,7 +101,7 @@ async def test_an_address_that_makes_no_sense_shows_runs(pages, conductor, query
 async def test_no_match_offers_to_clear_the_filters(pages, conductor):
     await keep(conductor, 1)
     await pages.open('/runs?text=nothing')
-    await pages.should_see('No run matches.')
+    await pages.should_see('No runs match.')
     click(pages, 'Clear filters')
     await pages.should_see('Run 1')
 

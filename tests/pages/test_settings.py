@@ -4,13 +4,21 @@ import tomllib
 
 import pytest
 
-from engine import Fault, Sandbox
-from engine.wire.endpoints import File
-from ui.app import UNSAFE, warn_of
-from ui.presenters.words import size, took
-from ui.settings import Places
-from ui.setup.machine import EXAMPLE
-from ui.theme import warn_everywhere
+from engine.acp import ExternalAgents
+from engine.acp.config import ExternalAgent
+from engine.configuration import ConfigFile
+from engine.models.http.endpoint import Endpoint
+from engine.models.http.endpoint_settings import EndpointSettings, EndpointSource
+from engine.models.registry import ModelRegistry
+from engine.records import Fault
+from engine.workspace import Sandbox
+from ui.components.theme import warn_everywhere
+from ui.formatting.values import byte_size, short_duration
+from ui.pages.launch.models import model_groups, model_problem
+from ui.pages.run.agents.agent import plan_line
+from ui.pages.settings.machine import EXAMPLE
+from ui.server.app import UNSANDBOXED, warn_of
+from ui.settings import ServerPaths
 
 PROBLEM = 'Commands are off, for there is no bwrap here: install bubblewrap.'
 
@@ -23,8 +31,20 @@ def no_warning():
 
 async def test_an_unconfigured_server_says_what_there_is(pages):
     await pages.open('/settings')
-    for text in ('scripted', 'No real model is configured', 'ANTHROPIC_API_KEY', 'keeps runs in memory only'):
+    for text in ('scripted', 'No live model is configured', 'ANTHROPIC_API_KEY', 'keeps runs in memory only'):
         await pages.should_see(text)
+
+
+async def test_an_endpoint_shows_its_limits(pages, conductor):
+    endpoint = Endpoint(
+        name='work', url='http://work.example/v1', at_once=3, requests_per_minute=60, tokens_per_minute=90_000
+    )
+    settings = EndpointSettings(
+        endpoints={'work': endpoint}, sources={'work': EndpointSource(found='file', url=endpoint.url, key='')}
+    )
+    conductor.catalog.registry = ModelRegistry({}, settings)
+    await pages.open('/settings')
+    await pages.should_see('3 calls at a time, 60 requests a minute, 90k tokens a minute')
 
 
 async def test_without_a_sandbox_it_says_how_to_get_one(pages, conductor):
@@ -34,24 +54,24 @@ async def test_without_a_sandbox_it_says_how_to_get_one(pages, conductor):
     await pages.should_not_see('Commands run without a sandbox.')
     await warn_of(conductor)
     await pages.open('/runs')
-    await pages.should_not_see(UNSAFE)
+    await pages.should_not_see(UNSANDBOXED)
 
 
 async def test_unsafe_commands_are_warned_of_on_every_page(pages, conductor):
     conductor.sandbox = Sandbox(unsafe=True, _problem=PROBLEM)
     await warn_of(conductor)
     for path in ('/', '/runs', '/tools', '/launch/pipeline', '/nowhere', '/settings'):
-        assert UNSAFE in (await pages.http_client.get(path)).text, path
+        assert UNSANDBOXED in (await pages.http_client.get(path)).text, path
     await pages.open('/settings')
-    await pages.should_see('what a model writes is run on this machine with all your rights')
+    await pages.should_see('commands written by a model run on this machine with all your permissions')
 
 
 async def test_what_is_allowed_unsafely_is_not_warned_of_where_there_is_a_sandbox(pages, conductor):
     conductor.sandbox = Sandbox(unsafe=True, _problem='')
     await warn_of(conductor)
     await pages.open('/settings')
-    await pages.should_not_see(UNSAFE)
-    await pages.should_see('On: it allows commands')
+    await pages.should_not_see(UNSANDBOXED)
+    await pages.should_see('On: allows commands')
 
 
 async def test_faults_are_named_here_too(pages, conductor):
@@ -60,19 +80,19 @@ async def test_faults_are_named_here_too(pages, conductor):
     await pages.should_see('endpoints.a.url: bad')
 
 
-async def test_places_and_sizes_are_told(pages, door, tmp_path):
+async def test_places_and_sizes_are_told(pages, backend, tmp_path):
     database = tmp_path / 'runs.db'
     database.write_bytes(b'x' * 12_000)
     database.with_name('runs.db-wal').write_bytes(b'x' * 345)
-    door.places = Places(home=tmp_path, database=database, endpoints=tmp_path / 'e.toml')
+    backend.places = ServerPaths(home=tmp_path, database=database, endpoints=tmp_path / 'e.toml')
     await pages.open('/settings')
     await pages.should_see(str(database))
     await pages.should_see('12.3 kB', retries=20)
-    await pages.should_see('It is not there yet.')
+    await pages.should_see('The file does not exist yet.')
 
 
 def test_the_example_is_sound():
-    assert set(File.model_validate(tomllib.loads(EXAMPLE)).endpoints) == {'work', 'anthropic', 'lab'}
+    assert set(ConfigFile.model_validate(tomllib.loads(EXAMPLE)).endpoints) == {'work', 'anthropic', 'lab'}
 
 
 @pytest.mark.parametrize(
@@ -87,8 +107,52 @@ def test_the_example_is_sound():
     ],
 )
 def test_sizes_in_words(number, words):
-    assert size(number) == words
+    assert byte_size(number) == words
 
 
 def test_short_times_in_words():
-    assert (took(0.0123), took(3.44)) == ('12 ms', '3.4 s')
+    assert (short_duration(0.0123), short_duration(3.44)) == ('12 ms', '3.4 s')
+
+
+def known(conductor, **fields):
+    """Have the catalog know an agent that is installed, and those that are not."""
+    mine = ExternalAgent(name='mine', title='Mine', command='sh', variables=('HOME',), **fields)
+    conductor.catalog.agents = ExternalAgents({'mine': mine})
+    conductor.catalog.registry.agents = conductor.catalog.agents
+    return conductor.catalog.registry
+
+
+async def test_settings_show_what_each_may_reach_and_how_to_install_the_others(pages, conductor, monkeypatch):
+    monkeypatch.setenv('PATH', '/usr/bin:/bin')
+    known(conductor, sandboxed=False)
+    await pages.open('/settings')
+    for text in (
+        'agent:mine',
+        'It runs without a sandbox: it can read and change whatever you can. It sees the variables HOME.',
+        'npm install -g @agentclientprotocol/claude-agent-acp',
+    ):
+        await pages.should_see(text)
+
+
+async def test_a_test_says_in_words_what_is_wrong(pages, conductor):
+    known(conductor, args=('-c', 'echo no licence >&2; exit 3'), sandboxed=False)
+    health = await conductor.catalog.agents.test('mine', conductor.sandbox)
+    assert health.problem == 'mine: it ended with status 3: no licence'
+
+
+async def test_a_launch_form_offers_those_that_are_installed(conductor, monkeypatch):
+    monkeypatch.setenv('PATH', '/usr/bin:/bin')
+    registry = known(conductor)
+    offered = next(group for group in model_groups(registry, busy=False) if group['label'] == 'Coding agents')
+    assert 'agent:mine' in offered['options'] and 'agent:claude' not in offered['options']
+    assert model_problem(registry, 'agent:mine') == ''
+    assert 'install it: npm install -g' in model_problem(registry, 'agent:claude')
+
+
+def test_a_plan_is_one_line():
+    entries = [
+        {'content': 'Read', 'status': 'completed'},
+        {'content': 'Write', 'status': 'in_progress'},
+        {'content': 'Test', 'status': 'pending'},
+    ]
+    assert plan_line(entries) == 'Plan: 1 of 3 steps done, now Write'

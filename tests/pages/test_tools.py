@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.pages.clicks import click
-from ui.forms.schemas import arguments
-from ui.parts import Text
+from tests.support.clicks import click
+from ui.components.forms.schemas import arguments
+from ui.components.widgets import Text
 
 
 async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):
@@ -36,7 +36,7 @@ async def test_the_address_filters(pages, query, there, gone):
 
 async def test_no_match_offers_to_clear_the_filters(pages):
     await pages.open('/tools?text=nothing+like+that')
-    await pages.should_see('No tool matches.')
+    await pages.should_see('No tools match.')
     click(pages, 'Clear filters')
     await pages.should_see('read_file')
 
@@ -47,17 +47,17 @@ async def test_a_tools_page_says_what_it_takes_and_may_do(pages, conductor):
     await pages.open('/tools/notes')
     for text in (
         'Keep short notes for yourself', 'one of write, read, list', 'at most 100 characters',
-        'Needs approval', 'Here your click is the permission.',
-        'It changes something outside of Hemicycle', 'researcher',
+        'Needs approval', 'Here, your click is the approval.',
+        'It has effects outside Hemicycle', 'researcher',
     ):  # fmt: skip
         await pages.should_see(text)
 
 
 async def test_bad_arguments_are_said_at_their_fields(pages):
     await pages.open('/tools/write_file')
-    click(pages, 'Run the tool')
+    click(pages, 'Run tool')
     await pages.should_see('Fill this in.')
-    await pages.should_see('What comes back stands here.')
+    await pages.should_see('The result appears here.')
 
 
 async def test_an_unknown_tool_names_those_there_are(pages):
@@ -83,10 +83,10 @@ def test_a_schema_in_words():
     found = {argument.name: argument for argument in arguments(Call.model_json_schema())}
     assert list(found) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
     assert (found['since'].kind, found['since'].required, found['lines'].required) == ('object', False, True)
-    assert found['since.day'].help == 'As 2026-03-04' and found['since.day'].rules == (r'fits ^\d',)
+    assert found['since.day'].help == 'As 2026-03-04' and found['since.day'].rules == (r'matches ^\d',)
     assert (found['lines'].kind, found['words'].kind) == ('list of object', 'list of text')
-    assert (found['size'].kind, found['size'].rules) == ('whole number or text', ('3 if not given',))
-    assert found['share'].rules == ('at most 1', 'more than 0', '0.5 if not given')
+    assert (found['size'].kind, found['size'].rules) == ('whole number or text', ('3 by default',))
+    assert found['share'].rules == ('at most 1', 'more than 0', '0.5 by default')
     assert found['words'].rules[0] == 'at most 4 entries'
 
 

@@ -4,19 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from engine import RunQuery
-from tests.pages.clicks import click
+from engine.records import RunQuery
 from tests.pages.test_runs import keep
+from tests.support.clicks import click
 
 
 @pytest.fixture
 async def runs(conductor):
-    """Two finished runs of the pipeline's sample, with its one revision, and one that has not begun."""
+    """Two finished runs of the pipeline's sample, with its one revision, and one that has not started."""
     found = []
     for number in range(2):
-        run = await conductor.start(
-            'pipeline', {'task': f'Compare tea and coffee, {number}'}, tags=('odd',) if number else ()
-        )
+        run = (
+            await conductor.start(
+                'pipeline', {'task': f'Compare tea and coffee, {number}'}, tags=('odd',) if number else ()
+            )
+        ).id
         await conductor.result(run)
         found.append(run)
     return found
@@ -28,8 +30,8 @@ async def test_an_unknown_pattern_is_said_to_be_none(pages):
 
 async def test_without_a_run_there_is_a_way_to_a_sample(pages):
     await pages.open('/patterns/pipeline/traffic')
-    await pages.should_see('No run of it yet')
-    await pages.should_see('Run a sample')
+    await pages.should_see('No runs of this pattern yet')
+    await pages.should_see('Run sample')
     await pages.should_not_see('Where it fails')
 
 
@@ -47,7 +49,7 @@ async def test_filters_narrow_what_is_counted(pages, runs):
     await pages.should_see('1 run: 1 done.')
     await pages.should_not_see('Compare tea and coffee, 0')
     await pages.open('/patterns/pipeline/traffic?tag=none')
-    await pages.should_see('No run matches.')
+    await pages.should_see('No runs match.')
 
 
 async def test_an_address_picks_an_edge_and_lists_its_runs(pages, runs, conductor):
@@ -82,9 +84,9 @@ async def test_runs_with_other_charts_are_said_to_be(pages, runs, conductor):
 async def test_the_list_of_runs_leads_there_where_a_pattern_is_chosen(pages, conductor):
     await keep(conductor, 1, tags=('x',))
     await pages.open('/runs?pattern=pipeline&tag=x')
-    await pages.should_see('What these runs did, on one diagram')
+    await pages.should_see('Traffic: these runs on one diagram')
     await pages.open('/runs')
-    await pages.should_not_see('What these runs did, on one diagram')
+    await pages.should_not_see('Traffic: these runs on one diagram')
 
 
 async def test_what_was_picked_is_said_over_a_list_and_can_be_dropped(pages, runs):
@@ -93,6 +95,6 @@ async def test_what_was_picked_is_said_over_a_list_and_can_be_dropped(pages, run
     await pages.should_see('Compare tea and coffee, 1')
     await pages.open('/runs?state=reviewing&trouble=1')
     await pages.should_see('failed in reviewing')
-    await pages.should_see('No run matches.')
+    await pages.should_see('No runs match.')
     click(pages, 'failed in reviewing')
     await pages.should_see('Compare tea and coffee, 1')

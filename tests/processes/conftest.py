@@ -1,8 +1,8 @@
-"""What several tests of real processes need."""
+"""Fixtures for tests of real processes."""
 
 import pytest
 
-from engine import Sandbox
+from engine.workspace import Sandbox
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.__main__ import TOPICS, main
-from tests.bench.live import delays
+from tests.bench.pages.live import delays
 from tests.bench.table import Row, markdown, shown, text
 
 NAMES = [
@@ -27,7 +27,7 @@ def test_it_runs_to_the_end_and_prints_every_row(
     written = tmp_path / 'found.json'
     skipped = [
         part
-        for name in ('live', 'panes', 'transcript', 'debugger', 'traffic', 'idle', 'start')
+        for name in ('live', 'panes', 'transcript', 'debugger', 'traffic', 'api', 'idle', 'start')
         for part in ('--skip', name)
     ]
     monkeypatch.setattr(sys, 'argv', ['bench', '--fast', '--json', str(written), *skipped])
@@ -38,7 +38,7 @@ def test_it_runs_to_the_end_and_prints_every_row(
     printed = capsys.readouterr().out
     for row in found['rows']:
         assert row['name'] in printed and row['value'] > 0
-    assert sum(row['bar'] is not None for row in found['rows']) == 6
+    assert sum(row['bar'] is not None for row in found['rows']) == 18
 
 
 def test_the_topics_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,12 +46,16 @@ def test_the_topics_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> N
         'decided',
         'durable',
         'many',
+        'activities',
+        'whole',
+        'conversation',
         'histories',
         'live',
         'panes',
         'transcript',
         'debugger',
         'traffic',
+        'api',
         'idle',
         'start',
     ]

@@ -1,4 +1,4 @@
-"""Agents that work on projects: what they say and do rests on what really happened in the sandbox."""
+"""Agents that work on projects: their claims rest on what really happened in the sandbox."""
 
 from __future__ import annotations
 
@@ -8,24 +8,15 @@ from typing import Any
 
 import pytest
 
-from engine import (
-    Catalog,
-    Conductor,
-    InvalidInput,
-    MemoryJournal,
-    Outcome,
-    Sandbox,
-    Status,
-    ToolContext,
-    ToolError,
-    View,
-    Workspaces,
-)
-from engine.models.scripted import Scripted
-from engine.records import RunId
-from engine.scripted.library import FOLDER, scenarios
-from engine.tools.navigate import navigate
-from tests.support import FakeModel, calls, settled, until
+from engine import Catalog, Conductor, InvalidInput, Status, ToolContext
+from engine.errors import ToolError
+from engine.journal import MemoryJournal
+from engine.models.scripted.library import FOLDER, scenarios
+from engine.models.scripted.model import Scripted
+from engine.records import Outcome, RunId, View
+from engine.tools.builtin.project.navigate import navigate
+from engine.workspace import Sandbox, Workspaces
+from tests.support.harness import FakeModel, calls, settled, until
 
 
 async def played(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Outcome, View, str, Conductor]:
@@ -34,7 +25,7 @@ async def played(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[O
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)
     async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
-        run = await conductor.start(pattern, {**sample.parameters, **changed})
+        run = (await conductor.start(pattern, {**sample.parameters, **changed})).id
         outcome = await conductor.result(run)
         view = await conductor.view(run)
         files = await conductor.workspaces.files(run, view.files['work'])
@@ -97,7 +88,9 @@ async def test_a_change_that_does_not_apply_fails_at_once(sandbox: Sandbox) -> N
     patch = (FOLDER / 'code' / 'slugs-cut.patch').read_text().replace('import unicodedata', 'import other')
     sample = scenarios('code-reviewer')[0].parameters
     async with Conductor(MemoryJournal()) as conductor:
-        outcome = await conductor.result(await conductor.start('code-reviewer', {**sample, 'change': patch}))
+        outcome = await conductor.result(
+            (await conductor.start('code-reviewer', {**sample, 'change': patch})).id
+        )
     assert outcome.status is Status.FAILED and 'the change does not apply to the project' in outcome.error
 
 
@@ -125,7 +118,7 @@ async def test_a_change_after_the_tests_makes_their_result_hold_no_more(sandbox:
     catalog = Catalog.load()
     catalog.models['scripted'] = model  # type: ignore[assignment]
     async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
-        run = await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})
+        run = (await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})).id
         outcome = await conductor.result(run)
         for step in await conductor.transitions(run):
             if step.event.data.get('results'):
@@ -139,7 +132,7 @@ async def test_a_change_after_the_tests_makes_their_result_hold_no_more(sandbox:
 async def test_without_a_sandbox_they_fail_at_once_and_say_how_to_get_one() -> None:
     closed = Sandbox(_problem='Commands are off: install bubblewrap')
     async with Conductor(MemoryJournal(), sandbox=closed) as conductor:
-        outcome = await conductor.result(await conductor.start('debugger', {'request': 'anything'}))
+        outcome = await conductor.result((await conductor.start('debugger', {'request': 'anything'})).id)
     assert outcome.status is Status.FAILED and outcome.error == 'Commands are off: install bubblewrap'
 
 
@@ -148,7 +141,7 @@ async def test_cancelled_in_the_middle_of_a_command_it_stops(sandbox: Sandbox) -
     catalog = Catalog.load()
     catalog.models['scripted'] = model  # type: ignore[assignment]
     async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
-        run = await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})
+        run = (await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})).id
         await settled(conductor, run, 'working.using_tools')
         folder = conductor.workspaces.of(run, 'work').folder
         await until((folder / 'begun').exists)
@@ -166,7 +159,7 @@ async def test_megabytes_of_output_are_cut_and_a_command_that_hangs_is_ended(san
     model = FakeModel(lambda request: replies[min(request.hints.turn, 2)])
     catalog.models['scripted'] = model  # type: ignore[assignment]
     async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
-        run = await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})
+        run = (await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})).id
         outcome = await conductor.result(run)
         messages = (await conductor.view(run)).agents['working']['messages']
     big, hanging = (m['parts'][0]['text'] for m in messages if m['role'] == 'tool')
@@ -224,3 +217,31 @@ async def test_navigation_finds_definitions_usages_and_outlines(tmp_path: Path) 
     for arguments in ({'what': 'outline'}, {'what': 'usages'}):
         with pytest.raises(ToolError):
             await ask(**arguments)
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'project', 'status', 'said'),
+    [
+        ('builder', 'sample:slugs', Status.DONE, 'It added a module and a test'),
+        ('debugger', 'sample:slugs', Status.DONE, 'It ran the tests; all of them pass'),
+        ('debugger', 'sample:spans', Status.FAILED, 'cannot mend what fails: 5 passed, 2 failed'),
+        ('triager', 'sample:weather', Status.DONE, '`tests.test_weather::test_a_day_is_reported_in_celsius`'),
+        ('code-reviewer', 'sample:slugs', Status.DONE, 'It ran the tests: 3 passed'),
+    ],
+)
+async def test_a_request_of_ones_own_is_improvised_or_fails_with_the_reason(
+    sandbox: Sandbox, pattern: str, project: str, status: Status, said: str
+) -> None:
+    outcome, _, _, _ = await played(pattern, request='Have a look at this, please', project=project)
+    assert outcome.status is status, outcome.error
+    assert said in (outcome.error or outcome.answer)
+    assert 'Simulated filler' in (outcome.error or outcome.answer)
+
+
+async def test_a_test_run_in_which_a_test_fails_is_marked_as_failed(sandbox: Sandbox) -> None:
+    _, view, _, _ = await played('triager')
+    results = [
+        part for message in view.agents['working']['messages'] for part in message['parts']
+        if part['kind'] == 'result' and part['name'] == 'run_tests'
+    ]  # fmt: skip
+    assert results and not any(result['ok'] for result in results)

@@ -1,4 +1,4 @@
-"""Scenarios whose tests are really run, and folders that no other agent can reach."""
+"""Scenarios whose tests really run, and folders that no other agent can reach."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from engine import Catalog, Conductor, MemoryJournal, Outcome, Sandbox, Status
-from engine.models.scripted import Scripted
-from engine.scripted.library import FOLDER, Library
-from engine.scripted.scenario import Scenario
-from tests.reviewing import actors, begin, everybody, position, review_catalog
-from tests.support import FakeModel, HastyClock, calls, to_the_end
+from engine import Catalog, Conductor, Status
+from engine.journal import MemoryJournal
+from engine.models.scripted.library import FOLDER, Library
+from engine.models.scripted.model import Scripted
+from engine.models.scripted.scenario import Scenario
+from engine.records import Outcome
+from engine.workspace import Sandbox
+from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
+from tests.support.parallel_review import actors, begin, everybody, position, review_catalog
 
 LONGEST = 300
 SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.parameters]
@@ -24,7 +27,7 @@ async def played(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) ->
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)
     async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox) as here:
         parameters = {**scenario.parameters, scenario.field: scenario.task}
-        run = await here.start(scenario.pattern, parameters)
+        run = (await here.start(scenario.pattern, parameters)).id
         outcome = await asyncio.wait_for(here.result(run), LONGEST)
         assert await here.audit(run)
         return outcome

@@ -8,27 +8,21 @@ from typing import Any
 
 import pytest
 
-from engine import (
-    Catalog,
-    Conductor,
-    MemoryJournal,
-    ModelError,
-    Pattern,
-    RunId,
-    Sandbox,
-    Status,
-    ToolContext,
-    Variation,
-    agent,
-    tool,
-)
-from engine.model import ModelRequest
-from engine.models.scripted import Scripted
-from engine.scripted.library import scenarios
-from tests.clocks import IdleClock
-from tests.exactness import PLAYED, forks_alike, told
-from tests.remote import SMALL, remote
-from tests.support import FakeModel, calls, catalog
+from engine import Catalog, Conductor, Pattern, Status, ToolContext
+from engine.agents.chart import agent
+from engine.errors import ModelError
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.models.scripted.library import scenarios
+from engine.models.scripted.model import Scripted
+from engine.records import RunId
+from engine.tools.protocol import tool
+from engine.workspace import Sandbox
+from tests.support.clocks import IdleClock
+from tests.support.forks import PLAYED, forks_alike, told
+from tests.support.harness import FakeModel, calls, catalog
+from tests.support.mcp.pattern import SMALL, remote
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +53,7 @@ async def test_a_fork_in_the_middle_of_a_coding_run_begins_and_ends_with_its_fil
     made.models['scripted'] = Scripted(pace=0)
     sample = scenarios('debugger')[0]
     async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock(), workspaces=tmp_path) as conductor:
-        run = await conductor.start('debugger', sample.parameters)
+        run = (await conductor.start('debugger', sample.parameters)).id
         assert (await conductor.result(run)).status is Status.DONE
         steps, end = await conductor.transitions(run), await files(conductor, run)
         mended = next(
@@ -119,7 +113,7 @@ async def test_commands_of_a_fork_reach_no_file_of_the_original(sandbox: Sandbox
     made = catalog(FakeModel(reply), Shelled)
     made.tools['run_command'] = Catalog.load().tools['run_command']
     async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path) as conductor:
-        run = await conductor.start('shelled')
+        run = (await conductor.start('shelled')).id
         await conductor.result(run)
         origin.append(run)
         steps = await conductor.transitions(run)
@@ -159,7 +153,7 @@ async def test_tools_of_a_server_are_called_anew_only_where_they_are_live(tmp_pa
     file.write_text(f'{SMALL}seconds = 0.3\n')
     served = remote(FakeModel(remembering), file)
     async with Conductor(journal, catalog=served, workspaces=tmp_path / 'files') as conductor:
-        run = await conductor.start('remote')
+        run = (await conductor.start('remote')).id
         assert (await conductor.result(run)).status is Status.DONE
         steps = await conductor.transitions(run)
         heard = results(steps)
@@ -174,7 +168,7 @@ async def test_tools_of_a_server_are_called_anew_only_where_they_are_live(tmp_pa
         await conductor.result(live)
         assert results(await conductor.transitions(live))[2] == ['x, add, z, z'], 'nothing was played on it'
         one = await conductor.fork(
-            run, 1, variation=Variation(after='recorded', plays={f'@{batches[2]}': 'live'})
+            run, 1, variation=ForkOverrides(after='recorded', plays={f'@{batches[2]}': 'live'})
         )
         await conductor.result(one)
         assert results(await conductor.transitions(one)) == [*heard[:2], ['x, add, z, z, z']]
@@ -228,7 +222,7 @@ def hurried(request: ModelRequest) -> Any:
 async def test_time_outs_of_tools_models_and_states_are_played_and_can_come_again() -> None:
     model = FakeModel(hurried)
     async with Conductor(MemoryJournal(), catalog=catalog(model, Hurried, tools=(dawdle,))) as conductor:
-        run = await conductor.start('hurried')
+        run = (await conductor.start('hurried')).id
         assert (await conductor.result(run)).status is Status.DONE
         steps = await conductor.transitions(run)
         names = [step.event.name for step in steps]
@@ -241,7 +235,7 @@ async def test_time_outs_of_tools_models_and_states_are_played_and_can_come_agai
             ({'working.using_tools': 'live'}, 0),
         ):
             model.requests.clear()
-            way = Variation(after='recorded', plays=plays)  # type: ignore[arg-type]
+            way = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
             said = await conductor.forecast(run, 1, way)
             fork = await conductor.fork(run, 1, variation=way)
             outcome = await asyncio.wait_for(conductor.result(fork), 60)

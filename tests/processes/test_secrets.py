@@ -1,4 +1,4 @@
-"""Keys stay out of everything that is kept or said: a whole run with keys, and then a search for them."""
+"""Keys stay out of everything stored or shown: a whole run with keys, then a search for them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from typing import BinaryIO
 import httpx
 import pytest
 
-from engine import Catalog, Conductor, RunId, RunQuery, Variation
-from engine.wire.take import takes, unpacked
+from engine import Catalog, Conductor
+from engine.history import ForkOverrides
+from engine.models.recording.exchange import read_exchanges, unpack
+from engine.records import RunId, RunQuery
 from storage import open_journal
 from tests.bench.processes import free_port
+from tests.models.server import Server, Wire, serving
+from tests.models.speech import AnthropicSpeech, OpenAISpeech, anthropic
+from tests.support import forkserver
 from tests.tree import ROOT
-from tests.wire.server import Server, Wire, serving
-from tests.wire.speech import AnthropicSpeech, OpenAISpeech, anthropic
-from ui.exports.forms import FORMS, pieces
+from ui.exports.formats import FORMATS, stream_export
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +82,7 @@ query = {{api-key = "env:WORK_QUERY"}}
 
 [mcp.small]
 command = "{python}"
-args = ["{root}/tests/mcp_server.py", "stdio"]
+args = ["{root}/tests/support/mcp/server.py", "stdio"]
 start = 60
 env = {{SMALL_TOKEN = "env:SMALL_TOKEN"}}
 """
@@ -159,9 +162,11 @@ async def process_of(home: Path, url: str, *arguments: str, out: int | BinaryIO)
 
 
 async def hemicycle(home: Path, url: str, *arguments: str) -> tuple[int | None, str]:
-    process = await process_of(home, url, *arguments, out=asyncio.subprocess.PIPE)
-    out, _ = await asyncio.wait_for(process.communicate(), 240)
-    return process.returncode, out.decode()
+    said = home.with_name(f'{home.name}.said')  # beside the home, in which keys are looked for
+    said.unlink(missing_ok=True)
+    process = forkserver.start([*arguments], environment(home, url), said)
+    await asyncio.to_thread(process.join, 240)
+    return process.exitcode, said.read_text('utf-8')
 
 
 @asynccontextmanager
@@ -227,8 +232,8 @@ async def kept(home: Path) -> str:
                 with zipfile.ZipFile(archive) as opened:
                     texts += [opened.read(name).decode('latin-1') for name in opened.namelist()]
             recording = reader.recordings.path(info.id)
-            for take in takes(recording) if recording.exists() else ():
-                pieces = b''.join(unpacked(piece) for _, piece in take.pieces)
+            for take in read_exchanges(recording) if recording.exists() else ():
+                pieces = b''.join(unpack(piece) for _, piece in take.pieces)
                 texts += [repr(take), pieces.decode('latin-1')]
     return '\n'.join(texts)
 
@@ -280,8 +285,8 @@ async def forked(home: Path, run: RunId) -> tuple[str, list[RunId]]:
         at = next(
             step.seq for step in await conductor.transitions(run) if 'working.using_tools' in step.entered
         )
-        told = Variation(instructions={'working': 'Say less.'}, after='recorded')
-        made = await conductor.fork_all(run, at, {'same': Variation(after='recorded'), 'told': told})
+        told = ForkOverrides(instructions={'working': 'Say less.'}, after='recorded')
+        made = await conductor.fork_all(run, at, {'same': ForkOverrides(after='recorded'), 'told': told})
         for fork in made:
             assert (await conductor.result(fork)).status == 'done'
         await conductor.mark_winner(made[1])
@@ -310,16 +315,18 @@ async def test_no_key_is_in_what_leaves_the_machine_nor_on_the_pages_of_the_debu
         pages = [
             *(f'runs/{one}{end}' for one in (run, *forks) for end in ('', '/fork?at=4', '/family')),
             f'variants/{group}', f'variants/{group}?blind=1', f'compare?a={run}&b={forks[1]}&at=5',
+            *(f'runs/{run}?at={step}' for step in range(1, 7)), f'runs/{forks[1]}?at=5',
             'patterns/leaky/traffic', 'launch/leaky', f'launch/leaky?replay={run}', 'trash',
         ]  # fmt: skip
         files: dict[str, bytes] = {}
         async with serving_pages(tmp_path, server.url) as address, httpx.AsyncClient() as http:
             shown = {name: await page(http, f'{address}/{name}') for name in pages}
-            for one, form in itertools.product((run, forks[1]), FORMS):
+            for one, form in itertools.product((run, forks[1]), FORMATS):
                 answer = await http.get(f'{address}/runs/{one}/export/{form}', timeout=60)
                 assert answer.status_code == 200, answer.text
                 files[f'{form} of {one}'] = answer.content
-        assert 'bad token [hidden]' in shown[f'runs/{run}'] and 'Say less.' in shown[f'runs/{forks[1]}']
+        whole = b''.join(files.values()).decode(errors='replace')
+        assert 'bad token [hidden]' in whole and 'Say less.' in whole
         assert f'{forks[0]}' in shown[f'variants/{group}']
         for name, text in shown.items():
             assert not HIDDEN.search(text), (name, HIDDEN.search(text))
@@ -330,8 +337,10 @@ async def test_no_key_is_in_what_leaves_the_machine_nor_on_the_pages_of_the_debu
             key = SECRETS['WORK_KEY']
             await writer.annotate(run, title=f'With {key}', note=key, tags=[key])
             await writer.write_note(run, f'the key is {SECRETS["SMALL_TOKEN"]}', at=4)
-            for form in FORMS:
-                files[f'{form}, annotated'] = b''.join([piece async for piece in pieces(writer, run, form)])
+            for form in FORMATS:
+                files[f'{form}, annotated'] = b''.join(
+                    [piece async for piece in stream_export(writer, run, form)]
+                )
         asked = ('export', run, '--bundle', '--family', '-o', str(tmp_path / 'family'))
         code, said = await hemicycle(tmp_path, server.url, *asked)
         assert code == 0 and not HIDDEN.search(said), said
@@ -357,10 +366,13 @@ async def test_a_server_says_no_key_in_its_log_nor_on_its_pages(tmp_path: Path) 
         standin.let_go.set()
         # The server goes on with it, is refused with the key in the refusal, and says that in its log.
         async with serving_pages(tmp_path, server.url) as address, httpx.AsyncClient() as http:
-            said = await page(http, f'{address}/runs/{run}', having='You sent')
-            others = [await page(http, f'{address}/{name}') for name in ('', 'runs', 'settings', 'tools')]
-    log = (tmp_path / 'server.out').read_text()
-    assert 'is failed' in log and '[hidden]' in log and '[hidden]' in said
-    for text in (said, *others):
+            for _ in range(600):
+                if 'is failed' in (log := (tmp_path / 'server.out').read_text()):
+                    break
+                await asyncio.sleep(0.1)
+            names = (f'runs/{run}', f'runs/{run}/export/markdown', '', 'runs', 'settings', 'tools')
+            shown = [await page(http, f'{address}/{name}') for name in names]
+    assert 'is failed' in log and '[hidden]' in log
+    for text in (log, *shown):
         assert not HIDDEN.search(text), HIDDEN.search(text)
     assert found_in(tmp_path) == []

@@ -1,42 +1,58 @@
-"""Serving: which host and port, who serves a database, the secret, and how a server ends."""
+"""Serving: host and port, one server per database, the session secret, and shutting down."""
 
 import asyncio
 import contextlib
 import logging
 import signal
 import socket
+import sqlite3
 import stat
 import sys
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
-from engine import Catalog, Conductor, JournalUnavailable
-from tests.commandline import DEADLINE, Hemicycle, ended, line, until
-from ui.commands.exits import Refused
-from ui.serving.logs import OneLine
-from ui.serving.opening import Opening
-from ui.serving.serve import address, check_host, listen, secret
+from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
+from ui.server.grace import grace_of
+from ui.server.logs import OneLineFormatter
+from ui.server.serve import (
+    CannotServe,
+    check_host,
+    listen,
+    page_url,
+    session_secret,
+    valid_origin,
+)
 
 
 @pytest.mark.parametrize('host', ['127.0.0.1', '127.0.0.2', 'localhost', '::1'])
 def test_this_machine_may_be_served(host: str) -> None:
-    check_host(host)
+    check_host(host, login=False)
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['*', 'tool.example', 'https://', 'https://tool.example/app', 'https://a@tool.example', 'file://x'],
+)
+def test_an_origin_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(CannotServe, match='--origin must be a site'):
+        valid_origin(text)
+    assert valid_origin('https://Tool.example:8443/') == 'https://tool.example:8443'
 
 
 @pytest.mark.parametrize('host', ['0.0.0.0', '::', '192.168.1.5', 'example.org', ''])
 def test_other_machines_are_refused(tmp_path: Path, host: str) -> None:
     result = Hemicycle(tmp_path)('serve', '--host', host)
     assert (result.exit_code, result.stdout) == (2, '')
-    assert 'there is no login yet' in result.stderr
+    assert 'hemicycle user add' in result.stderr
     assert result.stderr.count('\n') == 1
 
 
 def test_a_free_port_is_taken_as_it_is() -> None:
     with listen('127.0.0.1', 0) as found:
-        assert address(found) == f'http://127.0.0.1:{found.getsockname()[1]}'
+        assert page_url(found) == f'http://127.0.0.1:{found.getsockname()[1]}'
 
 
 def test_a_taken_port_gives_way_to_the_next() -> None:
@@ -47,7 +63,7 @@ def test_a_taken_port_gives_way_to_the_next() -> None:
 
 
 def test_a_port_that_cannot_be_had_is_named() -> None:
-    with pytest.raises(Refused, match=r'port 8080 of 203\.0\.113\.7 cannot be used'):
+    with pytest.raises(CannotServe, match=r'port 8080 of 203\.0\.113\.7 cannot be used'):
         listen('203.0.113.7', 8080)
 
 
@@ -59,10 +75,17 @@ def test_connections_send_at_once() -> None:
 
 
 def test_the_secret_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
-    first = secret(tmp_path)
+    first = session_secret(tmp_path)
     assert len(first) >= 32
-    assert secret(tmp_path) == first
+    assert session_secret(tmp_path) == first
     assert stat.S_IMODE((tmp_path / 'secret').stat().st_mode) == 0o600
+
+
+async def test_calls_may_end_until_the_next_signal() -> None:
+    with grace_of(1_000.0) as grace:
+        signal.raise_signal(signal.SIGTERM)
+        async with asyncio.timeout(DEADLINE):
+            await grace
 
 
 def test_a_line_of_the_log_is_one_line() -> None:
@@ -70,7 +93,7 @@ def test_a_line_of_the_log_is_one_line() -> None:
         raise ValueError('two\nlines\x1b[31m')
     except ValueError:
         record = logging.LogRecord('a', logging.ERROR, __file__, 1, 'it\nbroke', (), sys.exc_info())
-    assert OneLine('%(message)s').format(record) == 'it broke (ValueError: two lines[31m)'
+    assert OneLineFormatter('%(message)s').format(record) == 'it broke (ValueError: two lines[31m)'
 
 
 def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -> None:
@@ -85,6 +108,9 @@ def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -
             # The request waits for the server, which listens before it says so.
             with urllib.request.urlopen(url, timeout=DEADLINE) as page:
                 assert page.status == 200
+            for path in ('/api/v1/patterns', '/healthz'):
+                with urllib.request.urlopen(url + path, timeout=DEADLINE) as answer:
+                    assert 'Set-Cookie' not in answer.headers  # programs get no session of the pages
 
             second = hemicycle('serve', '--port', '0')
             assert (second.exit_code, second.stdout) == (2, '')
@@ -100,58 +126,6 @@ def test_a_server_tells_its_address_first_and_refuses_a_second(tmp_path: Path) -
     assert (code, out) == (0, '')
     assert 'Traceback' not in err
     assert not list(hemicycle.home.glob('*.locks/owner-*'))
-
-
-async def test_requests_wait_until_the_runs_go_on() -> None:
-    seen: list[str] = []
-    opening = Opening(opened(seen))
-
-    @contextlib.asynccontextmanager
-    async def lifespan(served: object) -> AsyncIterator[None]:
-        async def start() -> None:
-            await opening()
-            await asyncio.sleep(0)
-            seen.append('recovered')
-
-        started = asyncio.create_task(start())
-        yield
-        await started
-
-    async with opening.before(lifespan)(None):
-        seen.append('served')
-    assert seen == ['opened', 'recovered', 'served']
-
-
-async def test_a_database_that_cannot_be_opened_ends_the_server() -> None:
-    opening = Opening(opened([], JournalUnavailable('the disk is full')))
-
-    @contextlib.asynccontextmanager
-    async def lifespan(served: object) -> AsyncIterator[None]:
-        started = asyncio.create_task(opening())
-        yield
-        await asyncio.wait([started])
-        assert str(started.exception()) == 'the disk is full'
-
-    told: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
-    try:
-        async with opening.before(lifespan)(None):
-            pass
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert told == [signal.SIGINT]
-    assert str(opening.failure) == 'the disk is full'
-
-
-def opened(seen: list[str], error: Exception | None = None) -> Callable[[], Awaitable[Conductor]]:
-    async def open_conductor() -> Conductor:
-        await asyncio.sleep(0)
-        if error:
-            raise error
-        seen.append('opened')
-        return Conductor(catalog=Catalog())
-
-    return open_conductor
 
 
 def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
@@ -175,3 +149,65 @@ def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
     assert 'ERROR' in failure
     assert 'failed working' in failure
     assert any('is failed: ' in said for said in err.splitlines())
+
+
+def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    odd = ('--patterns', str(hemicycle.patterns))
+    runs = []
+    for _ in range(2):
+        with hemicycle.process('run', 'endless', *odd) as process:
+            until(lambda: (new := hemicycle.newest()) is not None and new.id not in runs, 'a run is there')
+            process.kill()
+        newest = hemicycle.newest()
+        assert newest
+        runs.append(newest.id)
+    with contextlib.closing(sqlite3.connect(hemicycle.database)) as file, file:
+        file.execute("UPDATE launch SET options = '{' WHERE run = (SELECT min(run) FROM launch)")
+    log = hemicycle.home / 'hemicycle.log'
+    with hemicycle.process('serve', '--port', '0', *odd) as server:
+        url = line(server.stdout).split()[3]
+        for path in ('/', '/runs'):
+            with urllib.request.urlopen(url + path, timeout=DEADLINE) as page:
+                assert page.status == 200
+        server.terminate()
+        code, _, _ = ended(server)
+    said = log.read_text()
+    assert code == 0
+    assert f'run {runs[0]} cannot continue: the row of run {runs[0]} in the database is damaged' in said
+    assert f'run {runs[1]} continues' in said
+
+
+def test_a_server_whose_start_fails_ends(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    (hemicycle.patterns / 'short.py').write_text(
+        'from engine.runtime.live_runs import LiveRuns\n'
+        'async def recover(*given, **more): raise MemoryError\nLiveRuns.recover = recover\n'
+    )
+    with hemicycle.process('serve', '--port', '0', '--patterns', str(hemicycle.patterns)) as server:
+        code, _, err = ended(server)
+    assert code == 2 and 'the server could not start: MemoryError' in err
+
+
+def test_a_run_whose_process_is_killed_goes_on_in_the_server(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    odd = ('--patterns', str(hemicycle.patterns))
+    log = hemicycle.home / 'hemicycle.log'
+    # Before the server: once it serves the database, it does the work of `hemicycle run` itself.
+    with hemicycle.process('run', 'endless', *odd) as stopped:
+        hemicycle.reaches(1, stopped)
+        stopped.send_signal(signal.SIGINT)
+        ended(stopped)
+    left = hemicycle.newest()
+    with hemicycle.process('run', 'endless', *odd) as killed:
+        until(lambda: (new := hemicycle.newest()) and new != left and new.seq, 'it has begun')
+        with hemicycle.process('serve', '--port', '0', *odd) as server:
+            address = line(server.stdout).split()[-1]
+            assert httpx.get(f'{address}/api/v1/server', timeout=DEADLINE).is_success  # It has begun.
+            killed.kill()
+            run = hemicycle.newest()
+            assert left and run
+            until(lambda: f'run {run.id} continues here' in log.read_text(), 'it is adopted')
+            assert f'run {left.id} continues' not in log.read_text()
+            server.terminate()
+            assert ended(server)[0] == 0

@@ -1,4 +1,4 @@
-"""Claims: who is alive, across processes and however they die."""
+"""Claims: which owners are alive, across processes and however they die."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ import pytest
 
 from engine.errors import JournalUnavailable
 from storage import Claims, Served
+from tests import tree
 
-ROOT = Path(__file__).parents[2]
+ROOT = tree.ROOT
 
 
 @contextmanager
 def process(directory: Path, call: str) -> Iterator[subprocess.Popen[str]]:
     """A process that holds something until it is killed."""
     code = (
-        f'import sys\nfrom storage.locks import Claims\nclaims = Claims(sys.argv[1])\n{call}\n'
+        f'import sys\nfrom storage.sqlite.locks import Claims\nclaims = Claims(sys.argv[1])\n{call}\n'
         "print('held', flush=True)\nsys.stdin.read()"
     )
     child = subprocess.Popen(

@@ -1,13 +1,15 @@
-"""The sample whose time runs out, with real tests: given more time it goes on where it was, to its goal."""
+"""The sample whose time runs out, with real tests: given more time, it continues to its goal."""
 
 from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from engine import Catalog, Conductor, Status
-from engine.models.scripted import Scripted
-from engine.scripted.library import scenarios
-from tests.clocks import IdleClock
+from engine.models.scripted.library import scenarios
+from engine.models.scripted.model import Scripted
+from tests.support.clocks import IdleClock
 
 
 async def test_the_sample_that_runs_out_of_time_reaches_its_goal_with_more() -> None:
@@ -15,7 +17,7 @@ async def test_the_sample_that_runs_out_of_time_reaches_its_goal_with_more() -> 
     made = Catalog.load()
     made.models['scripted'] = Scripted(pace=0)
     async with Conductor(catalog=made, clock=IdleClock(longest=3600)) as here:
-        run = await here.start('time-bounded', sample.parameters)
+        run = (await here.start('time-bounded', sample.parameters)).id
         while (view := await here.view(run)).status is not Status.WAITING:
             assert not view.status.ended, view.error
             await asyncio.sleep(0.005)
@@ -34,3 +36,15 @@ async def test_the_sample_that_runs_out_of_time_reaches_its_goal_with_more() -> 
         memory['steps']['1']['ended'] <= memory['clock']['grants'][0]['ran'] <= memory['steps']['3']['ended']
     )
     assert {'main.py', 'test_main.py'} < set(memory['changed_files'])
+
+
+@pytest.mark.parametrize('goal', ['Write a parser for dates', 'Äpfel 🙂 zählen'])
+async def test_a_goal_of_ones_own_can_be_played_by_the_scripted_model(goal: str) -> None:
+    async with Conductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
+        run = (await conductor.start('time-bounded', {'primary_goal': goal, 'wait_for_time': 0})).id
+        outcome = await conductor.result(run)
+    memory = outcome.memory
+    assert (outcome.status, outcome.error, memory['verified']) == (Status.DONE, '', True)
+    assert [step['status'] for step in memory['steps'].values()] == ['completed', 'completed']
+    assert 'test_simulated_1.py' in memory['changed_files'] and 'Simulated filler' in memory['report']
+    assert not any(message['degraded'] for message in memory['messages'])

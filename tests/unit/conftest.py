@@ -1,4 +1,4 @@
-"""What several tests of the command line begin with."""
+"""Fixtures for tests of the command line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.commandline import Hemicycle
+    from tests.support.cli import Hemicycle
 
 
 @pytest.fixture(scope='session')
 def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
     """A database with one finished run of the pipeline; only to be read, or to be copied."""
-    from tests.commandline import Hemicycle
+    from tests.support.cli import Hemicycle
 
     found = Hemicycle(tmp_path_factory.mktemp('done'))
     result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--tag', 'demo', '--quiet')

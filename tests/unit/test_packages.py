@@ -1,16 +1,17 @@
-"""What Hemicycle needs to run is installed with it, and not only for who develops it."""
+"""What Hemicycle needs to run is installed with it, not only in a development environment."""
 
 import re
 import tomllib
 
 from tests.tree import ROOT
 
-MODULE = re.compile(r"sys\.executable, '-m', '(\w+)'")
-"""A program that the engine starts as a module of its own Python."""
+MODULE = re.compile(r"sys\.executable, '-m', '(\w+)'|^ +import (pytest)$", re.M)
+"""A program that the engine starts as a module of its own Python, or that a program of its own imports."""
 
 
 def test_the_programs_that_agents_are_given_are_installed_with_it():
-    started = {name for path in (ROOT / 'engine').rglob('*.py') for name in MODULE.findall(path.read_text())}
+    sources = [path.read_text() for path in (ROOT / 'engine').rglob('*.py')]
+    started = {name for source in sources for found in MODULE.findall(source) for name in found if name}
     assert 'pytest' in started
     project = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']
     needed = {re.match(r'[\w.-]+', line)[0] for line in project['dependencies']}

@@ -1,4 +1,4 @@
-"""What the README shows, works: its Python is run as it stands there."""
+"""The examples of the README and the guides work: their Python is run as it is."""
 
 import re
 
@@ -8,7 +8,9 @@ from engine import Catalog, Conductor, Pattern, Status
 from tests.tree import ROOT
 
 README = (ROOT / 'README.md').read_text('utf-8')
-BLOCKS = re.findall(r'```python\n(.*?)```', README, flags=re.DOTALL)
+GUIDES = sorted((ROOT / 'assets' / 'guide').glob('*.md'))
+PAGES = [README, *(guide.read_text('utf-8') for guide in GUIDES)]
+BLOCKS = [block for page in PAGES for block in re.findall(r'```python\n(.*?)```', page, flags=re.DOTALL)]
 
 
 def defined(block: str) -> type[Pattern]:
@@ -37,7 +39,7 @@ async def test_each_pattern_runs_to_its_end(name, monkeypatch):
     catalog.add(pattern)
     async with Conductor(catalog=catalog) as conductor:
         parameters = {'checked-pipeline': {'task': 'Compare two tools'}, 'newsroom': {'objective': 'A paper'}}
-        run = await conductor.start(name, parameters.get(name, {}))
+        run = (await conductor.start(name, parameters.get(name, {}))).id
         outcome = await conductor.result(run)
         assert outcome.status is Status.DONE, outcome.error
         assert outcome.answer
@@ -47,8 +49,39 @@ async def test_each_pattern_runs_to_its_end(name, monkeypatch):
         assert await conductor.audit(run) > 0
 
 
-def test_every_pattern_and_decision_is_named():
+def test_every_pattern_guide_and_decision_is_named():
     for name in Catalog.load().patterns:
         assert name in README
-    for record in (ROOT / 'assets' / 'decisions').glob('*.md'):
-        assert f'assets/decisions/{record.name}' in README
+    for guide in GUIDES:
+        assert f'assets/guide/{guide.name}' in README
+    index = ROOT / 'assets' / 'decisions' / 'README.md'
+    for record in index.parent.glob('0*.md'):
+        assert f'({record.name})' in index.read_text('utf-8')
+
+
+async def test_a_person_answers_the_pattern_that_waits(monkeypatch):
+    monkeypatch.setenv('HEMICYCLE_PACE', '0')
+    (panel,) = (made for block in BLOCKS if 'class Panel' in block for made in [defined(block)])
+    async with Conductor() as conductor:
+        run = await conductor.start(panel, experts=3)
+        answers = [{'again': True}, {'again': True, 'verdict': 'Not on Sundays.'}]
+        async for _ in run.watch():
+            view = await run.view()
+            if view.waiting and answers and view.memory['rounds'] == 3 - len(answers):
+                await run.send('decide', data=answers.pop(0))
+        outcome = await run.result()
+    assert (outcome.status, outcome.answer) == (Status.DONE, 'Not on Sundays.')
+    assert sorted(said['by'] for said in outcome.memory.advice) == sorted(
+        2 * ['expert1', 'expert2', 'expert3']
+    )
+
+
+def test_an_agent_is_a_node_of_langgraph_and_a_pipeline_runs_in_one_call(capsys, monkeypatch):
+    monkeypatch.setenv('HEMICYCLE_PACE', '0')
+    node = next(block for block in BLOCKS if 'StateGraph(TaskState)' in block)
+    call = next(block for block in BLOCKS if 'AgentOrchestrator().process(' in block)
+    names: dict[str, object] = {'__name__': 'readme'}
+    exec(compile(node + call, 'patterns.md', 'exec'), names)
+    assert names['found']['research']
+    assert names['state'].status == 'COMPLETE'
+    assert names['state'].analysis in capsys.readouterr().out

@@ -1,0 +1,188 @@
+"""Who may do what over HTTP: nothing without a login, and for each role each operation that there is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.routing import Mount, Route
+
+from engine import Conductor
+from engine.errors import NotAllowed
+from tests.api.conftest import BASE
+from ui.access.access import Access
+from ui.access.caller import IDENTITY, Role
+from ui.access.http import COOKIE, SignedIn
+from ui.access.login import Login
+from ui.api.app import PREFIX, build_api
+from ui.components.assets import ASSETS
+from ui.web.backend import Backend
+
+READS = frozenset({'audit', 'draw', 'forecast', 'export_bundle'})
+"""Operations that change nothing although they are no GET."""
+OF_ADMINS = frozenset({'purge', 'preview_cleanup', 'clean_up', 'recover'})
+BODIES: dict[str, Any] = {
+    'start': {'pattern': 'lone'},
+    'check': None,
+    'write_note': {'at': 1, 'text': 'x'},
+    'send': {'name': 'approve'},
+}
+BY_NAME = frozenset({'receive_webhook', 'try_endpoint', 'try_mcp_server', 'try_tool'})
+"""Of what is not there, anybody may know that; the guard's own test has what is."""
+PASSWORD = 'correct horse battery'
+
+
+@pytest.fixture
+async def access(conductor: Conductor, backend: Backend) -> Access:
+    access = Access(conductor.journal, conductor.clock)
+    for role in Role:
+        await access.accounts.add(str(role), role, PASSWORD)
+    backend.open(conductor, access)
+    return access
+
+
+@pytest.fixture
+def served(backend: Backend, access: Access) -> SignedIn:
+    app = FastAPI(
+        routes=[
+            *Login(lambda: backend.access, None, ASSETS).routes(),
+            Mount(PREFIX, build_api(backend)),
+            Route('/runs', lambda request: None),  # type: ignore[arg-type, return-value]
+        ]
+    )
+    return SignedIn(app, lambda: backend.access)
+
+
+@pytest.fixture
+async def http(served: SignedIn) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url=BASE) as client:
+        yield client
+
+
+async def bearer(access: Access, role: Role) -> dict[str, str]:
+    _, secret = await access.accounts.add_token(str(role), 'test', role, 1)
+    return {'Authorization': f'Bearer {secret}'}
+
+
+def operations(backend: Backend) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    for path, methods in build_api(backend).openapi()['paths'].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation['operationId'], operation
+
+
+async def test_nothing_is_served_without_a_login(http: httpx.AsyncClient, backend: Backend) -> None:
+    asked = [(method, PREFIX + path) for method, path, _, _ in operations(backend)]
+    asked += [
+        ('GET', f'{PREFIX}/docs'),
+        ('GET', f'{PREFIX}/openapi.json'),
+        ('POST', '/mcp'),
+        ('GET', '/metrics'),
+    ]
+    assert len(asked) > 60
+    for method, path in asked:
+        for headers in ({}, {'Authorization': 'Bearer hct_guessed'}, {'Cookie': f'{COOKIE}=guessed'}):
+            found = await http.request(method, path, headers=headers)
+            assert found.status_code == 401, (method, path)
+            assert found.headers['www-authenticate'] == 'Bearer'
+    page = await http.get('/runs?x=1', headers={'Accept': 'text/html'})
+    assert (page.status_code, page.headers['location']) == (303, '/login?next=%2Fruns%3Fx%3D1')
+    assert (await http.get('/hemicycle/shortcuts.js')).status_code == 401
+
+
+@pytest.mark.parametrize('role', [Role.VIEWER, Role.OPERATOR])
+async def test_each_operation_is_refused_to_lower_roles(
+    http: httpx.AsyncClient, backend: Backend, access: Access, conductor: Conductor, role: Role
+) -> None:
+    run = (await conductor.start('lone', paused=True)).id
+    before, tried, wrong = (await conductor.runs()).total, 0, list[str]()
+    headers = await bearer(access, role)
+    for method, path, name, operation in operations(backend):
+        if method == 'GET' or name in READS or (role is Role.OPERATOR and name not in OF_ADMINS):
+            continue
+        content = operation.get('requestBody', {}).get('content', {}).get('application/json', {})
+        body = BODIES.get(name, content.get('example', {}))
+        if body is None:
+            continue
+        filled = (
+            path.replace('{run}', run)
+            .replace('{seat}', 'planner')
+            .replace('{note}', '1')
+            .replace('{name}', 'x')
+        )
+        if '{pattern}' in filled:
+            filled = filled.replace('{pattern}', 'lone')
+        tried += 1
+        found = await http.request(method, PREFIX + filled, json=body, headers=headers)
+        if name in BY_NAME and found.status_code == 404:
+            continue
+        if found.status_code != 403 or found.json()['type'] != 'urn:hemicycle:not-allowed':
+            wrong.append(f'{name}: {found.status_code} {found.text[:200]}')
+    assert wrong == []
+    assert tried >= (len(OF_ADMINS) if role is Role.OPERATOR else 25)
+    assert (await conductor.runs()).total == before
+    assert (await conductor.info(run)).seq == 1
+
+
+async def test_a_cookie_needs_a_page_of_ours(http: httpx.AsyncClient, access: Access) -> None:
+    secret = await access.accounts.begin_session('operator', 'password', '', '')
+    cookie = {'Cookie': f'{COOKIE}={secret}'}
+    start = {'pattern': 'lone'}
+    for more in (
+        {},
+        {'Origin': 'https://evil.example'},
+        {'Origin': 'null'},
+        {'Sec-Fetch-Site': 'cross-site'},
+    ):
+        found = await http.post(f'{PREFIX}/runs', json=start, headers=cookie | more)
+        assert found.status_code == 403, more
+    own = await http.post(f'{PREFIX}/runs', json=start, headers=cookie | {'Origin': BASE})
+    assert own.status_code == 201, own.text
+    assert own.json()['author'] == 'operator'
+
+
+async def test_logging_in_and_out(http: httpx.AsyncClient, access: Access) -> None:
+    form = {'name': 'viewer', 'password': PASSWORD, 'next': '//evil.example'}
+    assert (await http.post('/login', data=form)).status_code == 403
+    assert (
+        await http.post('/login', data=form, headers={'Origin': 'https://evil.example'})
+    ).status_code == 403
+    own = {'Origin': BASE}
+    wrong = await http.post('/login', data=form | {'password': 'wrong', 'name': '<script>x'}, headers=own)
+    assert wrong.status_code == 401 and '<script>' not in wrong.text
+    right = await http.post('/login', data=form, headers=own)
+    assert (right.status_code, right.headers['location']) == (303, '/')
+    cookie = right.headers['set-cookie']
+    assert 'HttpOnly' in cookie and 'SameSite=lax' in cookie
+    assert (await http.get(f'{PREFIX}/runs')).status_code == 200
+    assert (await http.post('/logout', headers=own)).status_code == 303
+    assert (await http.get(f'{PREFIX}/runs')).status_code == 401
+
+
+async def test_exports_are_in_the_audit_log(
+    http: httpx.AsyncClient, access: Access, conductor: Conductor
+) -> None:
+    from ui.access.audit_log import AuditQuery
+
+    run = (await conductor.start('lone')).id
+    await conductor.result(run)
+    headers = await bearer(access, Role.VIEWER)
+    assert (await http.get(f'{PREFIX}/runs/{run}/export/markdown', headers=headers)).status_code == 200
+    (line,) = await access.audit.lines(AuditQuery(deed='download'))
+    assert (line.who, line.runs, line.details) == ('viewer', (run,), {'what': 'export', 'form': 'markdown'})
+
+
+async def test_a_viewer_tries_no_tools(backend: Backend, access: Access) -> None:
+    for role in Role:
+        secret = await access.accounts.begin_session(str(role), 'password', '', '')
+        before = IDENTITY.set(await access.by_session(secret))
+        try:
+            if role is Role.VIEWER:
+                with pytest.raises(NotAllowed):
+                    backend.scratch('')
+            else:
+                assert backend.scratch('') is backend.scratch('other')
+        finally:
+            IDENTITY.reset(before)

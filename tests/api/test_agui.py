@@ -1,0 +1,137 @@
+"""AG-UI: runs as the protocol's events, checked by its validator; interrupts that are answered once."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx
+import pytest
+from ag_ui.core import RunAgentInput
+from ag_ui_validate import create_validator
+
+from engine import Conductor
+from engine.models.protocol import ModelEvent, ModelRequest, ReasoningPiece
+from engine.records import RunId
+from tests.api.test_launching import api
+from tests.api.test_mcp_server import Asks
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
+from ui.api.agui import _Narrator
+
+pytestmark = pytest.mark.anyio
+
+
+def asked(text: str = 'Compare tea and coffee', **more: Any) -> dict[str, Any]:
+    return {
+        'threadId': 't1',
+        'runId': 'r1',
+        'state': {},
+        'messages': [{'id': 'm1', 'role': 'user', 'content': text}],
+        'tools': [],
+        'context': [],
+        'forwardedProps': {},
+        **more,
+    }
+
+
+def checked(answer: httpx.Response) -> list[dict[str, Any]]:
+    """The events of an answer, which the validator has found to be right."""
+    assert answer.status_code == 200, answer.text
+    assert answer.headers['Content-Type'].startswith('text/event-stream')
+    events = [json.loads(line.removeprefix('data: ')) for line in answer.text.split('\n\n') if line]
+    validator = create_validator()
+    for event in events:
+        validator.feed(event)
+    validator.finalize()
+    report = validator.report()
+    assert [found.message for found in report.diagnostics if found.severity == 'error'] == []
+    return events
+
+
+async def test_a_pattern_is_run_and_told_in_the_protocols_events(http: httpx.AsyncClient):
+    events = checked(await http.post('/agui/pipeline', json=asked()))
+    kinds = [event['type'] for event in events]
+    assert (kinds[0], kinds[-1]) == ('RUN_STARTED', 'RUN_FINISHED')
+    assert {'STATE_SNAPSHOT', 'STATE_DELTA', 'STEP_STARTED', 'TEXT_MESSAGE_CONTENT'} <= set(kinds)
+    assert {'TOOL_CALL_START', 'TOOL_CALL_RESULT'} <= set(kinds)
+    assert events[-1]['result'] == 'draft 2 '
+    assert events[-1]['outcome']['type'] == 'success'
+
+
+class Thinks(FakeModel):
+    """Reasons before it answers."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        yield ReasoningPiece(text='Is it ')
+        yield ReasoningPiece(text='tea?')
+        async for event in super().stream(request):
+            yield event
+
+
+async def test_reasoning_is_told_before_the_answer():
+    async with Conductor(catalog=catalog(Thinks('It is.'), Lone)) as conductor, api(conductor) as http:
+        events = checked(await http.post('/agui/lone', json=asked()))
+        told = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
+        kinds = list(dict.fromkeys(event['type'] for event in told))
+        assert kinds == [
+            'REASONING_START',
+            'REASONING_MESSAGE_START',
+            'REASONING_MESSAGE_CONTENT',
+            'REASONING_MESSAGE_END',
+            'REASONING_END',
+            'TEXT_MESSAGE_START',
+            'TEXT_MESSAGE_CONTENT',
+            'TEXT_MESSAGE_END',
+        ]
+        assert said(told, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert said(told, 'TEXT_MESSAGE_CONTENT') == 'It is. '
+        [run] = (await conductor.runs()).runs
+        again = Narrated(conductor, run.id)
+        assert said(await again.told(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert said(await again.told(), 'TEXT_MESSAGE_CONTENT') == 'It is. '
+
+
+def said(events: list[dict[str, Any]], kind: str) -> str:
+    return ''.join(event['delta'] for event in events if event['type'] == kind)
+
+
+@dataclass
+class Narrated:
+    """A run that has ended, as somebody is told who heard nothing of it."""
+
+    conductor: Conductor
+    run: RunId
+
+    async def told(self) -> list[dict[str, Any]]:
+        narrator = _Narrator(self.conductor, self.run, RunAgentInput.model_validate(asked()))
+        return [event.model_dump(by_alias=True) async for event in narrator.events(0)]
+
+
+async def test_a_repeated_request_streams_the_same_run(conductor: Conductor, http: httpx.AsyncClient):
+    key = {'Idempotency-Key': 'once'}
+    first = checked(await http.post('/agui/pipeline', json=asked(), headers=key))
+    second = checked(await http.post('/agui/pipeline', json=asked(), headers=key))
+    assert (await conductor.runs()).total == 1
+    assert second[-1]['result'] == first[-1]['result']
+
+
+async def test_bad_input_is_a_problem_and_no_stream(http: httpx.AsyncClient):
+    assert (await http.post('/agui/nothing', json=asked())).status_code == 404
+    assert (await http.post('/agui/pipeline', json=asked('x'))).status_code == 422
+    assert (await http.post('/agui/pipeline', json={})).status_code == 422
+
+
+async def test_a_run_that_waits_ends_the_stream_with_an_interrupt():
+    model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
+    made = catalog(model, Asks)
+    made.tools['calculator'] = replace(made.tools['calculator'], approval=True)
+    async with Conductor(catalog=made) as conductor, api(conductor) as http:
+        events = checked(await http.post('/agui/asks', json=asked()))
+        [interrupt] = events[-1]['outcome']['interrupts']
+        accepts = {one['event'] for one in interrupt['metadata']['accepts']}
+        assert accepts == {'approve', 'deny'}
+        answer = {'interruptId': interrupt['id'], 'status': 'resolved', 'payload': {'event': 'deny'}}
+        events = checked(await http.post('/agui/asks', json=asked(resume=[answer])))
+        assert events[-1]['outcome']['type'] == 'success'
+        again = await http.post('/agui/asks', json=asked(resume=[answer]))
+        assert again.status_code == 409  # It has ended.

@@ -1,0 +1,128 @@
+"""Every method of the facade has a route, so that the API gains what the conductor gains."""
+
+import jsonschema
+import pytest
+from fastapi import FastAPI
+
+from engine import Conductor
+
+ROUTES: dict[str, tuple[str, ...]] = {
+    'accepts': ('accepts',),
+    'annotate': ('annotate',),
+    'at_rest': ('get_live_state',),
+    'audit': ('audit',),
+    'cancel': ('cancel',),
+    'catalog': ('list_patterns', 'get_pattern', 'list_models', 'list_endpoints', 'list_tools', 'get_tool'),
+    'check': ('check',),
+    'clean_up': ('clean_up',),
+    'compare': ('compare',),
+    'delete': ('delete',),
+    'delete_note': ('delete_note',),
+    'disk_usage': ('disk_usage',),
+    'draw': ('draw', 'draw_pattern', 'draw_run'),
+    'every': ('list_runs',),
+    'export_bundle': ('export_bundle', 'export_run'),
+    'extend': ('extend',),
+    'family': ('family',),
+    'fold': ('get_snapshot', 'list_steps', 'get_shape'),
+    'forecast': ('forecast',),
+    'fork': ('fork',),
+    'fork_all': ('fork_all',),
+    'grounds': ('explain_guards',),
+    'handle': ('get_run',),
+    'import_bundle': ('import_bundle',),
+    'info': ('get_run',),
+    'lineage': ('lineage',),
+    'mark_winner': ('mark_winner',),
+    'notes': ('notes',),
+    'owner': ('describe_server',),
+    'pause': ('pause',),
+    'preview_cleanup': ('preview_cleanup',),
+    'probe': ('probe',),
+    'purge': ('purge',),
+    'recover': ('recover',),
+    'rerun': ('rerun',),
+    'restore': ('restore',),
+    'result': ('get_result',),
+    'resume': ('resume',),
+    'retention': ('retention',),
+    'retry': ('retry',),
+    'retry_at': ('retry_at',),
+    'runs': ('list_runs',),
+    'runs_here': ('get_live_state',),
+    'save_test': ('save_test',),
+    'send': ('send', 'approve', 'deny', 'take_seat', 'hand_back', 'edit'),
+    'set_breakpoints': ('set_breakpoints', 'list_breakpoints'),
+    'shape': ('get_shape',),
+    'snapshot': ('get_snapshot',),
+    'start': ('start',),
+    'step': ('step',),
+    'stranded': ('describe_server', 'get_live_state'),
+    'traffic': ('traffic',),
+    'transitions': ('list_steps',),
+    'turn_end': ('get_turn_end',),
+    'view': ('get_view', 'get_memory', 'get_transcript', 'get_usage', 'get_report'),
+    'watch': ('watch', 'watch_runs'),
+    'workspaces': ('list_files', 'list_snapshot', 'get_content', 'get_archive', 'list_changes'),
+    'write_note': ('write_note', 'change_note'),
+}
+"""By action: the operations that do it."""
+INSIDE = {
+    'clock': 'the process has it',
+    'close': 'the server ends by its signal',
+    'feed': 'streams read it',
+    'journal': 'each of its readings is a action of its own',
+    'merging': 'it writes to a repository of this machine: pages and the terminal have it',
+    'recordings': 'they go with their runs',
+    'sandbox': 'agents and tools use it',
+    'services': 'activities use them',
+}
+"""What is no action of a caller, and why."""
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_deed_of_the_facade_has_a_route(conductor: Conductor, app: FastAPI):
+    public = {name for name in dir(conductor) if not name.startswith('_')}
+    assert public - set(ROUTES) - set(INSIDE) == set(), 'has no route: add one, or say why not'
+    assert (set(ROUTES) | set(INSIDE)) - public == set(), 'is no action any more'
+    named = {operation for done in ROUTES.values() for operation in done}
+    served = {
+        operation['operationId'] for path in app.openapi()['paths'].values() for operation in path.values()
+    }
+    assert named - served == set()
+
+
+async def test_operations_read_well(app: FastAPI):
+    for path, operations_of in app.openapi()['paths'].items():
+        for method, operation in operations_of.items():
+            where = f'{method} {path}'
+            assert operation['operationId'].isidentifier(), where
+            assert operation['tags'], where
+            assert operation['description'].endswith(('.', '?')), where
+            assert {'403', '422', '503'} <= set(operation['responses']), where
+
+
+FILES = {'check': 'what `save_test` gives', 'import_bundle': 'what `export_bundle` gives'}
+"""Operations whose bodies are files."""
+
+
+async def test_each_body_has_an_example_that_fits(app: FastAPI):
+    told = app.openapi()
+    bodies = 0
+    for path in told['paths'].values():
+        for operation in path.values():
+            if 'requestBody' not in operation or operation['operationId'] in FILES:
+                continue
+            body = operation['requestBody']['content']['application/json']
+            place = body['schema'].get('$ref', '').rpartition('/')[2]
+            examples = (
+                [body['example']] if 'example' in body else told['components']['schemas'][place]['examples']
+            )
+            for example in examples:
+                jsonschema.validate(example, {**body['schema'], 'components': told['components']})
+            bodies += len(examples)
+    assert bodies > 20
+    assert {tag['name'] for tag in told['tags']} == {
+        tag for path in told['paths'].values() for operation in path.values() for tag in operation['tags']
+    }

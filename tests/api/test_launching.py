@@ -1,0 +1,155 @@
+"""Launching over HTTP: every option of the form, and idempotency keys that also hold after a crash."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine import Conductor
+from engine.journal import Journal
+from engine.records import RunId
+from storage import open_journal
+from tests.api.conftest import BASE
+from tests.support.harness import FakeModel, Lone, catalog, started
+from ui.api.app import build_api
+from ui.api.idempotency import REPLAYED
+from ui.web.backend import Backend
+
+pytestmark = pytest.mark.anyio
+TEA = {'parameters': {'task': 'Compare tea and coffee'}}
+LAUNCH = {'pattern': 'lone', 'title': 'One', 'tags': ['a', 'b'], 'seed': 7}
+
+
+def api(conductor: Conductor) -> httpx.AsyncClient:
+    backend = Backend()
+    backend.open(conductor)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(build_api(backend)), base_url=BASE)
+
+
+async def test_a_run_is_launched_with_all_that_the_form_offers(conductor: Conductor, http: httpx.AsyncClient):
+    asked = {
+        'pattern': 'pipeline',
+        'parameters': {'task': 'Compare tea and coffee', 'max_iterations': 2},
+        'title': 'Tea',
+        'tags': ['x'],
+        'models': {'': 'scripted'},
+        'seed': 3,
+        'budget': {'tokens': 9_000, 'warn': 0.5},
+        'approvals': 'all',
+        'paused': True,
+        'breakpoints': [{'enter': 'analyzing', 'once': True}],
+        'instructions': {'researcher': 'Be brief.'},
+        'tools': {'researcher': ['notes']},
+    }
+    answer = await http.post('/runs', json=asked)
+    assert answer.status_code == 201, answer.text
+    info = await conductor.info(RunId(answer.json()['id']))
+    assert answer.headers['Location'] == f'/api/v1/runs/{info.id}'
+    assert answer.headers['ETag'].strip('"').isdecimal()
+    assert (info.title, info.tags, info.seed, info.models) == ('Tea', ('x',), 3, {'': 'scripted'})
+    assert info.budget is not None
+    assert (info.budget.tokens, info.budget.warn) == (9_000, 0.5)
+    assert info.options['approvals'] == 'all'
+    assert info.options['tools'] == {'researcher': ['notes']}
+    view = await conductor.view(info.id)
+    assert [one.enter for one in view.breakpoints] == ['analyzing']
+    assert view.agents['researching']['instructions'] == 'Be brief.'
+    assert await conductor.audit(info.id) == view.seq
+
+
+@pytest.mark.parametrize(
+    ('asked', 'status', 'field'),
+    [
+        ({'pattern': 'nothing'}, 404, None),
+        ({}, 422, 'pattern'),
+        ({'pattern': 'lone', 'colour': 'red'}, 422, 'colour'),
+        ({'pattern': 'lone', 'parameters': {'colour': 'red'}}, 422, 'colour'),
+        ({'pattern': 'pipeline', 'parameters': {'task': 'x'}}, 422, 'task'),
+        ({'pattern': 'lone', 'budget': {'tokens': 0}}, 422, 'budget.tokens'),
+        ({'pattern': 'lone', 'budget': {'token': 5}}, 422, 'budget.token'),
+        ({'pattern': 'lone', 'models': {'': 'nobody'}}, 422, 'models'),
+        ({'pattern': 'lone', 'replay': 'nothing'}, 404, None),
+        ({'pattern': 'lone', 'seed': 2**70}, 422, 'seed'),
+        ({'pattern': 'lone', 'instructions': {'nobody': 'x'}}, 422, 'instructions.nobody'),
+        ({'pattern': 'lone', 'models': {'nobody': 'scripted'}}, 422, 'models.nobody'),
+        ({'pattern': 'lone', 'effort': {'nobody': 'low'}}, 422, 'effort.nobody'),
+        ({'pattern': 'lone', 'tools': {'nobody': []}}, 422, 'tools.nobody'),
+        ({'pattern': 'pipeline', **TEA, 'tools': {'researcher': ['dig']}}, 422, 'tools.researcher'),
+        ({'pattern': 'lone', 'breakpoints': [{'enter': 'nowhere'}]}, 422, 'breakpoints.0.enter'),
+    ],
+)
+async def test_what_is_wrong_with_a_launch_is_named(
+    conductor: Conductor, http: httpx.AsyncClient, asked: dict[str, Any], status: int, field: str | None
+):
+    answer = await http.post('/runs', json=asked, headers={'Idempotency-Key': 'k'})
+    assert answer.status_code == status, answer.text
+    assert field is None or [one['field'] for one in answer.json()['errors']] == [field]
+    assert (await conductor.runs()).total == 0
+    again = await http.post('/runs', json=LAUNCH, headers={'Idempotency-Key': 'k'})
+    assert again.status_code == 201  # What created nothing does not use up its key.
+
+
+async def test_bodies_are_json_and_bounded(http: httpx.AsyncClient):
+    text = await http.post('/runs', content='{}', headers={'Content-Type': 'text/plain'})
+    assert (text.status_code, text.json()['type']) == (415, 'urn:hemicycle:media-type')
+    broken = await http.post('/runs', content='{', headers={'Content-Type': 'application/json'})
+    assert (broken.status_code, broken.headers['Content-Type']) == (422, 'application/problem+json')
+    huge = await http.post('/runs', json={'pattern': 'lone', 'title': 'x' * (5 << 20)})
+    assert (huge.status_code, huge.headers['Content-Type']) == (413, 'application/problem+json')
+
+
+async def test_a_repeated_launch_starts_one_run(conductor: Conductor, http: httpx.AsyncClient):
+    key = {'Idempotency-Key': 'launch-1'}
+    first, second = await asyncio.gather(*(http.post('/runs', json=LAUNCH, headers=key) for _ in range(2)))
+    third = await http.post('/runs', json=LAUNCH, headers=key)
+    assert first.json() == second.json() == third.json()
+    assert (third.status_code, third.headers[REPLAYED]) == (201, 'true')
+    assert third.headers['Location'] == first.headers['Location']
+    assert (await conductor.runs()).total == 1
+    other = await http.post('/runs', json={**LAUNCH, 'title': 'Two'}, headers=key)
+    assert other.status_code == 422
+    assert other.json()['errors'][0]['field'] == 'Idempotency-Key'
+    await http.post('/runs', json=LAUNCH)
+    assert (await conductor.runs()).total == 2
+
+
+class Dies:
+    """A journal whose process dies right before it keeps the reply to a request."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    async def settle(self, key: str, reply: str | None) -> None:
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize('way', ['start', 'fork', 'variants'])
+async def test_a_launch_that_is_repeated_after_a_crash_starts_no_second_run(tmp_path: Path, way: str):
+    at, body = '/runs', LAUNCH
+    journal = await open_journal(tmp_path / 'runs.db')
+    async with Conductor(Dies(journal), catalog=catalog(FakeModel(), Lone)) as conductor:  # type: ignore[arg-type]
+        before = 0
+        if way != 'start':
+            parent = await started(conductor, 'lone')
+            await conductor.result(parent)
+            before = 1
+            at = f'/runs/{parent}/{"forks" if way == "fork" else "variants"}'
+            body = {'at': 0} if way == 'fork' else {
+                'at': 0, 'variants': [{'name': 'a', 'overrides': {}}, {'name': 'b', 'overrides': {}}],
+            }  # fmt: skip
+        async with api(conductor) as http:
+            with pytest.raises(asyncio.CancelledError):
+                await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
+        made = (await conductor.runs()).total - before
+        assert made == (2 if way == 'variants' else 1)
+    journal = await open_journal(tmp_path / 'runs.db')
+    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
+        async with api(conductor) as http:
+            again = await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
+            assert again.status_code == 201, again.text
+        assert (await conductor.runs()).total == before + made

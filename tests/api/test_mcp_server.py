@@ -1,0 +1,141 @@
+"""The MCP server: patterns as tools with their schemas, polling long runs, control, resources."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from engine import Conductor, Pattern
+from engine.agents.chart import agent
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply, until
+from tests.tree import ROOT
+from ui.api.mcp.over_http import McpOverHttp
+from ui.api.mcp.server import build_mcp
+
+pytestmark = pytest.mark.anyio
+
+
+class Asks(Pattern):
+    """Asks before it calculates."""
+
+    initial = 'working'
+    states = [agent('working', prompt='ask', tools=['calculator']), {'name': 'over', 'final': True}]
+    transitions = [[name, 'working', 'over'] for name in ('done', 'failed', 'expired')]
+
+    def ask(self, memory: Any) -> str:
+        return 'Work.'
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone, Asks)) as conductor:
+        yield conductor
+
+
+@pytest.fixture
+async def client(conductor: Conductor) -> AsyncIterator[Client]:
+    async with Client(build_mcp(lambda: conductor)) as client:
+        yield client
+
+
+async def test_each_pattern_is_a_tool_with_its_schema(client: Client):
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert {'pipeline', 'lone', 'get_run', 'approve_run', 'cancel_run', 'fork_run'} <= set(tools)
+    assert tools['pipeline'].input_schema['properties']['task']['type'] == 'string'
+    assert tools['pipeline'].input_schema['required'] == ['task']
+
+
+async def test_a_pattern_runs_with_progress_and_answers(client: Client, conductor: Conductor):
+    heard: list[float] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        heard.append(done)
+
+    made = await client.call_tool('pipeline', {'task': 'Compare tea and coffee'}, progress_callback=progress)
+    told = made.structured_content
+    assert (told['status'], told['answer']) == ('done', 'draft 2 ')
+    assert heard == sorted(heard)
+    again = await client.call_tool('get_run', {'run': told['run']})
+    assert again.structured_content == told
+    listed = await client.call_tool('list_runs', {})
+    assert listed.structured_content['total'] == 1
+
+
+async def test_bad_input_is_said(client: Client):
+    for name, given in (('pipeline', {'task': 'x'}), ('get_run', {}), ('nothing', {})):
+        made = await client.call_tool(name, given)
+        assert made.is_error, name
+        assert made.content[0].text
+
+
+async def test_runs_and_transcripts_are_resources(client: Client):
+    made = (await client.call_tool('pipeline', {'task': 'Compare tea and coffee'})).structured_content
+    uri = f'hemicycle://runs/{made["run"]}'
+    assert uri in [str(one.uri) for one in (await client.list_resources()).resources]
+    read = await client.read_resource(uri)
+    assert json.loads(read.contents[0].text)['answer'] == 'draft 2 '
+    assert 'draft 1' in (await client.read_resource(f'{uri}/transcript')).contents[0].text
+    assert len((await client.list_resource_templates()).resource_templates) == 3
+
+
+async def test_a_run_that_waits_is_answered_and_forked():
+    model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
+    async with Conductor(catalog=catalog(model, Asks)) as conductor:
+        run = (await conductor.start('asks', approvals='all')).id
+        async with Client(build_mcp(lambda: conductor)) as client:
+            told = (await client.call_tool('get_run', {'run': run})).structured_content
+            assert told['status'] == 'waiting'
+            assert {one['event'] for one in told['accepts']} == {'approve', 'deny'}
+            await client.call_tool('approve_run', {'run': run})
+            done = (await client.call_tool('get_run', {'run': run})).structured_content
+            assert done['status'] == 'done'
+            fork = (await client.call_tool('fork_run', {'run': run, 'at': 0})).structured_content
+            assert (await conductor.info(fork['run'])).parent == run
+
+
+async def test_a_long_run_is_asked_for_again():
+    go_on = asyncio.Event()
+    conductor = Conductor(catalog=catalog(FakeModel(lambda request: go_on), Lone))
+    async with conductor, Client(build_mcp(lambda: conductor)) as client:
+        told = (await client.call_tool('lone', {'wait_seconds': 0.01})).structured_content
+        assert told['status'] == 'running'
+        go_on.set()
+        told = (await client.call_tool('get_run', {'run': told['run']})).structured_content
+        assert told['status'] == 'done'
+
+
+async def test_it_is_served_over_http(conductor: Conductor):
+    app = McpOverHttp(lambda: conductor)
+    served = Starlette(routes=[Route('/mcp', app)])
+    server = uvicorn.Server(uvicorn.Config(served, port=0, log_level='critical', timeout_graceful_shutdown=1))
+    async with app.running():
+        task = asyncio.create_task(server._serve())
+        await until(lambda: server.started)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        async with Client(f'http://127.0.0.1:{port}/mcp') as client:
+            made = await client.call_tool('lone', {})
+            assert made.structured_content['status'] == 'done'
+        server.should_exit = True
+        await task
+
+
+@pytest.mark.commands
+async def test_a_real_client_runs_a_pattern_over_stdio(tmp_path: Path):
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=['-m', 'ui', 'mcp'],
+        cwd=ROOT,
+        env={'HEMICYCLE_HOME': str(tmp_path), 'HEMICYCLE_PACE': '0'},
+    )
+    async with Client(command) as client:
+        made = await client.call_tool('pipeline', {'task': 'Compare tea and coffee'})
+        assert made.structured_content['status'] == 'done'

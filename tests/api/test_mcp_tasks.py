@@ -1,0 +1,206 @@
+"""Tasks of the MCP server: runs as long calls, in the core protocol and in the extension."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Literal
+
+import pytest
+from mcp.client.client import Client
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitResult, Request, RequestParams, Result
+from pydantic import ConfigDict
+
+from engine import Conductor, Status
+from engine.records import RunId
+from tests.api.test_mcp_server import Asks
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply
+from ui.api.mcp.server import build_mcp
+from ui.api.mcp.tasks import EXTENSION, RELATED
+
+pytestmark = pytest.mark.anyio
+TASK = {'task': 'Compare tea and coffee'}
+
+
+class Anything(Result):
+    model_config = ConfigDict(extra='allow')
+
+
+class Params(RequestParams):
+    model_config = ConfigDict(extra='allow')
+
+
+async def ask(client: Any, method: str, **params: Any) -> dict[str, Any]:
+    """What a server answers, as it comes."""
+    session = getattr(client, 'session', client)
+    answer = await session.send_request(Request(method=method, params=Params(**params)), Anything)
+    return answer.model_dump(by_alias=True, exclude_none=True)
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
+        yield conductor
+
+
+async def begin(client: Client, name: str, **arguments: Any) -> str:
+    """Call a tool as a task, which this package's own client does not do; the task."""
+    params = {'name': name, 'arguments': arguments, 'task': {'ttl': 1000}}
+    told = await client.session._dispatcher.send_raw_request('tools/call', params, {})
+    assert told['task']['status'] == 'working'
+    return str(told['task']['taskId'])
+
+
+def asking() -> Conductor:
+    """A run of `asks` calls one tool, which waits for a person."""
+    model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
+    return Conductor(catalog=catalog(model, Asks))
+
+
+class TestOfTheVersionWithTasks:
+    @pytest.fixture
+    async def client(self, conductor: Conductor) -> AsyncIterator[Client]:
+        async with Client(build_mcp(lambda: conductor), mode='legacy') as client:
+            yield client
+
+    async def test_they_are_announced(self, client: Client):
+        told = client.session.server_capabilities
+        assert told is not None and told.tasks is not None
+        assert told.tasks.requests is not None and told.tasks.list is not None
+        tools = {tool.name: tool.execution for tool in (await client.list_tools()).tools}
+        assert tools['pipeline'] is not None and tools['pipeline'].task_support == 'optional'
+        assert tools['get_run'] is None
+
+    async def test_a_call_becomes_a_task_that_is_the_run(self, client: Client, conductor: Conductor):
+        run = RunId(await begin(client, 'pipeline', **TASK))
+        assert (await conductor.info(run)).pattern == 'pipeline'
+        done = await ask(client, 'tasks/result', taskId=run)
+        assert done['structuredContent']['answer'] == 'draft 2 '
+        assert done['_meta'][RELATED] == {'taskId': run}
+        told = await ask(client, 'tasks/get', taskId=run)
+        assert (told['status'], told['pollInterval']) == ('completed', 1000)
+        assert [one['taskId'] for one in (await ask(client, 'tasks/list'))['tasks']] == [run]
+
+    async def test_what_is_wrong_is_an_error_and_starts_nothing(self, client: Client, conductor: Conductor):
+        for name, code in (('pipeline', -32602), ('nothing', -32601), ('list_runs', -32601)):
+            with pytest.raises(MCPError) as told:
+                await begin(client, name)
+            assert told.value.code == code, name
+        for method in ('tasks/get', 'tasks/result', 'tasks/cancel'):
+            with pytest.raises(MCPError) as told:
+                await ask(client, method, taskId='nothing')
+            assert told.value.code == -32602, method
+        with pytest.raises(MCPError):
+            await ask(client, 'tasks/list', cursor='nonsense')
+        assert (await conductor.runs()).total == 0
+
+    async def test_a_task_is_cancelled_once(self):
+        model = FakeModel(lambda request: asyncio.Event())
+        conductor = Conductor(catalog=catalog(model, Lone))
+        async with conductor, Client(build_mcp(lambda: conductor), mode='legacy') as client:
+            run = await begin(client, 'lone')
+            waiting = asyncio.ensure_future(ask(client, 'tasks/result', taskId=run))
+            assert (await ask(client, 'tasks/cancel', taskId=run))['status'] == 'cancelled'
+            assert (await waiting)['structuredContent']['status'] == 'cancelled'
+            with pytest.raises(MCPError):
+                await ask(client, 'tasks/cancel', taskId=run)
+
+    async def test_a_run_that_waits_puts_its_question_to_the_client(self):
+        heard: list[ElicitRequestFormParams] = []
+
+        async def answer(context: Any, params: Any) -> ElicitResult:
+            heard.append(params)
+            return ElicitResult(action='accept', content={'answer': 'deny', 'reason': 'too dear'})
+
+        conductor = asking()
+        server = build_mcp(lambda: conductor)
+        async with conductor, Client(server, mode='legacy', elicitation_callback=answer) as client:
+            run = (await conductor.start('asks', approvals='all')).id
+            done = await ask(client, 'tasks/result', taskId=run)
+            assert done['structuredContent']['status'] == 'done'
+            assert 'calculator {"expression": "1+1"}' in heard[0].message
+            denied = [step for step in await conductor.transitions(run) if step.event.name == 'deny']
+            assert [step.event.data['reason'] for step in denied] == ['too dear']
+
+    async def test_whoever_answers_elsewhere_is_not_waited_for(self):
+        async def answer(context: Any, params: Any) -> ElicitResult:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        conductor = asking()
+        server = build_mcp(lambda: conductor)
+        async with conductor, Client(server, mode='legacy', elicitation_callback=answer) as client:
+            run = (await conductor.start('asks', approvals='all')).id
+            waiting = asyncio.ensure_future(ask(client, 'tasks/result', taskId=run))
+            async for _ in conductor.watch(run):
+                if (await conductor.info(run)).status is Status.WAITING:
+                    break
+            await conductor.send(run, 'approve')
+            assert (await waiting)['structuredContent']['status'] == 'done'
+
+
+class TaskHandle(Result):
+    model_config = ConfigDict(extra='allow')
+
+    result_type: Literal['task'] = 'task'
+    task_id: str
+
+
+class Polling(ClientExtension):
+    """A client of the extension: polls a task, and answers what it asks."""
+
+    identifier = EXTENSION
+
+    def __init__(self, answer: str = '') -> None:
+        self.answer, self.seen = answer, list[str]()
+
+    def claims(self) -> list[ResultClaim[Any]]:
+        return [ResultClaim(result_type='task', model=TaskHandle, resolve=self.resolve)]
+
+    async def resolve(self, handle: TaskHandle, context: ClaimContext) -> CallToolResult:
+        while True:
+            told = await ask(context.session, 'tasks/get', taskId=handle.task_id)
+            self.seen.append(told['status'])
+            if told['status'] == 'completed':
+                return CallToolResult.model_validate(told['result'])
+            for key in told.get('inputRequests', {}):
+                said = {'action': 'accept', 'content': {'answer': self.answer}}
+                await ask(context.session, 'tasks/update', taskId=handle.task_id, inputResponses={key: said})
+            await asyncio.sleep(0.01)
+
+
+async def silent(context: Any, params: Any) -> ElicitResult:
+    raise AssertionError('nothing is asked outside of the task')
+
+
+class TestOfTheExtension:
+    async def test_a_call_becomes_a_task_for_a_client_that_has_it(self, conductor: Conductor):
+        async with Client(build_mcp(lambda: conductor), extensions=[Polling()]) as client:
+            made = await client.call_tool('pipeline', TASK)
+            assert made.structured_content['answer'] == 'draft 2 '
+            wrong = await client.call_tool('pipeline', {'task': 'x'})
+            assert wrong.is_error
+            assert (await client.call_tool('list_runs', {})).structured_content['total'] == 1
+            with pytest.raises(MCPError):
+                await ask(client, 'tasks/get', taskId='nothing')
+
+    async def test_others_get_a_plain_result(self, conductor: Conductor):
+        async with Client(build_mcp(lambda: conductor)) as client:
+            made = await client.call_tool('pipeline', TASK)
+            assert made.structured_content['status'] == 'done'
+
+    async def test_a_question_is_answered_in_an_update_and_once(self):
+        conductor, polling = asking(), Polling('approve')
+        server = build_mcp(lambda: conductor)
+        async with conductor, Client(server, extensions=[polling], elicitation_callback=silent) as client:
+            run = (await conductor.start('asks', approvals='all')).id
+            handle = TaskHandle(task_id=run)
+            context = ClaimContext(session=client.session, tool_name='asks', read_timeout_seconds=None)
+            made = await polling.resolve(handle, context)
+            assert made.structured_content['status'] == 'done'
+            assert 'input_required' in polling.seen
+            late = {'step-3': {'action': 'accept', 'content': {'answer': 'deny'}}}
+            assert 'error' not in await ask(client, 'tasks/update', taskId=run, inputResponses=late)
+            assert (await ask(client, 'tasks/cancel', taskId=run)).get('status') is None
+            steps = [step.event.name for step in await conductor.transitions(run)]
+            assert (steps.count('approve'), steps.count('deny')) == (1, 0)

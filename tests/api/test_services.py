@@ -1,0 +1,198 @@
+"""The inbox and notifications over HTTP: every action has a route, and answers count once."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from engine import Conductor
+from tests.support.harness import FakeModel, catalog, started, until
+from tests.unit.ui.services.test_inbox import Pair, listed, reply
+from tests.unit.ui.services.test_notifications import URL, Receiver
+from tests.unit.ui.services.test_schedules import signed
+from ui.api.client.connection import Connection
+from ui.api.client.schedules import HttpSchedules
+from ui.services.inbox import Inbox
+from ui.services.notifications import Notifications
+from ui.services.notifications.destinations import Destinations
+from ui.services.schedules import Interval, Schedule, Schedules, ScheduleSpec, Trigger, Triggers
+from ui.services.services import Services
+from ui.web.backend import Backend
+
+pytestmark = pytest.mark.anyio
+
+ROUTES = {
+    Inbox: {
+        'list': 'list_questions',
+        'find': 'get_question',
+        'answer': 'answer_question',
+        'assign': 'assign_question',
+        'snooze': 'snooze_question',
+    },
+    Notifications: {'log': 'list_messages', 'resend': 'resend_message', 'test': 'test_destination'},
+    Destinations: {
+        'list': 'list_destinations',
+        'get': 'list_destinations',
+        'add': 'add_destination',
+        'change': 'change_destination',
+        'remove': 'remove_destination',
+    },
+    Schedules: {
+        'list': 'list_schedules',
+        'get': 'get_schedule',
+        'add': 'add_schedule',
+        'change': 'change_schedule',
+        'remove': 'remove_schedule',
+        'run_now': 'run_schedule',
+        'backfill': 'backfill_schedule',
+        'log': 'list_schedule_ticks',
+    },
+    Triggers: {
+        'list': 'list_triggers',
+        'get': 'list_triggers',
+        'add': 'add_trigger',
+        'change': 'change_trigger',
+        'remove': 'remove_trigger',
+        'log': 'list_trigger_ticks',
+        'receive': 'receive_webhook',
+    },
+}
+INSIDE = {
+    Inbox: {'clean_up'},
+    Notifications: {'run', 'close', 'look', 'clean_up', 'assigned', 'waiting'},
+    Destinations: set[str](),
+    Schedules: {'run', 'look', 'check', 'clean_up'},
+    Triggers: {'run', 'look', 'check'},
+}
+"""What the server does by itself."""
+
+
+@pytest.fixture
+def model() -> FakeModel:
+    return FakeModel(reply)
+
+
+@pytest.fixture
+async def conductor(model: FakeModel):
+    async with Conductor(catalog=catalog(model, Pair)) as conductor:
+        yield conductor
+
+
+ACTION = {'pattern': 'pair', 'approvals': 'none'}
+
+
+async def test_a_schedule_is_kept_over_http(conductor: Conductor, app: FastAPI, http: httpx.AsyncClient):
+    body = {
+        'name': 'Nightly',
+        'action': ACTION,
+        'spec': {'cron': ['30 2 * * *'], 'time_zone': 'Europe/Berlin'},
+    }
+    made = await http.post('/schedules', json=body)
+    assert made.status_code == 201, made.text
+    assert len(made.json()['next_times']) == 5
+    place = f'/schedules/{made.json()["id"]}'
+    wrong = await http.post('/schedules', json={**body, 'spec': {'cron': ['at noon']}})
+    assert [one['field'] for one in wrong.json()['errors']] == ['spec.cron.0']
+    assert (await http.patch(place, json={'paused': True})).json()['next_times'] == []
+    tick = (await http.post(f'{place}/run')).json()
+    assert (await http.get(f'/runs/{tick["run"]}/result?wait=20')).json()['status'] == 'done'
+    span = {'since': '2026-01-01T00:00:00Z', 'until': '2026-01-03T00:00:00Z'}
+    filled = await http.post(f'{place}/backfill', json=span)
+    assert [one['due'] for one in filled.json()] == ['2026-01-01T01:30:00Z', '2026-01-02T01:30:00Z']
+    assert len((await http.get(f'{place}/ticks')).json()) == 3
+    ask = Connection('http://127.0.0.1:8080', transport=httpx.ASGITransport(app))
+    ask.http.base_url = httpx.URL('http://127.0.0.1:8080')
+    there, here = HttpSchedules(ask), Schedules(conductor)
+    assert await there.list() == await here.list()
+    given = Schedule(
+        name='B', action=(await here.list())[0].action, spec=ScheduleSpec(intervals=(Interval(every=9.0),))
+    )
+    added = await there.add(given)
+    assert added.spec == given.spec and (await there.change(added.id, note='x')).note == 'x'
+    assert await there.log((await here.list())[1].id) == await here.log((await here.list())[1].id)
+    assert (await there.run_now(added.id)).state == 'started'
+    await there.remove(added.id)
+    assert (await http.get(f'/schedules/{added.id}')).json()['type'] == 'urn:hemicycle:unknown-schedule'
+    assert (await http.delete(place)).status_code == 204
+    await ask.close()
+
+
+async def test_a_trigger_is_set_off_over_http(http: httpx.AsyncClient):
+    body = {'name': 'Issues', 'action': {'pattern': 'pipeline'}, 'mapping': {'task': '/title'}}
+    made = (await http.post('/triggers', json=body)).json()
+    sent = json.dumps({'title': 'Compare tea and coffee'})
+    headers = signed(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), sent)
+    path, json_type = f'/triggers/{made["id"]}/webhook', {'Content-Type': 'application/json'}
+    both = [await http.post(path, content=sent, headers={**headers, **json_type}) for _ in range(2)]
+    assert [one.status_code for one in both] == [200, 200] and both[0].json()['run'] == both[1].json()['run']
+    bad = await http.post(path, content=sent + ' ', headers={**headers, **json_type})
+    assert (bad.status_code, bad.json()['type']) == (401, 'urn:hemicycle:bad-signature')
+    assert (await http.patch(f'/triggers/{made["id"]}', json={'paused': True})).json()['secret'] == ''
+    assert (await http.post(path, content=sent, headers={**headers, **json_type})).status_code == 404
+    assert [one['secret'] for one in (await http.get('/triggers')).json()] == ['']
+    assert len((await http.get(f'/triggers/{made["id"]}/ticks')).json()) == 1
+    assert (await http.delete(f'/triggers/{made["id"]}')).status_code == 204
+
+
+@pytest.fixture
+def receiver(backend: Backend, conductor: Conductor) -> Receiver:
+    receiver = Receiver()
+    services = Services(conductor)
+    services.notifications = receiver.notifications(conductor)
+    backend.open(conductor, services=services)
+    return receiver
+
+
+async def test_every_action_of_the_services_has_a_route(app: FastAPI):
+    served = {
+        operation['operationId'] for path in app.openapi()['paths'].values() for operation in path.values()
+    }
+    for service, routes in ROUTES.items():
+        public = {name for name in vars(service) if not name.startswith('_')}
+        assert public == set(routes) | INSIDE[service], service
+        assert set(routes.values()) <= served
+
+
+async def test_of_two_answers_one_counts_and_the_other_is_told_so(
+    conductor: Conductor, http: httpx.AsyncClient
+):
+    run = await started(conductor, 'pair', approvals='all')
+    await listed(Inbox(conductor), 2)
+    items = (await http.get('/inbox')).json()['items']
+    ask = items[0]['ask']
+    assert ask['calls'][0]['name'] == 'calculator'
+    path = f'/inbox/{ask["id"]}/answer'
+    wrong = await http.post(path, json={'event': 'approve', 'digest': 'x'})
+    assert (wrong.status_code, wrong.json()['type']) == (409, 'urn:hemicycle:question-closed')
+    bodies = [{'event': event, 'digest': ask['digest']} for event in ('approve', 'deny')]
+    both = await asyncio.gather(*(http.post(path, json=body) for body in bodies))
+    assert sorted(one.status_code for one in both) == [200, 409]
+    closed = await http.get(f'/inbox/{ask["id"]}')
+    assert closed.status_code == 409 and 'has ended the question' in closed.json()['detail']
+    assert (await http.get(f'/inbox/{run}.1.00000000')).status_code == 404
+    other = items[1]['ask']['id']
+    assert (await http.put(f'/inbox/{other}/assignee', json={'assignee': 'Ada'})).json()['assignee'] == 'Ada'
+    later = await http.put(f'/inbox/{other}/snooze', json={'until': '2100-01-01T00:00:00Z'})
+    assert later.json()['snoozed_until'] == '2100-01-01T00:00:00Z'
+    assert (await http.put(f'/inbox/{other}/snooze', json={'until': 'tomorrow'})).status_code == 422
+    assert (await http.get('/inbox')).json() == {'items': [], 'snoozed': 1}
+
+
+async def test_a_destination_shows_its_secret_once(receiver: Receiver, http: httpx.AsyncClient):
+    made = await http.post('/destinations', json={'name': 'Team', 'address': URL})
+    assert made.status_code == 201 and made.json()['secret'].startswith('whsec_')
+    place = f'/destinations/{made.json()["id"]}'
+    assert [one['secret'] for one in (await http.get('/destinations')).json()] == ['']
+    assert (await http.patch(place, json={'tag': 'nightly'})).json()['secret'] == ''
+    assert (await http.patch(place, json={'address': 'x'})).status_code == 422
+    assert (await http.patch(place, json={'id': 'x'})).status_code == 422
+    sent = (await http.post(f'{place}/test')).json()
+    await until(lambda: receiver.requests)
+    again = await http.post(f'/messages/{sent["id"]}/resend')
+    assert again.status_code == 200
+    assert (await http.get('/messages')).json()[0]['id'] == sent['id']
+    assert (await http.delete(place)).status_code == 204
+    assert (await http.post(f'{place}/test')).json()['type'] == 'urn:hemicycle:unknown-destination'
+    assert (await http.post('/messages/none/resend')).status_code == 404

@@ -1,0 +1,229 @@
+"""Streams: numbered steps, text in flight, the end of a run, the list of runs, the socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from httpx_sse import ServerSentEvent
+from starlette.testclient import TestClient, WebSocketTestSession
+from starlette.websockets import WebSocketDisconnect
+
+from engine import Conductor
+from engine.records import RunId
+from tests.support.harness import FakeModel, Lone, catalog, started, until
+from ui.api.app import build_api
+from ui.api.streams import sse
+from ui.api.streams.messages import StreamMessage, list_messages, run_messages
+from ui.api.streams.schema import MESSAGES
+from ui.web.backend import Backend
+
+pytestmark = pytest.mark.anyio
+TASK = {'task': 'Compare tea and coffee'}
+
+
+def parsed(text: str) -> list[ServerSentEvent]:
+    found = []
+    for block in text.split('\n\n'):
+        fields = dict(line.split(': ', 1) for line in block.split('\n') if ': ' in line and line[0] != ':')
+        if 'event' in fields:
+            found.append(ServerSentEvent(fields['event'], fields.get('data', ''), fields.get('id')))
+    return found
+
+
+async def test_a_stream_has_all_steps_in_order_and_ends_with_the_run(
+    conductor: Conductor, http: httpx.AsyncClient
+):
+    run = await started(conductor, 'pipeline', TASK)
+    answer = await http.get(f'/runs/{run}/events')
+    assert answer.headers['Content-Type'].startswith('text/event-stream')
+    events = parsed(answer.text)
+    steps = [event for event in events if event.event == 'step']
+    last = (await conductor.info(run)).seq
+    assert [int(event.id) for event in steps] == list(range(1, last + 1))
+    assert [json.loads(event.data)['seq'] for event in steps] == list(range(1, last + 1))
+    assert all(not event.id for event in events if event.event != 'step')
+    assert (events[-1].event, json.loads(events[-1].data)['status']) == ('end', 'done')
+
+
+async def test_a_stream_goes_on_after_the_last_event(conductor: Conductor, http: httpx.AsyncClient):
+    run = await started(conductor, 'pipeline', TASK)
+    await conductor.result(run)
+    last = (await conductor.info(run)).seq
+    later = parsed((await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': '5'})).text)
+    assert [event.id for event in later if event.event == 'step'] == [str(n) for n in range(6, last + 1)]
+    over = await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': str(last)})
+    assert over.status_code == 204  # A browser stops to reconnect.
+    assert (await http.get(f'/runs/{run}/events?after={last + 1}')).status_code == 404
+    assert (await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': 'x'})).status_code == 422
+    assert (await http.get('/runs/nothing/events')).status_code == 404
+
+
+class TestText:
+    @pytest.fixture
+    def model(self) -> FakeModel:
+        self.go_on = asyncio.Event()
+        return FakeModel(lambda request: self.go_on)
+
+    async def test_who_joins_in_the_middle_first_gets_what_was_streamed(
+        self, conductor: Conductor, model: FakeModel
+    ):
+        run = await started(conductor, 'lone')
+        await until(lambda: any(True for _ in conductor.feed.partial(run)))
+        messages = run_messages(conductor, run, 0)
+        early = [await anext(messages) for _ in range((await conductor.info(run)).seq + 1)]
+        assert early[-1].kind == 'text'
+        assert json.loads(early[-1].data)['text'] == 'wait'
+        self.go_on.set()
+        rest = [message.kind async for message in messages]
+        assert rest[-1] == 'end'
+
+    async def test_a_heartbeat_comes_while_nothing_happens(
+        self, conductor: Conductor, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(sse, 'HEARTBEAT', 0.001)
+        run = await started(conductor, 'lone')
+        pieces = sse._encoded(run_messages(conductor, run, 0))
+        async for piece in pieces:
+            if piece == b': alive\n\n':
+                break
+        await pieces.aclose()  # type: ignore[attr-defined]
+        await conductor.cancel(run)
+
+    async def test_a_slow_reader_is_told_and_catches_up_from_the_journal(
+        self, conductor: Conductor, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr('engine.runtime.feed.MOST_WAITING', 3)
+        run = await started(conductor, 'lone', paused=True)
+        messages = run_messages(conductor, run, 0)
+        seen = [await anext(messages) for _ in range(2)]
+        waiting = asyncio.ensure_future(anext(messages))
+        await asyncio.sleep(0)
+        for _ in range(10):  # It reads nothing meanwhile, and the run does not wait for it.
+            await conductor.resume(run)
+            await conductor.pause(run)
+        await conductor.cancel(run)
+        self.go_on.set()
+        seen.append(await waiting)
+        seen += [message async for message in messages]
+        assert 'behind' in [message.kind for message in seen]
+        numbers = [int(message.id) for message in seen if message.kind == 'step']
+        assert numbers == list(range(1, (await conductor.info(run)).seq + 1))
+
+
+async def test_the_list_shows_runs_as_they_change(conductor: Conductor):
+    first = await started(conductor, 'lone', paused=True)
+    messages = list_messages(conductor)
+    assert await of(messages, first) == 'paused'
+    second = await started(conductor, 'lone', paused=True)
+    assert await of(messages, second) == 'paused'
+    await conductor.cancel(first)
+    assert await of(messages, first) == 'cancelled'
+    await conductor.delete(first)
+    await conductor.resume(second)
+    async for message in messages:
+        if message.kind == 'gone':
+            break
+    assert json.loads(message.data) == {'run': first}
+    await messages.aclose()  # type: ignore[attr-defined]
+
+
+async def of(messages: AsyncIterator[StreamMessage], run: RunId) -> str:
+    async for message in messages:
+        told = json.loads(message.data)
+        if message.kind == 'run' and told['id'] == run:
+            return str(told['status'])
+    raise AssertionError('the stream has ended')
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    """A client in a thread of its own, whose event loop is the conductor's as well."""
+    model, backend = FakeModel(lambda request: asyncio.Event()), Backend()
+    conductor = Conductor(catalog=catalog(model, Lone))
+    backend.open(conductor)
+    with TestClient(build_api(backend)) as client:
+        yield client
+        assert client.portal is not None
+        client.portal.call(conductor.close)
+
+
+def test_a_socket_streams_and_steers(client: TestClient):
+    made = client.post('/runs', json={'pattern': 'lone', 'paused': True}).json()['id']
+    with client.websocket_connect('/socket') as socket:
+        socket.send_json({'id': 1, 'do': 'subscribe', 'run': made})
+        seen = [socket.receive_json() for _ in range(2)]
+        assert {'type': 'done', 'id': 1} in seen
+        while not [one for one in seen if one['type'] == 'step']:
+            seen.append(socket.receive_json())
+        assert next(one['seq'] for one in seen if one['type'] == 'step') == 1
+        socket.send_json({'id': 'x', 'do': 'cancel', 'run': made, 'seen': 0})
+        refused = answer_of(socket, 'x')
+        assert (refused['type'], refused['problem']['status']) == ('problem', 412)
+        socket.send_json({'id': 3, 'do': 'dance'})
+        assert answer_of(socket, None)['problem']['status'] == 422
+        socket.send_json({'id': 4, 'do': 'subscribe', 'run': 'nothing'})
+        assert answer_of(socket, 4)['problem']['status'] == 404
+        socket.send_json({'id': 5, 'do': 'cancel', 'run': made})
+        while seen[-1]['type'] != 'end':
+            seen.append(socket.receive_json())
+        socket.send_json({'id': 6, 'do': 'subscribe'})
+        while seen[-1]['type'] != 'run':
+            seen.append(socket.receive_json())
+        client.delete(f'/runs/{made}')
+        while seen[-1]['type'] != 'gone':
+            seen.append(socket.receive_json())
+        for message in [*seen, refused]:
+            MESSAGES.validate_python(message)
+
+
+def answer_of(socket: WebSocketTestSession, id: object) -> dict[str, Any]:
+    while True:
+        message: dict[str, Any] = socket.receive_json()
+        if message['type'] in ('done', 'problem') and message.get('id') == id:
+            return message
+
+
+def test_a_socket_of_another_site_is_refused(client: TestClient):
+    foreign = client.websocket_connect('/socket', headers={'Origin': 'https://evil.example'})
+    with pytest.raises(WebSocketDisconnect), foreign:
+        pass
+    with client.websocket_connect('/socket', headers={'Origin': 'http://testserver'}):
+        pass
+
+
+def test_another_site_may_not_steer(client: TestClient):
+    headers = {'Origin': 'https://evil.example'}
+    refused = client.post('/runs', json={'pattern': 'lone'}, headers=headers)
+    assert (refused.status_code, refused.json()['type']) == (403, 'urn:hemicycle:other-site')
+    assert client.get('/runs').json()['total'] == 0
+    assert 'access-control-allow-origin' not in client.get('/runs', headers=headers).headers
+
+
+ORIGIN = 'https://tool.example'
+
+
+@pytest.fixture
+def shared(backend: Backend) -> httpx.ASGITransport:
+    return httpx.ASGITransport(build_api(backend, [ORIGIN]))
+
+
+async def test_a_site_that_is_named_may_use_the_server_and_no_other(shared: httpx.ASGITransport):
+    async with httpx.AsyncClient(transport=shared, base_url='http://127.0.0.1:8080') as http:
+        asked = {'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'If-Match'}
+        for origin, may in ((ORIGIN, True), ('https://evil.example', False)):
+            before = await http.options('/runs', headers={'Origin': origin, **asked})
+            assert (before.status_code == 200) is may
+            assert ('access-control-allow-origin' in before.headers) is may
+            made = await http.post('/runs', json={'pattern': 'lone'}, headers={'Origin': origin})
+            assert made.status_code == (201 if may else 403)
+            assert ('access-control-allow-origin' in made.headers) is may
+        assert (
+            'etag'
+            in (await http.get('/runs', headers={'Origin': ORIGIN}))
+            .headers['access-control-expose-headers']
+            .lower()
+        )
+        assert (await http.get('/runs')).json()['total'] == 1

@@ -1,0 +1,54 @@
+"""Measures a page in Chromium: its long tasks, and the processor time of its main thread."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.async_api import CDPSession, Page, async_playwright
+
+from tests.support.chromium import ARGUMENTS, path
+
+LONG_TASKS = """() => {
+  window.longTasks = [];
+  new PerformanceObserver((list) => {
+    for (const task of list.getEntries()) window.longTasks.push(task.duration);
+  }).observe({ type: 'longtask' });
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a page has done since `begin`."""
+
+    page: Page
+    cdp: CDPSession
+
+    async def begin(self) -> float:
+        """Note long tasks (of 50 ms and more) from now on; gives what `spent` does."""
+        await self.page.evaluate(LONG_TASKS)
+        return await self.spent()
+
+    async def longest(self) -> float:
+        """The longest task since `begin`, in milliseconds; 0 where none was long."""
+        found: list[float] = await self.page.evaluate('window.longTasks')
+        return max(found, default=0.0)
+
+    async def spent(self) -> float:
+        """Seconds of processor time that the main thread has worked so far."""
+        answer: dict[str, Any] = await self.cdp.send('Performance.getMetrics')
+        return float(next(one['value'] for one in answer['metrics'] if one['name'] == 'TaskDuration'))
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Probe]:
+    """A window of 1440 by 900 pixels in a browser of its own."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path(), args=ARGUMENTS)
+        page = await browser.new_page(viewport={'width': 1440, 'height': 900})
+        cdp = await page.context.new_cdp_session(page)
+        await cdp.send('Performance.enable', {'timeDomain': 'threadTicks'})
+        yield Probe(page, cdp)
+        await browser.close()

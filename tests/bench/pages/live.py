@@ -1,0 +1,121 @@
+"""From the journal to the page: how long a step and a streamed piece take to appear in Chromium."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tests.bench.pages.chromium import chromium
+from tests.bench.processes import free_port, server
+from tests.bench.servers.live import AGENTS
+from tests.bench.table import Row
+from tests.bench.timing import percentile
+
+DOM, BLOCKED = 100.0, 50.0
+"""The bars, in milliseconds."""
+
+WATCH = """() => {
+  const seen = window.seen = { steps: [], pieces: [] }, last = {};
+  const panes = [...document.querySelectorAll('section.agent')];
+  new MutationObserver(() => {
+    const now = (performance.timeOrigin + performance.now()) / 1000;
+    const said = document.querySelector('.visually-hidden[aria-live=polite]')?.textContent ?? '';
+    const step = Number(/^Step (\\d+)/.exec(said)?.[1] ?? 0);
+    if (step > (last.step ?? 0)) seen.steps.push([last.step = step, now]);
+    for (const pane of panes) {
+      const name = pane.getAttribute('aria-label').toLowerCase();
+      const text = pane.querySelector('.block:last-child .body')?.textContent ?? '';
+      const piece = Number(text.slice(text.lastIndexOf(' p') + 2).match(/^\\d+/)?.[0] ?? 0);
+      if (piece > (last[name] ?? 0)) seen.pieces.push([name, last[name] = piece, now]);
+    }
+  }).observe(document.body, { childList: true, characterData: true, subtree: true });
+}"""
+"""Notes in the page when which step and which agent's piece was first there; the clock is the machine's."""
+
+
+async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+    """Watch the run for a while, after it has had time to settle."""
+    port = free_port()
+    url = f'http://127.0.0.1:{port}'
+    arguments = ['-m', 'tests.bench.servers.live', str(folder), str(port), str(len(AGENTS))]
+    with server(arguments, f'{url}/runs', folder):
+        seen, bench, before = await _watched(url, seconds=3 if fast else 20)
+    steps = delays(bench['steps'], seen['steps'])
+    pieces = piece_delays(AGENTS, bench['said'], seen['pieces'])
+    late, busy = ([lag * 1e3 for lag in lags] for lags in zip(*bench['lags'], strict=True))
+    share = (bench['cpu'] - before['cpu']) / (bench['now'] - before['now'])
+    yield Row(
+        name='step from journal to DOM, 4 panes, median',
+        value=median(steps),
+        unit='ms',
+        bar=DOM,
+        details={'steps': len(steps), 'p95': percentile(steps, 0.95), 'worst': max(steps)},
+    )
+    yield Row(name='step from journal to DOM, 4 panes, p95', value=percentile(steps, 0.95), unit='ms')
+    yield Row(
+        name='piece from model to DOM, 200 a second, median',
+        value=median(pieces),
+        unit='ms',
+        details={'pieces': len(pieces), 'p95': percentile(pieces, 0.95)},
+    )
+    yield Row(
+        name='event loop blocked meanwhile, longest',
+        value=max(busy),
+        unit='ms',
+        bar=BLOCKED,
+        details={'late': max(late), 'late_p99': percentile(late, 0.99), 'busy_p99': percentile(busy, 0.99)},
+    )
+    yield Row(name='event loop late meanwhile, longest', value=max(late), unit='ms')
+    yield Row(name="server's CPU meanwhile", value=share * 100, unit='%')
+
+
+def piece_delays(
+    agents: Sequence[str], said: Sequence[tuple[str, int, float]], seen: Sequence[tuple[str, int, float]]
+) -> list[float]:
+    """Milliseconds from each piece's going out (agent, number, time) to its first sight in the page."""
+    return [
+        delay
+        for name in agents
+        for delay in delays(
+            [(number, at) for role, number, at in said if role == name],
+            [(number, at) for role, number, at in seen if role == name],
+        )
+    ]
+
+
+def delays(happened: Iterable[tuple[int, float]], seen: Iterable[tuple[int, float]]) -> list[float]:
+    """Milliseconds from each number's happening to the first sight of it or of a later one."""
+    shown = list(seen)
+    numbers = [number for number, _ in shown]
+    found = []
+    for number, at in happened:
+        index = bisect_left(numbers, number)
+        # What came before the watch began has no first sight; what came last may not have been seen yet.
+        if index < len(shown) and numbers and number > numbers[0]:
+            found.append((shown[index][1] - at) * 1e3)
+    return found
+
+
+async def _watched(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    async with chromium() as probe:
+        page = probe.page
+        await page.goto(f'{url}/runs/{asked(url)["run"]}')
+        await page.wait_for_selector('.block.streaming')
+        await page.wait_for_timeout(2_000)
+        await page.evaluate(WATCH)
+        before = asked(url)
+        await page.wait_for_timeout(seconds * 1_000)
+        seen, bench = await page.evaluate('window.seen'), asked(url)
+    return seen, bench, before
+
+
+def asked(url: str) -> dict[str, Any]:
+    """What the server has written down since it was asked last."""
+    with urllib.request.urlopen(f'{url}/bench', timeout=10) as answer:
+        found: dict[str, Any] = json.loads(answer.read())
+    return found

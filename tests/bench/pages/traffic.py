@@ -1,0 +1,97 @@
+"""The cost of a heatmap over many runs: the first read of all steps, and each later visit."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from engine import Conductor, SimulatedClock
+from engine.records import RunId, RunQuery
+from storage import open_journal
+from tests.bench.table import Row
+from tests.bench.timing import Lap, Stopwatch, ratio, walls
+from tests.support.harness import FakeModel, catalog, pipeline_reply
+
+SUM, AGAIN = 3.0, 1.5
+"""The bars: times a bare reading of the rows that are added up; times the sum alone, where nothing is new."""
+
+
+async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+    """Runs of the pipeline, all alike, from one that was really run."""
+    runs, rounds = (20, 2) if fast else (1_000, 9)
+    database = folder / 'runs.db'
+    journal = await open_journal(database)
+    async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as made:
+        await _copies(made, runs)
+        begun = time.perf_counter()
+        found = await made.traffic()
+        first = time.perf_counter() - begun
+        steps = (await made.info(RunId('copy0'))).seq * runs
+        assert found.runs == runs
+        yield Row(
+            name=f'traffic of {runs:,} runs, first reading',
+            value=first * 1e3,
+            unit='ms',
+            details={'microseconds_a_step': first / steps * 1e6, 'steps': steps},
+        )
+        sums: list[Lap] = []
+        bare: list[Lap] = []
+        looks: list[Lap] = []
+        for _ in range(rounds):
+            for laps, look in ((sums, _sum(made)), (looks, _look(made))):
+                with Stopwatch(1) as watch:
+                    await look
+                laps.append(watch.lap)
+            bare.append(_bare(database))
+        yield Row(
+            name=f'traffic of {runs:,} runs, the sum',
+            value=walls(sums) / 1e3,
+            unit='ms',
+            base=walls(bare) / 1e3,
+            against='bare read of its rows',
+            ratio=ratio(sums, bare),
+            bar=SUM,
+        )
+        yield Row(
+            name=f'traffic of {runs:,} runs, looked at again',
+            value=walls(looks) / 1e3,
+            unit='ms',
+            base=walls(sums) / 1e3,
+            against='the sum',
+            ratio=median(look.wall / one.wall for look, one in zip(looks, sums, strict=True)),
+            bar=AGAIN,
+        )
+
+
+async def _sum(made: Conductor) -> None:
+    await made.journal.traffic(RunQuery())
+
+
+async def _look(made: Conductor) -> None:
+    await made.traffic()
+
+
+def _bare(database: Path) -> Lap:
+    connection = sqlite3.connect(database)
+    with Stopwatch(1) as watch:
+        for table in ('trail_edge', 'trail_state'):
+            connection.execute(f'SELECT * FROM {table}').fetchall()
+    connection.close()
+    return watch.lap
+
+
+async def _copies(made: Conductor, count: int) -> None:
+    """Keep so many runs with the history of one that is run now."""
+    one = (await made.start('pipeline', {'task': 'Compare tea and coffee'})).id
+    await made.result(one)
+    info, shape = await made.info(one), await made.shape(one)
+    steps = await made.transitions(one)
+    await made.journal.delete(one)
+    for number in range(count):
+        copy = replace(info, id=RunId(f'copy{number}'), created=info.created + number, epoch=0)
+        await made.journal.create(replace(copy, seq=0), shape)
+        await made.journal.append(copy, [replace(step, run=copy.id) for step in steps])

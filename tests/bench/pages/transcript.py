@@ -1,0 +1,85 @@
+"""A transcript of 2,000 messages: how long it takes to open, and how it scrolls, against a bare page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from tests.bench.pages.chromium import Probe, chromium
+from tests.bench.pages.live import asked
+from tests.bench.processes import free_port, server
+from tests.bench.table import Row
+from tests.bench.timing import percentile
+
+OPENING, LONG = 1_000.0, 100.0
+"""The bars, in milliseconds: to the first message that is seen, and for a task while it scrolls."""
+OPEN = """() => new Promise((seen) => {
+  const begun = performance.now();
+  const look = () => {
+    const list = document.querySelector('.speech-list'), box = list?.getBoundingClientRect();
+    const there = box && [...list.querySelectorAll('.prose:not(.raw)')].some((one) => {
+      const { top, height } = one.getBoundingClientRect();
+      return height && top < box.bottom && top + height > box.top;
+    });
+    if (there) requestAnimationFrame(() => seen(performance.now() - begun));
+    else requestAnimationFrame(look);
+  };
+  [...document.querySelectorAll('[role=tab]')].find((tab) => tab.textContent === 'Transcript').click();
+  look();
+})"""
+"""From the click on the tab to the frame after the first message stands there as Markdown: milliseconds."""
+SCROLL = """(frames) => new Promise((done) => {
+  const box = document.querySelector('.speech-list') ?? document.scrollingElement;
+  const times = [];
+  box.scrollTop = 0;
+  const step = box.scrollHeight / frames;
+  const go = (now) => {
+    times.push(now);
+    box.scrollTop += step;
+    const left = box.scrollHeight - box.scrollTop - box.clientHeight;
+    if (times.length < 3 * frames && left > 1) requestAnimationFrame(go);
+    else done(times.slice(1).map((time, i) => time - times[i]));
+  };
+  requestAnimationFrame(go);
+})"""
+"""From the first message to the last; gives the time of each frame: milliseconds."""
+
+
+async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+    """Open the page, its transcript, and the bare page; scroll both."""
+    messages, frames = (200, 30) if fast else (2_000, 240)
+    port = free_port()
+    url = f'http://127.0.0.1:{port}'
+    arguments = ['-m', 'tests.bench.servers.transcript', str(folder), str(port), str(messages)]
+    with server(arguments, f'{url}/bench', folder):
+        async with chromium() as probe:
+            page, run = probe.page, asked(url)['run']
+            await page.goto(f'{url}/runs/{run}')
+            await page.wait_for_function('window.did_handshake === true')
+            await page.wait_for_timeout(1_000)
+            await probe.begin()
+            opening = await page.evaluate(OPEN)
+            whole = f'document.querySelectorAll(".speech .block[aria-setsize=\\"{messages}\\"]").length'
+            await page.wait_for_function(f'{whole} === {messages}')
+            filling = await probe.longest()
+            ours = await _scrolled(probe, frames)
+            said: str = await page.inner_text('.speech-group:last-child .block:last-child')
+            if f'Message {messages}.' not in said:
+                raise RuntimeError(f'the last message is another one: {said[:80]!r}')
+        async with chromium() as probe:
+            await probe.page.goto(f'{url}/bare')
+            bare = await _scrolled(probe, frames)
+    name = f'transcript of {messages:,} messages'
+    yield Row(name=f'{name}: click to first messages', value=opening, unit='ms', bar=OPENING)
+    yield Row(name=f'{name}: longest task until all are there', value=filling, unit='ms', bar=LONG)
+    yield Row(name=f'{name}: longest task while it scrolls', value=ours['longest'], unit='ms', bar=LONG)
+    for key, what in (('p95', 'frame while it scrolls, p95'), ('spent', 'main thread, all of the scrolling')):
+        yield Row(name=f'{name}: {what}', value=ours[key], unit='ms', base=bare[key], against='bare page')
+
+
+async def _scrolled(probe: Probe, frames: int) -> dict[str, Any]:
+    before = await probe.begin()
+    times = await probe.page.evaluate(SCROLL, frames)
+    spent = (await probe.spent() - before) * 1e3
+    return {'p95': percentile(times, 0.95), 'longest': await probe.longest(), 'spent': spent}

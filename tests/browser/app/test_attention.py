@@ -1,0 +1,30 @@
+"""Requests waiting for a person: counted on every page, and answered from any of them."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.crew_pattern import crew
+
+
+def test_an_approval_is_given_from_another_page(page, open_page, new_server, tmp_path, axe):
+    new_server.patterns = crew(tmp_path)
+    new_server.start()
+    page.goto(f'{new_server.url}/launch/crew')
+    page.get_by_label('Workers').fill('0')
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    other = open_page()
+    other.goto(f'{new_server.url}/tools')
+    counter = other.get_by_role('button', name='Needs you (1)')
+    expect(counter).to_be_visible(timeout=30_000)
+    expect(other).to_have_title(re.compile(r'^\(1\) Tools'))
+    counter.click()
+    asked = other.get_by_role('dialog', name='Needs you')
+    expect(asked).to_contain_text('Allow deployer to use deploy?')
+    expect(asked).to_contain_text('target: production')
+    axe(other)
+    asked.get_by_role('button', name=re.compile('^Allow: ')).click()
+    expect(counter).to_be_hidden()
+    expect(other).to_have_title(re.compile('^Tools'))
+    expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=30_000)

@@ -1,0 +1,57 @@
+"""Elements drawn by Quasar use the page's colours and are legible, in light and in dark mode."""
+
+import pytest
+from playwright.sync_api import expect
+
+ACCENT = {'light': 'rgb(63, 79, 208)', 'dark': 'rgb(147, 161, 255)'}
+NOTIFY = """(type) => Quasar.Notify.create({
+  ...(type && { type }), message: `This is ${type || 'plain'}`, timeout: 0, closeBtn: 'Close',
+})"""
+
+
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+def test_boxes_and_messages_have_colours_of_ours_that_can_be_read(open_page, server, axe, scheme):
+    page = open_page(scheme=scheme)
+    page.goto(f'{server.url}/launch/parallel-review')
+    page.locator('summary', has_text='Project and tests').click()
+    box = page.locator('.q-checkbox__inner--truthy').first
+    expect(box).to_have_css('color', ACCENT[scheme])
+    for number, kind in enumerate((None, 'negative', 'positive', 'warning'), start=1):
+        page.evaluate(NOTIFY, kind)
+        expect(page.locator('.q-notification')).to_have_count(number)
+    axe(page)
+
+
+BACKGROUND = 'getComputedStyle(document.documentElement).backgroundColor'
+
+
+@pytest.mark.parametrize('wanted', ['system', 'chosen'])
+def test_a_dark_page_is_dark_before_its_scripts_run(open_page, server, wanted):
+    page = open_page(scheme='dark' if wanted == 'system' else 'light')
+    page.goto(f'{server.url}/tools')
+    if wanted == 'chosen':
+        page.get_by_role('button', name='Dark or light').click()
+        expect(page.locator('body.body--dark')).to_be_attached()
+        server.wait_until_kept('"dark":')
+    bare = page.context.new_page()
+    bare.route(lambda url: url.endswith('.js') or 'socket' in url, lambda route: route.abort())
+    bare.goto(f'{server.url}/tools', wait_until='domcontentloaded')
+    assert bare.evaluate(BACKGROUND) == 'rgb(14, 17, 23)'
+    assert 'dark' in bare.evaluate('getComputedStyle(document.documentElement).colorScheme')
+
+
+def test_the_rail_and_the_open_tab_are_seen_in_forced_colours(page, server):
+    page.emulate_media(forced_colors='active')
+    page.goto(f'{server.url}/settings')
+    here = page.locator('.topbar nav a[aria-current]')
+    other = page.locator('.topbar nav a:not([aria-current])').first
+    look = 'one => getComputedStyle(one).backgroundColor'
+    assert here.evaluate(look) != other.evaluate(look)
+
+
+def test_the_icon_is_our_own(page, server):
+    page.goto(server.url)
+    icon = page.locator('link[rel~="icon"]').get_attribute('href')
+    answer = page.request.get(f'{server.url}{icon}')
+    assert 'svg' in answer.headers['content-type']
+    assert 'M4 24a12 12' in answer.text()

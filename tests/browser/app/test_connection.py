@@ -1,0 +1,19 @@
+"""A page loses its connection and gets it back."""
+
+from playwright.sync_api import Page, expect
+
+AWAY = 5_000
+"""Milliseconds: longer than NiceGUI waits by itself, and shorter than a laptop's lid is down."""
+
+
+def test_a_connection_that_was_lost_for_seconds_costs_nothing_that_was_typed(page: Page, server):
+    page.goto(f'{server.url}/launch/pipeline')
+    page.get_by_label('Task', exact=True).fill('Words that nobody has sent yet')
+    page.evaluate('window.before = true; window.socket.disconnect();')
+    expect(page.locator('#popup')).to_be_visible()
+    page.wait_for_timeout(AWAY)  # what is tested is time that passes in two other programs
+    page.evaluate('window.socket.connect()')
+    expect(page.locator('#popup')).to_be_hidden()
+    assert page.evaluate('window.before')  # it was not loaded again
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(page.locator('.run-head h1')).to_contain_text('Words that nobody has sent yet')

@@ -1,0 +1,111 @@
+"""The settings page in a real browser: endpoints and their tests, the sandbox, files, accessibility."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.bench.processes import free_port
+from tests.browser.provider import KEY, provider
+from tests.browser.server import Server
+from tests.support.mcp.pattern import SMALL
+
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+@pytest.fixture(scope='module')
+def server(tmp_path_factory):
+    """A server with four endpoints: one works, one is not there, one has a wrong key, one has none."""
+    server = Server(tmp_path_factory.mktemp('server'))
+    with provider() as url, pytest.MonkeyPatch.context() as patch:
+        patch.setenv('GOOD_KEY', KEY)
+        patch.setenv('BAD_KEY', 'a-wrong-key')
+        server.endpoints.write_text(
+            f'[endpoints.good]\nurl = "{url}"\nkey = "env:GOOD_KEY"\n'
+            f'[endpoints.refused]\nurl = "{url}"\nkey = "env:BAD_KEY"\n'
+            f'[endpoints.away]\nurl = "http://127.0.0.1:{free_port()}/v1"\n'
+            f'[endpoints.keyless]\nurl = "{url}"\nkey = "env:NO_SUCH_VARIABLE"\n'
+            f'{SMALL}[mcp.lost]\ncommand = "/no/such/program"\n'
+        )
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture
+def settings(page, server):
+    page.goto(f'{server.url}/settings')
+    return page
+
+
+def card(page, name):
+    return page.locator('.endpoint').filter(has=page.get_by_role('heading', name=name, exact=True)).first
+
+
+def test_a_test_says_in_words_how_an_endpoint_is(settings):
+    expect(card(settings, 'scripted')).to_contain_text('Simulated')
+    expect(card(settings, 'keyless')).to_contain_text('The environment variable NO_SUCH_VARIABLE is not set')
+    expect(card(settings, 'good')).to_contain_text('Not tested')
+    settings.get_by_role('button', name='Test good').click()
+    expect(card(settings, 'good')).to_contain_text('Available, offers 22 models')
+    card(settings, 'good').get_by_text('22 models', exact=True).click()
+    expect(card(settings, 'good').get_by_text('good/large')).to_be_visible()
+    expect(card(settings, 'away')).to_contain_text('Not tested')
+
+
+def test_all_are_tested_and_none_shows_a_key(settings):
+    settings.get_by_role('button', name='Test all').click()
+    expect(card(settings, 'good').locator('.pill')).to_have_text('Works')
+    expect(card(settings, 'away')).to_contain_text(
+        'Check that it is running and that the address is correct.'
+    )
+    expect(card(settings, 'refused')).to_contain_text('Check that the key is correct')
+    expect(card(settings, 'keyless').locator('.pill')).to_have_text('Failed')
+    assert KEY not in settings.content() and 'a-wrong-key' not in settings.content()
+
+
+def test_mcp_servers_are_tested_and_their_tools_can_be_tried(settings, server):
+    settings.get_by_role('button', name='Test lost').click()
+    expect(card(settings, 'lost').locator('.pill')).to_have_text('Failed')
+    expect(card(settings, 'lost')).to_contain_text('cannot be reached')
+    settings.get_by_role('button', name='Test small').click()
+    expect(card(settings, 'small')).to_contain_text('Available, offers', timeout=60_000)
+    settings.goto(f'{server.url}/tools')
+    expect(settings.get_by_role('link', name='small_add')).to_be_visible(timeout=60_000)
+    settings.get_by_label('Search tools').fill('small_add')
+    settings.get_by_role('link', name='small_add').click()
+    expect(settings.get_by_text('MCP server small')).to_be_visible()
+    settings.get_by_label('A', exact=True).fill('2')
+    settings.get_by_label('B', exact=True).fill('40')
+    settings.get_by_role('button', name='Run tool').click()
+    expect(settings.get_by_label('Output')).to_contain_text('42')
+
+
+def test_it_looks_again_for_servers_on_this_machine(settings):
+    settings.get_by_role('button', name='Search this machine again').click()
+    expect(settings.get_by_role('button', name='Search this machine again')).to_be_enabled()
+    expect(settings.get_by_text('Not found on this machine')).to_be_visible()
+
+
+def test_it_says_where_things_are_and_whether_commands_can_run(settings, server):
+    for place in (server.endpoints, server.database, server.folder / 'home' / 'workspaces'):
+        expect(settings.get_by_text(str(place), exact=True)).to_be_visible()
+    expect(settings.locator('.kept')).to_contain_text('kB')
+    expect(card(settings, 'Sandbox').locator('.pill')).not_to_have_text('Checking')
+
+
+def test_the_example_is_copied(open_page, server):
+    page = open_page(permissions=['clipboard-read', 'clipboard-write'])
+    page.goto(f'{server.url}/settings')
+    page.get_by_role('button', name='Copy example').click()
+    expect(page.get_by_text('Copied')).to_be_visible()
+    assert page.evaluate('navigator.clipboard.readText()').startswith('[endpoints.work]')
+
+
+@pytest.mark.parametrize(('width', 'height'), [(1440, 900), (390, 844)])
+def test_it_is_accessible_and_fits(open_page, server, axe, width, height):
+    page = open_page(width, height)
+    page.goto(f'{server.url}/settings')
+    page.get_by_role('button', name='Test all').click()
+    expect(card(page, 'good').locator('.pill')).to_have_text('Works')
+    page.locator('details').evaluate_all('folds => folds.forEach(fold => { fold.open = true })')
+    assert page.evaluate(WIDER) <= 0
+    axe(page, dark=True)

@@ -1,0 +1,52 @@
+"""The run page at little height, such as a laptop's at 200 %: it scrolls, and agents have room."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.run.test_artifacts import launch
+
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+@pytest.fixture(scope='module')
+def run(browser, server) -> str:
+    return launch(browser, server, 'supervisor', 'Four tasks')
+
+
+@pytest.mark.parametrize(('width', 'height'), [(720, 450), (512, 384)], ids=['1440 x 900', '1024 x 768'])
+def test_at_twice_the_size_the_page_scrolls_and_panes_keep_their_height(open_page, run, width, height):
+    page = open_page(width, height)
+    page.goto(f'{run}?at=12')
+    pane = page.locator('.panel.middle')
+    expect(pane).to_be_visible()
+    assert pane.bounding_box()['height'] >= 400
+    assert page.evaluate(WIDER) <= 0
+    assert page.locator('.player').bounding_box()['height'] <= 84
+    expect(page.get_by_role('slider', name='Step')).to_be_in_viewport()
+    page.locator('.agent .block').last.scroll_into_view_if_needed()
+    expect(page.locator('.agent .block').last).to_be_in_viewport()
+
+
+def test_where_there_is_little_height_the_plan_is_one_line_until_it_is_opened(open_page, run):
+    page = open_page(1024, 768)
+    page.goto(f'{run}?at=12')
+    plan = page.get_by_role('region', name='Plan')
+    expect(plan.get_by_role('listitem').first).to_be_hidden()
+    expect(plan).to_contain_text('1 of 4')
+    assert page.locator('.panel.diagram-panel .panel-body').bounding_box()['height'] >= 150
+    plan.get_by_text('Plan', exact=True).click()
+    expect(plan.get_by_role('listitem').first).to_be_visible()
+    page.reload()
+    expect(plan.get_by_role('listitem').first).to_be_visible()
+
+
+def test_the_inspectors_tab_is_in_the_address(open_page, run):
+    page = open_page()
+    page.goto(f'{run}?at=12')
+    page.get_by_role('tab', name='Memory').click()
+    expect(page).to_have_url(f'{run}?at=12&inspect=memory')
+    page.reload()
+    expect(page.get_by_role('tab', name='Memory')).to_have_attribute('aria-selected', 'true')
+    expect(page.locator('.tree')).to_be_visible()
+    page.get_by_role('tab', name='Step').click()
+    expect(page).to_have_url(f'{run}?at=12')

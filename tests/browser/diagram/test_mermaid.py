@@ -1,0 +1,74 @@
+"""Mermaid itself parses and draws our Mermaid text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nicegui
+import pytest
+from playwright.sync_api import Browser, Route
+
+from engine import Catalog, Conductor
+from engine.records import Shape, StatePath, StateShape
+from engine.statechart import mermaid
+
+FILES = Path(nicegui.__file__).parent / 'elements' / 'mermaid' / 'dist'
+"""The Mermaid that NiceGUI brings along."""
+PAGE = '<!doctype html><title>Mermaid</title><body>'
+DRAW = """async (text) => {
+    const { mermaid } = await import("/index.js");
+    mermaid.initialize({ startOnLoad: false });
+    const parsed = await mermaid.parse(text);
+    const { svg } = await mermaid.render("drawn", text);
+    document.body.innerHTML = svg;
+    return { type: parsed.diagramType, text: document.body.textContent };
+}"""
+CONDUCTOR = Conductor()
+ODD = (
+    *('state', 'end', 'note', 'class', 'default', 'direction_tb', 'a-b', 'é'),
+    '"x"; y: {z} #1 %% <b> `q` --> [*]',
+)
+
+
+def fulfil(route: Route) -> None:
+    name = route.request.url.rpartition('/')[2]
+    if name:
+        route.fulfill(path=FILES / name, content_type='text/javascript')
+    else:
+        route.fulfill(body=PAGE, content_type='text/html')
+
+
+@pytest.fixture(scope='module')
+def draw(browser: Browser) -> Iterator[Callable[[str], dict[str, str]]]:
+    """Gives a text to Mermaid; what it cannot read is an error that names the line."""
+    page = browser.new_page()
+    page.route('http://mermaid.invalid/**', fulfil)
+    page.goto('http://mermaid.invalid/')
+    yield lambda text: page.evaluate(DRAW, text)
+    page.close()
+
+
+def charts() -> list[tuple[str, Shape]]:
+    found = [(name, CONDUCTOR.draw(name)) for name in Catalog.load().patterns]
+    many = CONDUCTOR.draw('supervisor', {'execution': 'side by side', 'workers': 6})
+    return [*found, ('six workers', many)]
+
+
+@pytest.mark.parametrize('folded', [True, False], ids=['folded', 'unfolded'])
+@pytest.mark.parametrize(('name', 'shape'), charts(), ids=[name for name, _ in charts()])
+def test_mermaid_draws_every_pattern(draw, name, shape, folded):
+    drawn = draw(mermaid(shape, folded=folded))
+    assert drawn['type'] == 'stateDiagram'
+    shown = [state.name.replace('_', ' ') for state in shape.states if not state.parent]
+    assert [label for label in shown if label not in drawn['text']] == []
+
+
+def test_mermaid_shows_odd_names_as_they_are(draw):
+    states = tuple(
+        StateShape(path=StatePath(name), name=name, parent=StatePath(''), kind='atomic') for name in ODD
+    )
+    shape = Shape(pattern='odd', title='Odd', initial=states[0].path, states=states, edges=())
+    drawn = draw(mermaid(shape))
+    shown = drawn['text'].replace('\xa0', ' ')
+    assert [name for name in ODD if name.replace('_', ' ') not in shown] == []

@@ -1,0 +1,73 @@
+"""Overlays on a chart: what is placed where, even with collapsed states."""
+
+import graphviz
+import pytest
+
+from engine import Conductor
+from ui.components.diagram.rendering import dot
+
+DRAW = """async ([svg, layers]) => {
+  const component = (await import('/hemicycle/diagram.js')).default.methods;
+  const box = document.createElement('div');
+  const chart = { ...component, svg, $refs: { box } };
+  chart.draw();
+  for (const one of layers) chart.recover(one);
+  const seen = (node) => ({
+    classes: node.getAttribute('class'),
+    title: node.querySelector(':scope > title')?.textContent,
+    weight: node.style.getPropertyValue('--weight'),
+  });
+  const place = (node, axis) => Number(node.querySelector('rect').getAttribute(axis));
+  const badge = (node) => [node.querySelector('text').textContent, place(node, 'x'), place(node, 'y')];
+  return {
+    spotted: Object.fromEntries([...box.querySelectorAll('.spotted')].map((node) => [node.id, seen(node)])),
+    badges: [...box.querySelectorAll('.spot')].map(badge),
+  };
+}"""
+
+
+@pytest.fixture
+def draw(page, server):
+    """Puts layers on the pipeline's chart, one after another, and says what is there in the end."""
+    svg = graphviz.Source(dot(Conductor().draw('pipeline'), folded=True)).pipe(format='svg', encoding='utf-8')
+    page.goto(server.url)
+    return lambda *layers: page.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
+
+
+def test_what_is_folded_away_is_said_of_what_stands_for_it(draw):
+    spots = {
+        'reviewing.thinking': {'classes': 'hot', 'badge': '2×', 'title': 'Twice', 'weight': 0.25},
+        'reviewing.using_tools': {'classes': 'cold', 'badge': '1×', 'title': 'Once', 'weight': 0.5},
+    }
+    found = draw({'heat': {'states': spots}})
+    assert list(found['spotted']) == ['s:reviewing']
+    reviewing = found['spotted']['s:reviewing']
+    assert {'hot', 'cold', 'state'} <= set(reviewing['classes'].split())
+    assert reviewing['title'] == 'Twice\nOnce'
+    assert reviewing['weight'] == '0.5'
+    assert [text for text, *_ in found['badges']] == ['2× 1×']
+
+
+def test_an_edge_inside_of_a_folded_state_is_not_put_anywhere(draw):
+    edges = {
+        'reviewing.thinking>reviewing.using_tools': {'badge': '9'},
+        'reviewing>analyzing': {'badge': '1'},
+    }
+    found = draw({'heat': {'edges': edges}})
+    assert list(found['spotted']) == ['e:reviewing>analyzing']
+    assert [text for text, *_ in found['badges']] == ['1']
+
+
+def test_a_layer_gives_up_what_it_had_and_the_drawing_is_as_before(draw):
+    assert draw(
+        {'heat': {'states': {'analyzing': {'classes': 'hot', 'badge': '1', 'title': 'x', 'weight': 1}}}}, {}
+    ) == {'spotted': {}, 'badges': []}
+
+
+def test_badges_of_two_layers_stand_beside_each_other(draw):
+    one = {'states': {'analyzing': {'badge': '12', 'title': 'First'}}}
+    found = draw({'heat': one, 'breaks': {'states': {'analyzing': {'badge': '●', 'title': 'Second'}}}})
+    (_, first, height), (_, second, same) = found['badges']
+    assert height == same
+    assert second < first
+    assert found['spotted']['s:analyzing']['title'] == 'First\nSecond'

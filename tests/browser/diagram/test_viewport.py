@@ -1,0 +1,119 @@
+"""Where a large diagram is scrolled to: the active states, until a person moves it."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.run.test_artifacts import launch
+
+READ = 9
+"""Pixels from the foot to the head of a line that can still be read."""
+SEEN = """state => {
+  const [text, panel] = [state.querySelector('text'), state.closest('.diagram')].map(one => one.getBoundingClientRect());
+  const within = text.left >= panel.left && text.right <= panel.right && text.top >= panel.top && text.bottom <= panel.bottom;
+  return within ? text.height : 0;
+}"""  # noqa: E501
+
+
+@pytest.fixture(scope='module')
+def run(browser: Browser, server) -> str:
+    return launch(browser, server, 'supervisor', 'Four tasks')
+
+
+@pytest.fixture
+def page(open_page) -> Page:
+    """A window in which not even the folded chart can be read as a whole."""
+    return open_page(1024, 700)
+
+
+def stood(page: Page, run: str, at: int) -> None:
+    page.goto(f'{run}?at={at}')
+    expect(page.locator('.step-number')).to_have_text(f'Step {at}')
+    expect(page.locator('.diagram .state.active')).not_to_have_count(0)
+
+
+def box(page: Page) -> str:
+    return page.locator('.diagram svg').get_attribute('viewBox') or ''
+
+
+def read(page: Page) -> float:
+    """The height of the active state's name in pixels; 0 where it is out of sight."""
+    return page.locator('.diagram .state.active').first.evaluate(SEEN)
+
+
+def looks_elsewhere(page: Page, than: str) -> None:
+    expect(page.locator('.diagram svg')).not_to_have_attribute('viewBox', than)
+
+
+def test_what_is_active_is_in_sight_and_can_be_read_at_each_step(page, run):
+    stood(page, run, 1)
+    last = int(page.locator('.player-count').inner_text().partition('/')[2].partition('·')[0])
+    for step in range(2, last + 1):
+        page.keyboard.press('ArrowRight')
+        expect(page.locator('.step-number')).to_have_text(f'Step {step}')
+        page.wait_for_function(
+            f'() => ({SEEN})(document.querySelector(".diagram .state.active")) >= {READ}', timeout=10_000
+        )
+
+
+def test_all_of_it_is_shown_on_request_and_what_is_active_again(page, run):
+    stood(page, run, 4)
+    near = box(page)
+    look = page.get_by_role('button', name='Fit the active states or the whole diagram (0)')
+    look.click()
+    looks_elsewhere(page, near)
+    whole = box(page)
+    sizes = zip(whole.split()[2:], near.split()[2:], strict=True)
+    assert max(float(all_of_it) / float(part) for all_of_it, part in sizes) > 1.2
+    assert read(page) < READ
+    page.keyboard.press('ArrowRight')
+    expect(page.locator('.step-number')).to_have_text('Step 5')
+    assert read(page) < READ  # it still shows all
+    whole = box(page)
+    look.click()
+    looks_elsewhere(page, whole)
+    page.wait_for_function(
+        f'() => ({SEEN})(document.querySelector(".diagram .state.active")) >= {READ}', timeout=10_000
+    )
+
+
+def test_what_a_hand_moved_stays_until_it_is_given_back(page, run):
+    stood(page, run, 4)
+    near = box(page)
+    page.locator('.diagram').focus()
+    page.keyboard.press('Shift+ArrowDown')
+    moved = box(page)
+    assert moved != near
+    page.keyboard.press('End')
+    expect(page).to_have_url(re.compile(r'/runs/\w+$'))
+    assert box(page) == moved
+    page.keyboard.press('0')
+    looks_elsewhere(page, moved)
+    assert read(page) >= READ
+
+
+def test_an_edge_that_gets_the_focus_comes_into_sight(page, run):
+    stood(page, run, 4)
+    near = box(page)
+    page.keyboard.press('.')  # also while the focus is elsewhere
+    page.keyboard.press(',')  # from the first of them to the last
+    expect(page.locator('.diagram .edge:focus')).to_have_count(1)
+    expect(page.locator('.diagram .edge:focus')).to_be_in_viewport()
+    looks_elsewhere(page, near)
+
+
+def test_a_small_map_shows_what_is_in_sight_and_goes_elsewhere(page, open_page, run):
+    stood(page, run, 4)
+    near, sketch = box(page), page.locator('.minimap')
+    expect(sketch.locator('.active')).to_have_count(1)
+    place = sketch.bounding_box()
+    sketch.click(position={'x': place['width'] / 2, 'y': place['height'] - 3})
+    looks_elsewhere(page, near)
+    large = open_page(1440, 900)
+    stood(large, run, 4)
+    expect(large.locator('.minimap')).to_be_hidden()
+    heights = large.locator('.diagram .state > text').evaluate_all(
+        'all => all.map(one => parseFloat(one.getAttribute("font-size")) * one.getScreenCTM().a)'
+    )
+    assert min(heights) >= 11

@@ -1,0 +1,75 @@
+"""Makes the font of the icons that pages use: `python -m tests.browser.icons`; needs fonttools and brotli."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nicegui
+
+from tests.tree import ROOT
+
+NAMES = ROOT / 'assets' / 'web' / 'vendor' / 'icons.txt'
+FONT = NAMES.with_suffix('.woff2')
+WHOLE = '0c19a63c7528cc1a.woff2'
+"""The font that has all of them, in NiceGUI."""
+QUASAR = ('check_circle', 'warning', 'info', 'priority_high', 'arrow_drop_down', 'cancel', 'close', 'error')
+"""What Quasar's own parts show."""
+
+
+def literals() -> Iterator[str]:
+    """Every text in the window's code, one of which may be the name of an icon."""
+    for path in (ROOT / 'ui').rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from re.findall(r'[a-z0-9_]+', node.value) if 'icon=' in node.value else [node.value]
+
+
+def named() -> set[str]:
+    """Texts that are certainly names of icons: those of `ui.icon` and of `icon=`."""
+    found: set[str] = set()
+    for path in (ROOT / 'ui').rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, 'id', '')
+            given = [word.value for word in node.keywords if word.arg == 'icon']
+            given += node.args[:1] if name in ('icon', 'empty_state', 'ActionLabel') else []
+            given += node.args[1:2] if name in ('notice', 'picker') else []
+            texts = [one for value in given for one in ast.walk(value)]
+            found |= {
+                one.value for one in texts if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            }
+    return found - {''}
+
+
+def main() -> None:
+    """Write the font and the list of its icons."""
+    from fontTools import subset
+    from fontTools.ttLib import TTFont
+
+    font = TTFont(Path(nicegui.__file__).parent / 'static' / 'fonts' / WHOLE)
+    letters = {glyph: chr(code) for code, glyph in font.getBestCmap().items()}
+    glyphs = {}
+    for lookup in font['GSUB'].table.LookupList.Lookup:
+        for held in lookup.SubTable:
+            for first, ligatures in getattr(getattr(held, 'ExtSubTable', held), 'ligatures', {}).items():
+                for one in ligatures:
+                    word = ''.join(letters.get(glyph, '?') for glyph in (first, *one.Component))
+                    glyphs[word] = one.LigGlyph
+    wanted = sorted(glyphs.keys() & {*literals(), *QUASAR})
+    options = subset.Options(flavor='woff2', layout_features=['*'], ignore_missing_glyphs=True)
+    options.layout_closure = False
+    keep = subset.Subsetter(options)
+    keep.populate(glyphs=[glyphs[word] for word in wanted], text=''.join(wanted))
+    keep.subset(font)
+    subset.save_font(font, str(FONT), options)
+    NAMES.write_text('\n'.join(wanted) + '\n', 'utf-8')
+    print(f'{len(wanted)} icons, {FONT.stat().st_size:,} bytes')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""The inbox and notifications in a browser: answered there and once, and told by the browser itself."""
+
+import json
+import re
+import urllib.request
+
+from playwright.sync_api import expect
+
+from tests.browser.crew_pattern import crew
+from tests.support.http_server import local
+
+STAND_IN = """window.told = [];
+window.Notification = class { constructor(text, more) { window.told.push([text, more.body]); }
+  static permission = 'default';
+  static async requestPermission() { return window.Notification.permission = 'granted'; } };"""
+
+
+def ask(server, path, body=None):
+    request = urllib.request.Request(
+        f'{server.url}/api/v1{path}', method='POST' if body is not None else 'GET'
+    )
+    request.add_header('Content-Type', 'application/json')
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(request, data, timeout=60) as answer:
+        return json.load(answer)
+
+
+def started(server):
+    return ask(server, '/runs', {'pattern': 'crew', 'parameters': {'workers': 0}})['id']
+
+
+def test_a_question_is_answered_in_the_inbox_and_only_once(page, open_page, new_server, tmp_path, axe):
+    new_server.patterns = crew(tmp_path)
+    new_server.start()
+    page.goto(f'{new_server.url}/inbox')
+    expect(page.get_by_text('Nothing waits for you.')).to_be_visible()
+    run = started(new_server)
+    card = page.get_by_role('article')
+    expect(card).to_contain_text('Allow deployer to use deploy?', timeout=30_000)
+    expect(card).to_contain_text('"target": "production"')
+    axe(page, dark=True)
+    card.get_by_label('Assigned to').fill('Ada')
+    card.get_by_label('Assigned to').press('Enter')
+    card.get_by_label('Assigned to').blur()
+    ask_id = card.get_attribute('data-ask')
+    other, late = open_page(width=390, height=844), open_page()
+    other.goto(f'{new_server.url}/inbox/{ask_id}')
+    late.goto(f'{new_server.url}/inbox/{ask_id}')
+    expect(other.get_by_label('Assigned to')).to_have_value('Ada')
+    axe(other)
+    other.get_by_role('button', name='Allow once').click()
+    expect(other.get_by_text('This question is closed')).to_be_visible(timeout=30_000)
+    expect(page.get_by_text('Nothing waits for you.')).to_be_visible(timeout=30_000)
+    late.get_by_role('button', name='Deny').click()
+    expect(late.get_by_text('This question is closed')).to_be_visible()
+    expect(late.get_by_text(re.compile(r'Step \d+ has ended the question \(approve\)'))).to_be_visible()
+    assert ask(new_server, f'/runs/{run}/result?wait=30')['status'] == 'done'
+    late.goto(f'{new_server.url}/inbox/{run}.1.00000000')
+    expect(late.get_by_text('No such question')).to_be_visible()
+
+
+def test_a_question_is_put_off(page, new_server, tmp_path):
+    new_server.patterns = crew(tmp_path)
+    new_server.start()
+    started(new_server)
+    page.goto(f'{new_server.url}/inbox')
+    expect(page.get_by_role('article')).to_be_visible(timeout=30_000)
+    page.get_by_role('article').get_by_label('Snooze').select_option('3600')
+    expect(page.get_by_text('Nothing waits for you; 1 question put off.')).to_be_visible()
+    page.get_by_role('button', name='Show snoozed').click()
+    page.get_by_role('button', name='Show again').click()
+    expect(page.get_by_role('article').get_by_label('Snooze')).to_be_visible()
+
+
+def test_the_browser_notifies_of_each_question_once(page, new_server, tmp_path):
+    new_server.patterns = crew(tmp_path)
+    new_server.start()
+    page.add_init_script(STAND_IN)
+    page.goto(f'{new_server.url}/inbox')
+    switch = page.get_by_role('button', name='Notify me in this browser')
+    expect(switch).to_have_attribute('aria-pressed', 'false')
+    switch.click()
+    expect(switch).to_have_attribute('aria-pressed', 'true')
+    started(new_server)
+    page.wait_for_function('window.told.length > 0')
+    assert page.evaluate('window.told[0][0]') == 'Allow deployer to use deploy?'
+    page.evaluate('sessionStorage.setItem("granted", "1")')
+    page.goto(f'{new_server.url}/tools')
+    page.evaluate('window.Notification.permission = "granted"')
+    expect(page.get_by_role('button', name='Needs you (1)')).to_be_visible(timeout=30_000)
+    assert page.evaluate('window.told') == []
+
+
+def test_a_destination_is_added_tested_and_its_message_sent_again(page, new_server, axe):
+    answers = [500, 204, 204]
+    with local(lambda method, path, body: (answers.pop(0), {}, b'')) as receiver:
+        new_server.start()
+        page.goto(f'{new_server.url}/notifications')
+        page.get_by_role('button', name='Add a destination').click()
+        dialog = page.get_by_role('dialog')
+        dialog.get_by_label('Name').fill('On call')
+        dialog.get_by_label('Address').fill('team.example')
+        dialog.get_by_role('button', name='Save').click()
+        expect(dialog).to_contain_text('Must be a URL such as https://team.example/hook')
+        dialog.get_by_label('Address').fill(f'{receiver.url}/hook')
+        dialog.get_by_role('button', name='Save').click()
+        expect(page.locator('.secret')).to_contain_text('whsec_')
+        page.get_by_role('button', name='I have stored it').click()
+        page.get_by_role('button', name='Send a test: On call').click()
+        row = page.get_by_role('listitem').filter(has_text='Hemicycle can send')
+        expect(row).to_contain_text('answered 500', timeout=30_000)
+        axe(page, dark=True)
+        row.get_by_role('button').click()
+        expect(row).to_contain_text('Sent', timeout=30_000)
+        assert [asked[3]['type'] for asked in receiver.asked[:2]] == ['test', 'test']

@@ -1,0 +1,224 @@
+"""The launch form in a real browser: problems at the field, keys, drafts, samples, accessibility."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+RUN = re.compile(r'/runs/\w+')
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+TASK = 'Should we “move” to <event sourcing>?'
+
+
+@pytest.fixture
+def form(page, server):
+    page.goto(f'{server.url}/launch/pipeline')
+    return page
+
+
+def test_a_problem_is_said_at_its_field_as_one_types(form):
+    field = form.get_by_label('Revision limit')
+    field.fill('11')
+    expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
+    expect(field).to_have_attribute('aria-invalid', 'true')
+    field.fill('2.5')
+    expect(form.get_by_text('Must be a whole number.')).to_be_visible()
+    field.fill('2')
+    expect(form.get_by_text('Must be a whole number.')).to_be_hidden()
+    expect(field).to_have_attribute('aria-invalid', 'false')
+
+
+def test_an_empty_form_is_refused_at_the_field_that_gets_the_focus(form):
+    form.get_by_role('button', name='Run').click()
+    expect(form.get_by_text('Fill this in: at least 3 characters.')).to_be_visible()
+    expect(form.get_by_label('Task')).to_be_focused()
+    expect(form).to_have_url(re.compile('/launch/pipeline$'))
+
+
+def test_a_text_beyond_its_limit_is_refused_and_kept(form):
+    form.get_by_label('Task').fill('x' * 20_001)
+    expect(form.get_by_text('Use at most 20,000 characters (now 20,001).')).to_be_visible()
+    form.get_by_role('button', name='Run').click()
+    assert len(form.get_by_label('Task').input_value()) == 20_001
+    form.get_by_label('Task').fill('x' * 300)
+    expect(form.get_by_text('Use at most 20,000')).to_be_hidden()
+
+
+def test_ctrl_enter_runs_what_was_just_typed(form, server):
+    form.get_by_label('Task').press_sequentially(TASK)
+    form.keyboard.press('Control+Enter')
+    form.wait_for_url(RUN)
+    form.goto(server.url)
+    expect(form.locator('.run-title').first).to_have_text(TASK)
+
+
+def test_options_are_taken(form, server):
+    form.get_by_label('Task').fill('What does a tram cost?')
+    form.get_by_text('Options').click()
+    form.get_by_label('Title').fill('Trams')
+    form.get_by_label('Tags').fill('city, city, transport')
+    form.get_by_label('Seed').fill('7')
+    form.get_by_role('button', name='Run').dblclick()
+    form.wait_for_url(RUN)
+    form.goto(f'{server.url}/runs?tag=transport')
+    expect(form.locator('.run-title')).to_have_text(['Trams'])
+
+
+def test_a_problem_in_a_fold_opens_it(form):
+    form.get_by_label('Task').fill('What does a tram cost?')
+    form.get_by_text('Options').click()
+    form.get_by_label('Seed').fill('-1')
+    expect(form.get_by_text('Must be 0 or more.')).to_be_visible()
+    form.get_by_text('Options').click()
+    form.get_by_role('button', name='Run').click()
+    expect(form.get_by_label('Seed')).to_be_focused()
+
+
+def test_a_draft_survives_a_reload_and_a_start_clears_it(form, server):
+    form.get_by_label('Task').fill('A draft of a task')
+    form.get_by_label('Revision limit').fill('11')
+    server.wait_until_kept('"A draft of a task"')
+    server.wait_until_kept('"11"')
+    form.reload()
+    expect(form.get_by_label('Task')).to_have_value('A draft of a task')
+    expect(form.get_by_label('Revision limit')).to_have_value('11')
+    expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
+    form.get_by_label('Revision limit').fill('1')
+    form.get_by_role('button', name='Run').click()
+    form.wait_for_url(RUN)
+    form.goto(f'{server.url}/launch/pipeline')
+    expect(form.get_by_label('Task')).to_have_value('')
+
+
+def test_a_draft_does_not_replace_what_was_typed_before_the_server_answered(form, server):
+    form.get_by_label('Task').fill('The draft of yesterday')
+    server.wait_until_kept('"The draft of yesterday"')
+    held, typed = [], []
+
+    def socket(route):
+        upstream = route.connect_to_server()
+
+        def said(message):
+            if typed or not str(message).startswith('42'):  # 42: an event of socket.io
+                route.send(message)
+            else:
+                held.append(lambda: route.send(message))
+
+        upstream.on_message(said)
+
+    form.route_web_socket('**/_nicegui_ws/**', socket)
+    form.reload()
+    expect(form.get_by_label('Task')).to_have_value('The draft of yesterday')
+    form.get_by_label('Task').fill('What I type today')
+    typed.append(True)
+    for send in held:
+        send()
+    expect(form.get_by_text('Insert example')).to_be_visible()
+    server.wait_until_kept('"What I type today"')
+    expect(form.get_by_label('Task')).to_have_value('What I type today')
+
+
+@pytest.mark.parametrize(('width', 'height'), [(1440, 900), (1024, 768), (390, 844)])
+def test_run_and_what_it_may_cost_are_in_view_however_long_the_form_is(open_page, server, width, height):
+    page = open_page(width=width, height=height)
+    page.goto(f'{server.url}/launch/parallel-review')
+    expect(page.get_by_role('button', name='Run', exact=True)).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text('Simulated: the scripted model answers')).to_be_in_viewport()
+    page.get_by_label('Task').fill('Something')
+    for field in page.locator('.launch-form :is(input, textarea, select):visible').all():
+        field.focus()
+        covered = field.evaluate(
+            """(field) => field.getBoundingClientRect().bottom
+                - document.querySelector('.form-foot').getBoundingClientRect().top"""
+        )
+        assert covered <= 0
+
+
+def test_an_earlier_input_is_recalled(form, server):
+    form.get_by_label('Task').fill('What is the tallest bridge?')
+    form.get_by_label('Revision limit').fill('1')
+    form.keyboard.press('Control+Enter')
+    form.wait_for_url(RUN)
+    form.goto(f'{server.url}/launch/pipeline')
+    form.get_by_role('button', name='Earlier inputs').click()
+    form.get_by_role('menuitem', name='What is the tallest bridge?').click()
+    expect(form.get_by_label('Task')).to_have_value('What is the tallest bridge?')
+    expect(form.get_by_label('Revision limit')).to_have_value('1')
+
+
+@pytest.mark.parametrize('modifier', ['Control', 'Meta'])
+def test_the_keys_that_run_a_form_tick_no_box(form, modifier):
+    form.get_by_label('Task').fill('What is the tallest bridge?')
+    form.locator('summary', has_text='Debugging').click()
+    box = form.get_by_role('checkbox', name='Start paused')
+    box.click()
+    expect(box).to_be_checked()
+    box.focus()
+    form.keyboard.down(modifier)
+    form.keyboard.down('Enter')
+    form.keyboard.up(modifier)  # let go of first
+    form.keyboard.up('Enter')
+    form.wait_for_url(RUN)
+    expect(form.locator('.run-head .pill')).to_have_text('Paused')
+
+
+def test_a_box_is_still_ticked_by_the_keyboard(form):
+    form.locator('summary', has_text='Debugging').click()
+    box = form.get_by_role('checkbox', name='Start paused')
+    box.focus()
+    form.keyboard.press('Enter')
+    expect(box).to_be_checked()
+    form.keyboard.press('Space')
+    expect(box).not_to_be_checked()
+
+
+def test_a_sample_and_an_example_fill_the_form(form):
+    form.get_by_role('button', name='Samples').click()
+    form.get_by_role('menuitem').first.click()
+    expect(form.get_by_label('Task')).not_to_have_value('')
+    form.get_by_role('button', name='Reset form').click()
+    expect(form.get_by_label('Task')).to_have_value('')
+    form.get_by_role('button', name='Insert example').click()
+    expect(form.get_by_label('Task')).not_to_have_value('')
+
+
+def test_an_unknown_pattern_has_a_page_with_the_known_ones(page, server, axe, console):
+    console.expect('status of 404')
+    answer = page.goto(f'{server.url}/launch/nothing')
+    assert answer.status == 404
+    expect(page.get_by_role('heading', name='There is no pattern “nothing”')).to_be_visible()
+    expect(page.get_by_role('link', name='Pipeline')).to_be_visible()
+    axe(page)
+
+
+@pytest.mark.parametrize(('width', 'height'), [(1440, 900), (390, 844)])
+def test_it_is_accessible_and_fits(open_page, server, axe, width, height):
+    page = open_page(width, height)
+    page.goto(f'{server.url}/launch/pipeline')
+    page.get_by_text('Options').click()
+    page.get_by_label('Revision limit').fill('99')
+    expect(page.get_by_text('Must be 10 or less.')).to_be_visible()
+    assert page.evaluate(WIDER) <= 0
+    axe(page, dark=True)
+    page.get_by_role('button', name='Samples').click()
+    expect(page.get_by_role('menu')).to_be_visible()
+    axe(page, dark=True)
+
+
+def test_a_field_is_there_only_where_it_does_something(page, server):
+    page.goto(f'{server.url}/launch/supervisor')
+    workers = page.get_by_label('Worker limit')
+    expect(page.get_by_label('Workers', exact=True)).to_be_visible()
+    expect(workers).to_be_hidden()
+    page.get_by_label('Workers', exact=True).select_option('side by side')
+    expect(workers).to_be_visible()
+    page.get_by_label('Workers', exact=True).select_option('one after another')
+    expect(workers).to_be_hidden()
+
+
+def test_a_date_is_picked_and_a_path_is_not_spell_checked(page, server):
+    page.goto(f'{server.url}/launch/blog')
+    expect(page.get_by_label('Events from')).to_have_attribute('type', 'date')
+    page.get_by_label('Events from').fill('2026-12-01')
+    expect(page.get_by_label('Events from')).to_have_value('2026-12-01')
+    expect(page.get_by_label('Calendar', exact=True)).to_have_attribute('spellcheck', 'false')

@@ -1,0 +1,61 @@
+"""Builds the part of Quasar that pages use: `python -m tests.browser.quasar`; needs Node.js and npm."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ui.components.assets import ASSETS
+from ui.components.loading.first_paint import STATIC
+from ui.components.loading.quasar import COMPONENTS, PLUGINS, SCRIPT, version
+
+ENTRY = """
+import install from 'quasar/src/install-quasar.js';
+{imports}
+const components = {{ {components} }}, plugins = {{ {plugins} }};
+window.Quasar = {{
+  version: __QUASAR_VERSION__,
+  install: (app, options) => install(app, {{ components, directives: {{}}, plugins, ...options }}),
+  lang: Lang, ...components, ...plugins,
+}};
+"""
+FLAGS = ('SSR', 'SSR_CLIENT', 'SSR_SERVER', 'SSR_PWA')
+
+
+def entry(modules: Path) -> str:
+    """What is built: imported file by file, for a bundler keeps all that a whole index imports."""
+    imports = []
+    for name in (*COMPONENTS, *PLUGINS):
+        (found,) = (modules / 'quasar' / 'src').glob(f'*/*/{name}.js')
+        imports.append(f"import {name} from '{found.relative_to(modules).as_posix()}';")
+    return ENTRY.format(
+        imports='\n'.join(imports), components=', '.join(COMPONENTS), plugins=', '.join(PLUGINS)
+    )
+
+
+def main() -> None:
+    """Write the script and its licence, of the version that NiceGUI has."""
+    wanted = version(STATIC / 'quasar.umd.prod.js')
+    script = ASSETS / SCRIPT
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        subprocess.run(['npm', 'install', '--no-save', f'quasar@{wanted}', 'esbuild'], cwd=folder, check=True)
+        subprocess.run(['node', 'node_modules/esbuild/install.js'], cwd=folder, check=True)
+        (folder / 'entry.js').write_text(entry(folder / 'node_modules'), 'utf-8')
+        (folder / 'vue.js').write_text('module.exports = window.Vue;', 'utf-8')
+        command = ['node_modules/.bin/esbuild', 'entry.js', '--bundle', '--minify', '--format=iife']
+        command += [f'--outfile={script}', '--target=es2020', '--legal-comments=none', '--alias:vue=./vue.js']
+        command += [f'--define:__QUASAR_{flag}__=false' for flag in FLAGS]
+        command += [f'--define:__QUASAR_VERSION__="{wanted}"']
+        command += [f'--banner:js=/*! Quasar v{wanted}, in part, (c) 2015-present Razvan Stoenescu, MIT */']
+        subprocess.run(command, cwd=folder, check=True)
+        shutil.copy(folder / 'node_modules' / 'quasar' / 'LICENSE', script.with_suffix('.LICENSE'))
+    print(f'{script.stat().st_size:,} bytes, {len(gzip.compress(script.read_bytes())):,} compressed')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Approvals in a real browser: calls are shown, edited, approved and denied, and nothing gets lost.
+
+And questions of MCP servers: a form from their schema, and three ways to answer.
+"""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.crew_pattern import crew
+from tests.browser.hotel_pattern import hotel
+from tests.browser.server import Server
+
+
+@pytest.fixture
+def crewed(new_server: Server, tmp_path) -> Server:
+    new_server.patterns = crew(tmp_path)
+    new_server.start()
+    return new_server
+
+
+def launch(page: Page, server: Server, workers: int = 0) -> None:
+    page.goto(f'{server.url}/launch/crew')
+    page.get_by_label('Workers').fill(str(workers))
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+
+
+def asked(page: Page):
+    expect(page.get_by_text('Allow deployer to use deploy?')).to_be_visible(timeout=30_000)
+    return page.get_by_role('group', name='Approval')
+
+
+def ended(page: Page):
+    expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=30_000)
+    page.locator('.stage-chip', has_text='Deployer').click()
+    return page.get_by_role('region', name='Deployer').locator('.tool')
+
+
+def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewed, console, axe):
+    console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
+    launch(page, crewed)
+    group = asked(page)
+    expect(group.locator('.approval-runs')).to_contain_text('"target": "production"')
+    expect(group).to_contain_text('side effects')
+    axe(page)
+    url = page.url
+    page.reload()
+    asked(page)
+    page.evaluate('window.before = true')
+    crewed.restart()
+    page.wait_for_function('!window.before && window.did_handshake')  # it comes back by itself
+    asked(page)
+    page.goto(crewed.url)
+    waiting = page.get_by_role('link', name=re.compile('Allow deployer to use deploy'))
+    expect(waiting).to_have_attribute('href', url.removeprefix(crewed.url))
+    page.goto(url)
+    asked(page).get_by_role('button', name='Allow once').click()
+    tool = ended(page)
+    expect(tool).to_contain_text('deployed to production, 3 times')
+    expect(tool).to_contain_text('done')
+
+
+def test_changed_arguments_are_checked_before_they_are_sent(page, crewed):
+    launch(page, crewed)
+    group = asked(page)
+    group.get_by_role('button', name='Edit arguments').click()
+    field = group.get_by_label('Arguments of deploy')
+    expect(field).to_be_focused()
+    for text, problem in (
+        ('{"target": "x"', 'Invalid JSON'),
+        ('[1]', 'Must be a JSON object'),
+        ('{"target": "east", "replicas": 33}', 'replicas: Must be 9 or less.'),
+    ):
+        field.fill(text)
+        group.get_by_role('button', name='Allow once').click()
+        expect(group).to_contain_text(problem)
+    expect(page.locator('.run-facts .pill')).to_have_text('Waiting for you')
+    field.fill('{"target": "east", "replicas": 2}')
+    expect(group).not_to_contain_text('Must be')
+    field.press('Control+Enter')
+    expect(ended(page)).to_contain_text('deployed to east, 2 times')
+
+
+def test_a_refusal_gives_its_reason_to_the_agent(page, crewed):
+    launch(page, crewed)
+    group = asked(page)
+    group.get_by_label('Reason').fill('not on a Friday')
+    group.get_by_label('Reason').press('Enter')
+    tool = ended(page)
+    expect(tool).to_contain_text('not allowed')
+    expect(tool).to_contain_text('not on a Friday')
+
+
+def test_the_head_says_what_each_agent_and_model_has_used(page, crewed, axe):
+    launch(page, crewed)
+    asked(page)
+    page.locator('.btn.spent').click()
+    table = page.get_by_role('dialog', name='Tokens and cost')
+    expect(table.get_by_role('row', name=re.compile(r'Deployer 80 13 1 \$0'))).to_be_visible()
+    expect(table.get_by_role('row', name=re.compile('scripted'))).to_be_visible()
+    axe(page)
+    page.keyboard.press('Escape')
+    expect(table).to_be_hidden()
+    page.get_by_role('tab', name='Usage').click()
+    expect(page.locator('.inspector .spending')).to_contain_text('The whole run')
+    expect(page.get_by_role('region', name='Deployer').get_by_text('Simulated')).to_be_visible()
+
+
+@pytest.fixture
+def opened(new_server: Server, tmp_path) -> Server:
+    new_server.patterns = hotel(tmp_path)
+    new_server.start()
+    return new_server
+
+
+def question(page: Page, server: Server):
+    page.goto(f'{server.url}/launch/hotel')
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    group = page.get_by_role('group', name='Question')
+    expect(group).to_contain_text('small asks: Who stays?', timeout=60_000)
+    return group
+
+
+def test_a_question_is_a_form_that_is_checked_and_sent(page, opened, axe):
+    group = question(page, opened)
+    axe(page)
+    expect(page.locator('.run-facts .pill')).to_have_text('Waiting for you')
+    group.get_by_label('Guest').fill('A')
+    group.get_by_role('button', name='Send answer').click()
+    expect(group).to_contain_text('at least 2')
+    group.get_by_label('Guest').fill('Ada')
+    group.get_by_label('Nights').fill('3')
+    group.get_by_role('button', name='Send answer').click()
+    expect(page.get_by_text('The server said:').first).to_contain_text('"nights": 3', timeout=30_000)
+    expect(group).to_be_hidden()
+
+
+def test_a_question_is_found_on_the_home_page_and_declined(page, opened):
+    question(page, opened)
+    url = page.url
+    page.goto(opened.url)
+    page.get_by_role('link', name=re.compile('small asks: Who stays')).first.click()
+    page.wait_for_url(url)
+    page.get_by_role('group', name='Question').get_by_role('button', name='Decline').click()
+    expect(page.get_by_text('The server said:').first).to_contain_text('"decline"', timeout=30_000)
+
+
+def test_a_bar_over_the_page_asks_as_well_and_moves_nothing(page, crewed):
+    page.goto(f'{crewed.url}/launch/crew')
+    page.get_by_label('Workers').fill('0')
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    asked(page)
+    page.get_by_role('tab', name='Transcript').click()  # the pane that asks is out of sight
+    bar = page.get_by_role('region', name='Needs you')
+    expect(bar).to_contain_text('Deployer waits for your approval: deploy')
+    top = page.locator('.run-head').bounding_box()['y']
+    bar.get_by_role('button', name='Allow').click()
+    expect(bar).to_be_hidden()
+    assert page.locator('.run-head').bounding_box()['y'] == top
+    expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=30_000)

@@ -1,0 +1,121 @@
+"""Artifacts, completion, and two modes side by side, in a real browser."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.server import Server
+
+
+def launch(browser: Browser, server: Server, pattern: str, sample: str) -> str:
+    """The address of a sample's run that has ended."""
+    page = browser.new_page()
+    page.goto(f'{server.url}/launch/{pattern}')
+    page.wait_for_function('window.did_handshake === true')
+    page.get_by_role('button', name='Samples').click()
+    page.get_by_role('menuitem', name=re.compile(sample)).click()
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    expect(page.locator('.run-facts .pill')).to_have_text('Done', timeout=60_000)
+    page.close()
+    return page.url
+
+
+@pytest.fixture(scope='module')
+def compared(browser: Browser, server: Server) -> str:
+    return launch(browser, server, 'blog', 'The newsletter in both ways')
+
+
+@pytest.fixture(scope='module')
+def episode(browser: Browser, server: Server) -> str:
+    return launch(browser, server, 'podcast', 'Notes, chapters')
+
+
+def opened(page: Page, url: str, tab: str) -> None:
+    page.goto(url)
+    page.get_by_role('tab', name=tab, exact=True).click()
+
+
+def test_artifacts_say_who_made_them_and_show_what_they_are(page, episode, axe):
+    opened(page, episode, 'Artifacts')
+    cards = page.locator('.artifact')
+    notes = cards.filter(has=page.get_by_text('show_notes', exact=True))
+    expect(notes).to_contain_text('by show_notes')
+    expect(notes.get_by_role('heading', name='Nine hundred nights')).to_be_visible()
+    chapters = cards.filter(has=page.get_by_text('chapters', exact=True))
+    expect(chapters.locator('.tree > details')).to_have_count(4)
+    transcript = cards.filter(has=page.get_by_text('transcript', exact=True))
+    expect(transcript).not_to_have_attribute('open', re.compile(''))
+    transcript.locator('summary').first.press('Enter')
+    expect(transcript.locator('.artifact-body .tree > *')).not_to_have_count(0)
+    axe(page)
+
+
+def test_artifacts_and_the_result_are_copied_and_downloaded(page, episode):
+    page.context.grant_permissions(['clipboard-read', 'clipboard-write'])
+    opened(page, episode, 'Artifacts')
+    with page.expect_download() as given:
+        page.get_by_role('button', name='Download chapters').click()
+    assert given.value.suggested_filename == 'chapters.json'
+    assert json.loads(given.value.path().read_text())[0]['startTime'] == 0
+    page.get_by_role('button', name='Copy show_notes').click()
+    expect(page.get_by_text('Copied.').first).to_be_visible()
+    notes = page.evaluate('navigator.clipboard.readText()')
+    assert notes.startswith('# Nine hundred nights')
+    page.get_by_role('tab', name='Agents').click()
+    with page.expect_download() as given:
+        page.get_by_role('button', name='Download result').click()
+    assert given.value.suggested_filename == 'result.md' and given.value.path().read_text() == notes
+
+
+def test_artifacts_and_criteria_follow_the_slider(page, episode):
+    opened(page, f'{episode}?at=2', 'Artifacts')
+    expect(page.get_by_text('No artifacts up to this step.')).to_be_visible()
+    criteria = page.locator('.criterion')
+    expect(criteria.filter(has_text='has show notes')).to_contain_text('not evaluated yet')
+    page.goto(f'{episode}?at=4')
+    expect(criteria.filter(has_text='has show notes')).to_contain_text("missing: the artifact 'show_notes'")
+    expect(page.locator('.criteria-count')).to_have_text(re.compile(r'1 of 5 met'))
+    page.goto(episode)
+    expect(criteria.filter(has_text='holds')).to_have_count(5)
+
+
+def test_two_ways_stand_beside_each_other(page, compared, axe):
+    opened(page, compared, 'Comparison')
+    table = page.locator('.compared')
+    expect(table.get_by_role('columnheader')).to_have_text(['Dynamic', 'Fixed'])
+    rows = ['Result', 'Steps', 'Tool calls', 'Tokens in', 'Tokens out', 'Time', 'Cost', 'Output', 'Artifacts']
+    expect(table.get_by_role('rowheader')).to_have_text(rows)
+    outputs = page.locator('.compared-output')
+    expect(outputs.get_by_role('heading', name='What to do while the beds are asleep')).to_have_count(2)
+    axe(page)
+    page.get_by_role('button', name='Mark differences').click()
+    expect(outputs.locator('.pieces')).to_have_count(2)
+    expect(outputs.locator('mark.only-b').first).to_be_visible()
+    axe(page)
+    page.get_by_role('button', name='Show formatted').click()
+    expect(outputs.locator('.pieces')).to_have_count(0)
+    page.goto(f'{compared}?at=3')
+    page.get_by_role('tab', name='Comparison', exact=True).click()
+    expect(page.get_by_text('once all modes have ended')).to_be_visible()
+
+
+def test_on_a_phone_both_ways_fit(open_page, compared, axe):
+    page = open_page(width=390, height=844)
+    opened(page, compared, 'Comparison')
+    expect(page.locator('.compared')).to_be_visible()
+    assert page.locator('.comparison').evaluate('box => box.scrollWidth <= box.clientWidth')
+    axe(page, dark=True)
+
+
+def test_a_run_that_makes_none_has_no_such_tabs(page, server):
+    page.goto(f'{server.url}/launch/supervisor')
+    page.get_by_role('button', name='Samples').click()
+    page.get_by_role('menuitem', name=re.compile('Nothing is to be done')).click()
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    expect(page.get_by_role('tab', name='Files')).to_be_visible()
+    for tab in ('Artifacts', 'Comparison'):
+        expect(page.get_by_role('tab', name=tab)).to_be_hidden()

@@ -1,0 +1,116 @@
+"""The files tab in a real browser: contents, versions that seek, differences, downloads that stay files."""
+
+import re
+import zipfile
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.crew_pattern import crew
+from tests.browser.server import Server
+
+FIRST, SECOND = 'part 1', 'part 1, done'
+
+
+@pytest.fixture(scope='module')
+def waiting(browser: Browser, tmp_path_factory) -> Iterator[str]:
+    """The address of a run whose three workers have each written two versions of their files."""
+    server = Server(tmp_path_factory.mktemp('waiting'))
+    server.patterns = crew(tmp_path_factory.mktemp('crew'))
+    server.start()
+    page = browser.new_page()
+    page.goto(f'{server.url}/launch/crew')
+    page.wait_for_function('window.did_handshake === true')
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(page.get_by_text('Allow deployer to use deploy?')).to_be_visible(timeout=30_000)
+    url = page.url
+    page.close()
+    yield url
+    server.stop()
+
+
+def opened(page: Page, url: str) -> None:
+    page.goto(url)
+    page.get_by_role('tab', name='Files').click()
+
+
+def test_a_version_is_read_and_its_step_is_gone_to(page, waiting, axe):
+    opened(page, waiting)
+    content = page.locator('.code')
+    expect(content).to_have_text(SECOND)
+    expect(page.locator('.files-said')).to_contain_text('2 files')
+    page.get_by_role('button', name='part_1.py').click()
+    expect(content).to_contain_text('def add(a, b):')
+    axe(page)
+    first = page.get_by_role('group', name='Versions of this folder').get_by_role('button').first
+    step = re.search(r'\d+', first.inner_text().partition('step')[2])[0]
+    first.click()
+    expect(page).to_have_url(f'{waiting}/files?at={step}')
+    page.get_by_role('button', name='notes.txt').click()
+    expect(content).to_have_text(FIRST)
+    page.keyboard.press('Home')
+    expect(page.get_by_text('No files up to this step.')).to_be_visible()
+
+
+def test_two_versions_and_two_agents_are_compared(page, waiting, axe):
+    opened(page, waiting)
+    expect(page.locator('.code')).to_have_text(SECOND)
+    page.get_by_role('button', name='Compare').click()
+    expect(page.locator('.files-said')).to_have_text('1 file differs: +1 -1 lines')
+    expect(page.locator('.code .removed')).to_contain_text(FIRST)
+    expect(page.locator('.code .added')).to_contain_text(SECOND)
+    axe(page)
+    other = page.get_by_label('Compare to')
+    other.select_option(label=other.locator('option').last.inner_text())
+    expect(page.locator('.files-said')).to_contain_text('3 files differ')
+    expect(page.get_by_role('button', name='part_3.py')).to_contain_text('added')
+
+
+def test_downloads_are_files_and_never_pages(page, waiting):
+    origin = waiting.partition('/runs/')[0]
+    opened(page, waiting)
+    expect(page.locator('.code')).to_have_text(SECOND)
+    archive = page.get_by_role('link', name='ZIP')
+    with page.expect_download() as found:
+        archive.click()
+    with zipfile.ZipFile(found.value.path()) as files:
+        assert files.namelist() == ['notes.txt', 'src/part_1.py']
+    href = page.get_by_role('link', name='Download').get_attribute('href')
+    answer = page.request.get(f'{origin}{href}')
+    assert answer.body() == f'{SECOND}\n'.encode()
+    assert answer.headers['content-disposition'].startswith('attachment; filename="notes.txt"')
+    assert answer.headers['x-content-type-options'] == 'nosniff'
+    assert answer.headers['content-type'] == 'application/octet-stream'
+    for wrong in ('0' * 64, '..%2f..%2fetc%2fpasswd', 'abc'):
+        assert page.request.get(re.sub(r'kept/[^?]+', f'kept/{wrong}', f'{origin}{href}')).status == 404
+
+
+def test_a_long_result_is_cut_and_kept_whole(page, waiting):
+    page.goto(waiting)
+    page.get_by_role('button', name='Working: done').click()
+    worker = page.get_by_role('region', name='worker 1', exact=False).first
+    report = worker.locator('.tool', has_text='report')
+    expect(report).not_to_contain_text('line 899')
+    report.get_by_role('button', name='Show all').click()
+    expect(report).to_contain_text('line 899')
+    with page.expect_download() as found:
+        report.get_by_role('link', name='Download the whole result').click()
+    with found.value.path().open() as whole:
+        assert len(whole.read().splitlines()) == 900
+    assert found.value.suggested_filename == 'report.txt'
+
+
+def test_a_project_that_was_worked_on_opens_on_the_difference(page, server):
+    page.goto(f'{server.url}/launch/debugger')
+    page.wait_for_function('window.did_handshake === true')
+    page.get_by_label('Symptom').fill('A test of spans fails: find the bug and mend it')
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(page.get_by_text('all 7 tests pass').first).to_be_visible(timeout=30_000)
+    page.get_by_role('tab', name='Files').click()
+    expect(page.locator('.files-said')).to_have_text('1 file differs: +1 -1 lines')
+    expect(page.locator('.code .added')).to_contain_text('max(merged[-1][1], end)')
+    with page.expect_download() as found:
+        page.get_by_role('link', name='Patch').click()
+    patch = found.value.path().read_text()
+    assert patch.startswith('--- a/spans.py') and '.git' not in patch

@@ -1,0 +1,203 @@
+"""Forks from the browser: an edit in a parallel state, variants side by side, reruns, lineage."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import Server
+
+DEBATE = '''
+"""Two argue side by side, a third one judges."""
+from pydantic import BaseModel, Field
+
+from engine import Memory, Pattern, agent
+
+
+class Debate(Pattern):
+    """Two advocates argue side by side; a judge rules."""
+
+    class Parameters(BaseModel):
+        motion: str = Field('Tea is better than coffee', title='Motion', description='About what')
+
+    class Memory(Memory):
+        motion: str = ''
+        rounds: int = 1
+        said: list[str] = Field(default_factory=list)
+        verdict: str = ''
+
+    initial = 'arguing'
+    answer = 'verdict'
+    states = [
+        {'name': 'arguing', 'parallel': [agent('pro', then='note'), agent('con', then='note')]},
+        agent('judging', 'judge', then='rule'),
+        {'name': 'settled', 'final': True},
+        {'name': 'broken', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [
+        ['done', 'arguing', 'judging'],
+        ['done', 'judging', 'settled'],
+        ['failed', '*', 'broken'],
+    ]
+
+    def prompt_pro(self, memory):
+        return f'Argue for: {memory.motion}'
+
+    def prompt_con(self, memory):
+        return f'Argue against: {memory.motion}'
+
+    def prompt_judging(self, memory):
+        return f'Judge: {memory.motion}'
+
+    def note(self, memory, event):
+        memory.said.append(event.data['text'])
+
+    def rule(self, memory, event):
+        memory.verdict = f'{memory.motion}: {event.data["text"]}'
+'''
+MIDDLE = 2
+"""The step at which one of the two has ended, and the other goes on."""
+
+
+@pytest.fixture
+def run(page: Page, new_server: Server, tmp_path: Path) -> str:
+    """The address of a run that is done; `page` shows it."""
+    patterns = tmp_path / 'patterns'
+    patterns.mkdir()
+    (patterns / 'debate.py').write_text(DEBATE, 'utf-8')
+    new_server.patterns = patterns
+    new_server.start()
+    page.goto(f'{new_server.url}/launch/debate')
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(page).to_have_url(re.compile('/runs/'))
+    done(page)
+    return page.url.partition('?')[0]
+
+
+def done(page: Page) -> None:
+    expect(page.locator('.run-head .pill')).to_have_text('Done', timeout=30_000)
+
+
+def change(page: Page, field: str, text: str) -> None:
+    """Open the memory of the variant that is shown, and write into a field of it."""
+    fold = page.locator('.fork-variant:visible details', has=page.locator('summary', has_text='Memory'))
+    if fold.get_attribute('open') is None:
+        fold.locator('summary').click()
+    fold.get_by_label(field, exact=True).fill(text)
+
+
+def test_an_edit_in_the_middle_of_a_parallel_state(page: Page, run: str, axe) -> None:
+    page.goto(f'{run}?at={MIDDLE}')
+    page.get_by_role('button', name='Fork').click()
+    expect(page.get_by_role('heading', name=f'Fork from step {MIDDLE}')).to_be_visible()
+    expect(page.locator('.diagram .state.active')).to_have_count(2)
+    change(page, 'Motion', 'Milk is better than water')
+    expect(page.locator('.form-foot [role=status]')).to_contain_text('Free: no provider')
+    axe(page)
+    page.get_by_role('button', name='Start fork').click()
+    expect(page).not_to_have_url(re.compile(re.escape(run)))
+    done(page)
+    expect(page.get_by_role('region', name='Result')).to_contain_text('Milk is better than water:')
+    expect(page.locator('.run-facts a', has_text=f'at {MIDDLE}')).to_be_visible()
+    page.goto(run)
+    expect(page.get_by_role('region', name='Result')).to_contain_text('Tea is better than coffee:')
+
+
+def test_variants_side_by_side_blind_until_one_wins(page: Page, run: str, axe) -> None:
+    page.goto(f'{run}/fork?at={MIDDLE}')
+    page.get_by_role('button', name='Add variant').click()
+    expect(page.get_by_role('button', name='Variant B')).to_have_attribute('aria-pressed', 'true')
+    change(page, 'Motion', 'Milk is better than water')
+    page.get_by_role('button', name='Variant A').click()
+    expect(page.locator('.fork-variant:visible summary', has_text='Memory')).not_to_contain_text('change')
+    page.get_by_role('button', name='Variant B').click()
+    expect(page.locator('.fork-variant:visible summary', has_text='Memory')).to_contain_text('1 change')
+    page.get_by_role('button', name='Start 2 variants').click()
+    lanes = page.locator('.lane')
+    expect(lanes).to_have_count(2)
+    expect(lanes.locator('.pill', has_text='Done')).to_have_count(2, timeout=30_000)
+    expect(lanes.nth(1)).to_contain_text('Milk is better than water:')
+    expect(lanes.locator('.lane-otherwise')).to_have_text(
+        ['as the original', 'motion = Milk is better than water']
+    )
+    page.get_by_role('switch', name='Blind').click()
+    expect(lanes.locator('h2')).to_have_text([re.compile('Variant [AB]')] * 2)
+    expect(lanes.get_by_role('link', name='Open')).to_have_count(0)
+    expect(lanes.locator('.lane-otherwise:visible')).to_have_count(0)
+    axe(page)
+    page.get_by_role('region', name='Variant B').get_by_role('button', name='Pick as winner').click()
+    expect(lanes.locator('.chip:visible', has_text='Winner')).to_have_count(1)
+    expect(lanes.locator('h2').first).to_contain_text('(A)')
+    page.get_by_role('link', name='Fork tree').click()
+    expect(page.locator('.family-row')).to_have_count(3)
+    expect(page.locator('.family-row', has_text='Winner')).to_contain_text(f'fork at {MIDDLE}')
+    axe(page)
+
+
+def test_what_is_wrong_is_said_at_its_field_and_nothing_starts(page: Page, run: str) -> None:
+    page.goto(f'{run}/fork?at={MIDDLE}')
+    change(page, 'Rounds', 'many')
+    problem = page.locator('.field', has_text='Rounds').locator('.problem')
+    expect(problem).to_have_text('Must be a number.')
+    page.get_by_role('button', name='Start fork').click()
+    expect(page.get_by_label('Rounds', exact=True)).to_be_focused()
+    change(page, 'Rounds', '"two"')
+    expect(problem).to_contain_text('valid integer')  # as the engine says, which names the bare field
+    page.get_by_label('Motion', exact=True).focus()
+    page.get_by_role('button', name='Start fork').click()
+    expect(page.get_by_label('Rounds', exact=True)).to_be_focused()
+    page.get_by_role('button', name='Restore the original').click()
+    expect(page.locator('.form-foot [role=status]')).to_contain_text('Free: no provider')
+
+
+def test_a_run_that_has_ended_is_forked_where_it_could_go_on(page: Page, run: str) -> None:
+    page.get_by_role('button', name='Fork').click()
+    expect(page.locator('.notice')).to_contain_text('The run had ended')
+
+
+def test_a_run_is_run_again(page: Page, run: str) -> None:
+    page.get_by_role('button', name='More').click()
+    page.get_by_role('button', name='Run again').click()
+    expect(page.get_by_role('dialog')).to_contain_text('Free: no provider')
+    page.get_by_role('dialog').get_by_role('button', name='Run again').click()
+    expect(page).not_to_have_url(re.compile(re.escape(run)))
+    done(page)
+    page.goto(f'{page.url.partition("?")[0]}/family')
+    expect(page.locator('.family-row.here, .here > .family-row')).to_contain_text('run again')
+
+
+def test_a_run_that_was_cancelled_is_retried_from_its_head(page: Page, run: str, axe) -> None:
+    expect(page.get_by_role('button', name='Retry')).to_be_hidden()  # it is done
+    page.goto(f'{run.partition("/runs/")[0]}/launch/debate')
+    page.locator('summary', has_text='Debugging').click()
+    page.get_by_role('checkbox', name='Start paused').click()
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(page.locator('.run-head .pill')).to_have_text('Paused')
+    cancelled = page.url
+    page.get_by_role('button', name='Cancel').click()
+    page.get_by_role('button', name='Cancel run').click()
+    expect(page.locator('.run-head .pill')).to_have_text('Cancelled')
+    page.get_by_role('button', name='More', exact=True).click()
+    axe(page)
+    page.get_by_role('button', name='Close').click()
+    page.get_by_role('button', name='Retry', exact=True).click()
+    page.get_by_role('button', name='Retry from step').click()
+    expect(page).not_to_have_url(cancelled)
+    done(page)
+
+
+def test_equal_variants_are_not_started_by_mistake(page: Page, run: str, axe) -> None:
+    page.goto(f'{run}/fork?at={MIDDLE}')
+    page.get_by_role('button', name='Add variant').click()
+    page.get_by_role('button', name='Start 2 variants').click()
+    dialog = page.get_by_role('dialog', name='Start equal variants?')
+    expect(dialog).to_contain_text('Variants A and B change the same things')
+    axe(page)
+    dialog.get_by_role('button', name='Cancel').click()
+    expect(page).to_have_url(re.compile('/fork'))
+    page.get_by_role('button', name='Start 2 variants').click()
+    dialog.get_by_role('button', name='Start anyway').click()
+    page.wait_for_url(re.compile('/variants/'))

@@ -1,0 +1,56 @@
+"""Model output: formulas, highlighted code that can be copied, and dollar signs that are no formula."""
+
+import pytest
+
+RENDER = """async (text) => {
+    const { render } = await import('/hemicycle/markdown.js');
+    const box = document.createElement('div');
+    box.className = 'prose';
+    document.body.append(box);
+    render(box, text);
+    return box.id = 'said';
+}"""
+
+
+@pytest.fixture
+def said(page, server):
+    page.goto(server.url)
+
+    def write(text: str):
+        page.evaluate(RENDER, text)
+        return page.locator('#said')
+
+    return write
+
+
+@pytest.mark.parametrize(
+    'text',
+    [r'Euler: $e^{i\pi} + 1 = 0$.', r'So \(a^2 + b^2\) it is.', '$$\n\\sum_{i=1}^n i\n$$', '\\[x_1\\]'],
+)
+def test_formulas_are_drawn(said, text):
+    found = said(text)
+    found.locator('math').wait_for()
+    assert '$' not in found.locator('math').evaluate('math => math.textContent.replace(/annotation/, "")')
+
+
+@pytest.mark.parametrize('text', ['It costs $5 or $6.', 'From $10 to $20 a month', r'Keep `$x$` as code'])
+def test_money_and_code_are_no_formulas(said, page, text):
+    found = said(text)
+    page.wait_for_function('document.fonts.ready.then(() => true)')
+    assert found.locator('.math').count() == 0
+
+
+def test_a_formula_that_is_wrong_is_shown_as_written_and_runs_nothing(said, page):
+    found = said(r'$\href{javascript:alert(1)}{x} \frac{$ and <img src=x onerror=alert(2)>')
+    assert found.locator('a[href^="javascript"], img').count() == 0
+
+
+def test_code_is_coloured_and_copied(said, page):
+    page.context.grant_permissions(['clipboard-read', 'clipboard-write'])
+    found = said('```python\ndef add(a, b):\n    return a + b\n```')
+    found.locator('.hljs-keyword').first.wait_for()
+    assert found.locator('.hljs-keyword').all_inner_texts() == ['def', 'return']
+    found.locator('pre').hover()
+    found.get_by_role('button', name='Copy').click()
+    found.get_by_role('button', name='Copied').wait_for()
+    assert page.evaluate('navigator.clipboard.readText()') == 'def add(a, b):\n    return a + b\n'

@@ -1,0 +1,145 @@
+"""Agents' panes side by side in a real browser: one per region; resize, enlarge, stop, join."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.crew_pattern import crew
+from tests.browser.server import Server
+
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+@pytest.fixture
+def crewed(new_server: Server, tmp_path) -> Server:
+    new_server.patterns = crew(tmp_path)
+    new_server.pace = 25  # slow enough that the panes are there while the test looks at them
+    new_server.start()
+    return new_server
+
+
+def launch(page: Page, server: Server, workers: int) -> str:
+    page.goto(f'{server.url}/launch/crew')
+    page.get_by_label('Workers').fill(str(workers))
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    return page.url
+
+
+def held(page: Page, workers: int):
+    """The panes of a run whose agents stand where they are: paused, with their first files written."""
+    expect(page.locator('.agent.region')).to_have_count(workers, timeout=30_000)
+    page.get_by_role('button', name='Pause', exact=True).click()
+    return page.locator('.agent.region:visible')
+
+
+@pytest.mark.parametrize(('workers', 'columns'), [(2, 2), (3, 3), (6, 3)])
+def test_a_parallel_state_gets_a_pane_for_each_region(page, crewed, axe, workers, columns):
+    launch(page, crewed, workers)
+    panes = held(page, workers)
+    page.get_by_role('button', name='Hide the diagram').click()
+    expect(page.locator('.diagram-panel')).to_be_hidden()
+    boxes = [panes.nth(index).bounding_box() for index in range(workers)]
+    assert len({round(box['x']) for box in boxes}) == columns
+    assert len({round(box['y']) for box in boxes}) == workers // columns
+    assert len({round(box['width']) for box in boxes}) == 1
+    expect(page.locator('.stage').get_by_role('separator')).to_have_count(
+        columns - 1 + workers // columns - 1
+    )
+    axe(page)
+
+
+def test_panes_are_resized_by_key_and_by_mouse_and_one_is_enlarged(page, crewed):
+    launch(page, crewed, 2)
+    panes = held(page, 2)
+    before = panes.first.bounding_box()['width']
+    split = page.locator('.stage').get_by_role('separator')
+    split.focus()
+    page.keyboard.press('ArrowRight')
+    expect(split).not_to_have_attribute('aria-valuenow', '50')
+    assert panes.first.bounding_box()['width'] == pytest.approx(before + 24, abs=2)
+    place = split.bounding_box()
+    page.mouse.move(place['x'] + 4, place['y'] + 50)
+    page.mouse.down()
+    page.mouse.move(place['x'] + 64, place['y'] + 50, steps=4)
+    page.mouse.up()
+    assert panes.first.bounding_box()['width'] == pytest.approx(before + 84, abs=4)
+    panes.first.get_by_role('button', name='Enlarge pane').click()
+    expect(panes).to_have_count(1)
+    page.get_by_role('button', name='Restore size').click()
+    expect(panes).to_have_count(2)
+
+
+def test_one_agent_is_stopped_and_the_join_sums_up(page, crewed):
+    launch(page, crewed, 3)
+    expect(page.locator('.agent.region')).to_have_count(3, timeout=30_000)
+    third = page.get_by_role('region', name='worker 3')
+    third.get_by_role('button', name='Stop this agent').click()
+    page.get_by_role('button', name='Stop agent').click()
+    expect(page.locator('.run-facts .pill')).not_to_have_text('Running', timeout=30_000)
+    page.get_by_role('button', name='Working: done').click()
+    expect(page.locator('.stage-said')).to_contain_text('of 3 answered · 1 failed')
+    expect(third).to_have_class(re.compile('failed'))
+    expect(page.locator('.mark.error').last).to_have_attribute(
+        'aria-label', re.compile('a person stopped it')
+    )
+
+
+def test_a_call_that_is_tried_again_counts_down(page, crewed):
+    launch(page, crewed, 2)
+    second = page.get_by_role('region', name='worker 2')
+    trouble = second.locator('.agent-trouble')
+    expect(trouble).to_have_text(re.compile(r'Retrying in \d s \(attempt 2\): .*too many requests'))
+    expect(second.get_by_text('attempt 2', exact=True)).to_be_visible()
+    expect(trouble).to_be_hidden(timeout=20_000)
+
+
+def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
+    page = open_page(width=390, height=844)
+    launch(page, crewed, 3)
+    panes = held(page, 3)
+    boxes = [panes.nth(index).bounding_box() for index in range(3)]
+    assert len({round(box['x']) for box in boxes}) == 1
+    assert all(box['x'] + box['width'] < 390 for box in boxes)
+    assert page.evaluate(WIDER) <= 0
+    axe(page)
+
+
+def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, axe):
+    launch(page, crewed, 6)
+    agents = page.locator('.diagram .cluster.region')
+    expect(page.locator('.diagram .region')).to_have_count(6)
+    expect(agents).to_have_count(0)  # so many are folded at first
+    page.locator('[id="s:working.worker_2"]').dblclick()
+    expect(agents).to_have_count(1)
+    page.reload()
+    expect(agents).to_have_count(1)
+    page.get_by_role('button', name='Expanded states').click()
+    page.get_by_role('dialog', name='Expanded states').get_by_role('button', name='All', exact=True).click()
+    expect(agents).to_have_count(6)
+    axe(page)
+    page.keyboard.press('Escape')
+    expect(page.get_by_role('dialog')).to_have_count(0)  # it gives the focus back as it goes
+    box = page.locator('.diagram svg')
+    before = box.get_attribute('viewBox')
+    page.locator('.diagram').focus()
+    page.keyboard.press('+')
+    expect(box).not_to_have_attribute('viewBox', before)
+    page.keyboard.press('Shift+ArrowDown')
+    page.keyboard.press('0')
+    expect(box).to_have_attribute('viewBox', re.compile(before.replace('.00', r'(\\.00)?')))
+
+
+def test_the_diagram_can_have_all_of_the_page(page, crewed, axe):
+    launch(page, crewed, 2)
+    larger = page.get_by_role('button', name='Enlarge the diagram')
+    expect(page.locator('.panel.middle')).to_be_visible()
+    width = page.locator('.diagram-panel').bounding_box()['width']
+    larger.click()
+    expect(page.locator('.panel.middle')).to_be_hidden()
+    page.wait_for_function(f'document.querySelector(".diagram-panel").clientWidth > {2 * width}')
+    expect(larger).to_have_attribute('aria-pressed', 'true')
+    axe(page)
+    larger.click()
+    expect(page.locator('.panel.middle')).to_be_visible()

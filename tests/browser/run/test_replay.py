@@ -1,0 +1,220 @@
+"""Replay in a real browser: keys, jumps, marks, speeds, addresses; why an edge was taken or not."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.run.test_run import STEPS, count, launch, opened, status
+
+BACK = '[id="e:reviewing>analyzing"]'
+"""The edge by which work is sent back: considered at the last step, and taken twice before."""
+
+
+@pytest.fixture(scope='module')
+def finished(browser: Browser, server) -> str:
+    page = browser.new_page()
+    url = launch(page, server)
+    status(page, 'Done')
+    page.close()
+    return url
+
+
+def at(page: Page, step: int) -> None:
+    expect(count(page)).to_contain_text(f'{step} / {STEPS}')
+    expect(page.locator('.step-number')).to_have_text(f'Step {step}')
+
+
+def test_keys_jump_from_mark_to_mark_and_round_the_end(page, finished):
+    opened(page, finished, 1)
+    revisions = page.locator('.mark.revision')
+    expect(revisions).to_have_count(2)
+    marks = [int(text) for text in revisions.evaluate_all(STEPS_OF)]
+    for step in marks:
+        page.keyboard.press('r')
+        at(page, step)
+    page.keyboard.press('r')
+    expect(page.get_by_role('status').filter(has_text='Wrapped around')).to_be_attached()
+    at(page, marks[0])
+    toast = page.locator('.q-notification')
+    expect(toast).to_have_text(f'Wrapped around: revision at step {marks[0]}, one of 2.')
+    box, player = toast.bounding_box(), page.locator('.player').bounding_box()
+    assert box['y'] + box['height'] <= player['y']  # the buttons beneath stay in reach
+    page.keyboard.press('Shift+R')
+    at(page, marks[1])
+    page.keyboard.press('n')
+    expect(page.get_by_role('status').filter(has_text='No note')).to_be_attached()
+    expect(toast).to_have_count(1)  # the newest takes the place of the one before
+    at(page, marks[1])
+
+
+STEPS_OF = "marks => marks.map(mark => /Step (\\d+)/.exec(mark.getAttribute('aria-label'))[1])"
+
+
+def test_a_jump_is_gone_back_from_and_a_step_is_not(page, finished):
+    opened(page, finished, 3)
+    page.keyboard.press('e')
+    expect(page.locator('.step .notice.fail')).to_be_visible()
+    expect(page).to_have_url(re.compile(r'\?at=(?!3$)\d+$'))
+    there = int(page.url.rpartition('=')[2])
+    page.keyboard.press('ArrowRight')
+    page.keyboard.press('ArrowRight')
+    at(page, there + 2)
+    where = f'{finished}?at={there + 2}'
+    expect(page).to_have_url(where)
+    page.get_by_role('tab', name='Transcript').click()
+    expect(page).to_have_url(re.compile(r'/transcript\?at='))
+    page.go_back()
+    expect(page.get_by_role('tab', name='Agents')).to_have_attribute('aria-selected', 'true')
+    page.go_back()
+    at(page, 3)
+    page.go_forward()
+    expect(page).to_have_url(where)
+    at(page, there + 2)
+
+
+def test_a_link_opens_its_tab_at_its_step(page, finished):
+    page.goto(f'{finished}/messages?at=20')
+    for _ in range(2):
+        at(page, 20)
+        expect(page.get_by_role('tab', name='Messages')).to_have_attribute('aria-selected', 'true')
+        page.reload()
+
+
+def test_the_slider_is_dragged_and_the_page_follows(page, finished):
+    opened(page, finished)
+    rail = page.get_by_role('slider', name='Step')
+    box = rail.bounding_box()
+    assert box
+    y = box['y'] + box['height'] / 2
+    page.mouse.move(box['x'] + box['width'] - 2, y)
+    page.mouse.down()
+    for part in (0.8, 0.6, 0.5, 10 / STEPS):
+        page.mouse.move(box['x'] + box['width'] * part, y)
+    page.mouse.up()
+    at(page, 10)
+    expect(rail).to_have_attribute('aria-valuenow', '10')
+    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
+    expect(page).to_have_url(f'{finished}?at=10')
+    assert rail.bounding_box() == box  # it did not move under the pointer
+
+
+LIT = """() => [...document.querySelectorAll('.diagram .graph > *')].map((one) => [
+    one.id,
+    ...['active', 'inside', 'seen', 'walked', 'taken'].filter((how) => one.matches('.' + how))].join())"""
+
+
+def test_each_move_of_the_slider_is_shown_in_the_diagram_at_once(page, finished):
+    opened(page, finished, 2)
+    place = page.locator('.rail').bounding_box()
+    y = place['y'] + place['height'] / 2
+    page.mouse.move(place['x'] + 0.1 * place['width'], y)
+    page.mouse.down()
+    page.mouse.move(place['x'] + 0.12 * place['width'], y)
+    thumb, drawing = page.locator('.thumb'), page.locator('.diagram svg')
+    for part in (0.3, 0.5, 0.7, 0.62):
+        page.mouse.move(place['x'] + part * place['width'], y)
+        step = thumb.get_attribute('data-step')
+        expect(drawing).to_have_attribute('data-step', step)
+    quick = page.evaluate(LIT)
+    page.mouse.up()
+    at(page, int(step))
+    opened(page, finished, int(step))
+    page.wait_for_function('document.querySelectorAll(".diagram .active").length')
+    assert page.evaluate(LIT) == quick
+
+
+def test_marks_are_one_stop_and_the_arrow_keys_go_along_them(page, finished):
+    opened(page, finished, 1)
+    marks = page.locator('.mark')
+    expect(page.locator('.mark[tabindex="0"]')).to_have_count(1)
+    page.locator('.mark[tabindex="0"]').focus()
+    page.keyboard.press('ArrowRight')
+    expect(marks.nth(1)).to_be_focused()
+    at(page, 1)  # the arrow keys did not step
+    step = re.search(r'Step (\d+)', marks.nth(1).get_attribute('aria-label') or '')
+    assert step
+    page.keyboard.press('Enter')
+    at(page, int(step[1]))
+
+
+def test_marks_that_stand_too_close_are_one_with_their_number(open_page, finished):
+    page = open_page(width=390, height=844)
+    page.goto(finished)
+    expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
+    several = page.locator('.mark', has=page.locator('sup')).first
+    expect(several).to_have_attribute('aria-label', re.compile(r'Steps \d+ to \d+: '))
+    assert page.locator('.mark').count() < 6
+
+
+def test_play_at_a_high_speed_says_that_no_model_is_called_and_begins_anew(page, finished):
+    opened(page, finished, 1)
+    expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')
+    expect(page.locator('.player-chip')).to_be_visible()
+    page.get_by_label('Speed').select_option('64×')
+    page.get_by_role('button', name='Play').click()
+    at(page, STEPS)
+    expect(page.get_by_role('button', name='Play')).to_be_visible()
+    page.get_by_role('button', name='Play').click()
+    at(page, STEPS)  # from the first step to the last again
+
+
+def test_the_changes_of_a_place_in_memory_are_followed_from_the_tree(page, finished):
+    opened(page, finished, 1)
+    page.get_by_role('tab', name='Memory').click()
+    page.locator('.tree summary', has_text='memory').first.click()
+    page.get_by_role('button', name='Next change of status').click()
+    expect(page.locator('.tree .changed', has_text='status')).to_be_visible()
+    page.get_by_role('button', name='Marks and jumps').click()
+    expect(page.get_by_label('Memory field to follow')).to_have_value('/memory/status')
+    expect(page.locator('.jump', has_text='Verdict')).to_contain_text('3')
+    page.keyboard.press('Escape')
+
+
+def test_why_is_said_at_the_edge_with_the_mouse(page, finished):
+    opened(page, finished)
+    expect(page.locator(BACK)).to_have_class(re.compile('barred'))
+    page.locator(f'{BACK} .hit').dispatch_event('pointerover', {'bubbles': True, 'pointerType': 'mouse'})
+    why = page.get_by_role('dialog', name='Transition from reviewing to analyzing')
+    expect(why).to_contain_text(f'At step {STEPS} (done): not evaluated; an earlier transition matched.')
+    expect(why).to_contain_text('Taken 2 times up to this step')
+    page.locator('.diagram').dispatch_event('pointerleave')
+    expect(why).to_be_hidden()
+    page.locator(f'{BACK} .hit').dispatch_event('click')
+    why.get_by_role('button', name='Previous').click()
+    expect(why).to_contain_text(': taken.')  # it stays open, and says what is so at the step it led to
+    expect(page.locator(BACK)).to_have_class(re.compile('taken'))
+    expect(why.locator('.guard')).to_have_count(0)
+    why.get_by_role('button', name='Close').click()
+    expect(why).to_be_hidden()
+
+
+def test_why_is_said_at_the_edge_by_the_keyboard(page, finished, axe):
+    opened(page, finished)
+    page.locator('.diagram').focus()
+    edge = page.locator('[id="e:reviewing>complete"]')
+    for _ in range(page.locator('.diagram .edge[id]').count()):
+        page.keyboard.press('.')
+        if edge.evaluate('edge => edge === document.activeElement'):
+            break
+    expect(edge).to_be_focused()
+    why = page.get_by_role('dialog', name='Transition from reviewing to complete')
+    expect(why).to_contain_text('The reviewer approves the draft? Yes.')
+    expect(why.locator('.guard-saw')).to_have_text('approved = true')
+    expect(why.locator('.guard').nth(1)).to_contain_text('? Not evaluated.')
+    page.keyboard.press('Enter')
+    expect(why.get_by_role('button', name='Close')).to_be_focused()
+    axe(page)
+    why.get_by_role('button', name='Close').focus()
+    page.keyboard.press('Escape')
+    expect(why).to_be_hidden()
+    expect(edge).to_be_focused()
+    at(page, STEPS)
+
+
+def test_the_list_of_jumps_is_accessible(open_page, finished, axe):
+    page = open_page()
+    opened(page, finished, 13)
+    page.get_by_role('button', name='Marks and jumps').click()
+    expect(page.get_by_role('dialog', name='Marks and jumps')).to_be_visible()
+    axe(page, dark=True)

@@ -1,0 +1,158 @@
+"""The parallel review in a real browser: the sample to its end, a choice, a seat that is taken."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import Server
+
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+MOVED = """([head, selector]) => document.querySelector(selector)
+    || document.querySelector('.rail').getAttribute('aria-valuemax') !== head"""
+PATIENCE = 240_000
+"""Milliseconds for a phase in which tests really run, on a machine that has much else to do."""
+
+
+def sample(page: Page, server: Server, **choices: str) -> str:
+    """Launch the sample; `choices` are options by the label of their field, with _ for a space."""
+    page.goto(f'{server.url}/launch/parallel-review')
+    page.get_by_role('button', name='Samples').click()
+    page.get_by_text('Bech32 from scratch').click()
+    expect(page.get_by_label('Required tests')).to_have_value('sample:bech32')
+    for field, option in choices.items():
+        page.get_by_label(field.replace('_', ' ')).select_option(option)
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    return page.url
+
+
+def wait_while_it_runs(page: Page, selector: str) -> None:
+    """Wait for an element as long as the run takes steps: how long it all takes is the machine's affair."""
+    while not page.locator(selector).count():
+        head = page.locator('.rail').get_attribute('aria-valuemax')
+        page.wait_for_function(MOVED, arg=[head, selector], timeout=PATIENCE)
+
+
+def looked_at(open_page, axe, url: str, tab: str, seen: str, **options) -> None:
+    """Check a tab in a page of its own: the check keeps a large page busy for long."""
+    page = open_page(**options)
+    page.goto(url)
+    page.get_by_role('tab', name=tab).click()
+    expect(page.get_by_role('tabpanel', name=tab).locator(seen).first).to_be_visible()
+    assert page.evaluate(WIDER) <= 0
+    axe(page)
+    page.close()
+
+
+def test_a_person_chooses_takes_a_turn_and_sees_it_to_the_end(page, open_page, new_server, axe):
+    new_server.start()
+    url = sample(page, new_server, Best_picked_by='person')
+
+    # When the run waits for a choice, the tab of the candidates says so: tests, differences, and the choice.
+    take = page.get_by_role('button', name='Choose coder1')
+    expect(page.get_by_role('tab', name='Candidates')).to_contain_text('your decision', timeout=PATIENCE)
+    page.get_by_role('tab', name='Candidates').click()
+    expect(take).to_be_visible()
+    cards = page.locator('.entrant')
+    expect(cards).to_have_count(3)
+    expect(cards.nth(0)).to_contain_text('63 passed')
+    expect(cards.nth(1)).to_contain_text('59 passed, 4 failed')
+    cards.nth(1).get_by_text('Failures (4)').click()
+    expect(cards.nth(1)).to_contain_text('test_vectors::test_valid')
+    difference = page.get_by_role('region', name='Differences')
+    expect(difference.locator('.files-said')).to_contain_text('2 files differ')
+    difference.get_by_label('Differences from').select_option(label='coder3, version 1')
+    difference.get_by_role('button', name='test_own.py').click()
+    expect(difference.locator('.file-head')).to_have_text('test_own.py')
+    expect(difference.locator('.code .added').first).to_be_visible()
+
+    looked_at(open_page, axe, url, 'Candidates', '.entrant')
+    looked_at(open_page, axe, url, 'Debate', '.verdict')
+
+    # The debate that led here: three rounds, apart and then agreed.
+    page.get_by_role('tab', name='Debate').click()
+    board = page.get_by_role('tabpanel', name='Debate')
+    table = board.locator('.rounds')
+    expect(table.get_by_role('columnheader')).to_have_text(
+        ['Reviewer', 'First review', 'Round 1', 'Round 2', 'Round 3']
+    )
+    expect(table.locator('.accord b')).to_have_text(['Start', 'No closer', 'Closer', 'Agreed'])
+    expect(board.locator('.verdict')).to_contain_text('Agreed by Reviewer 1 and Reviewer 2 in round 3')
+    expect(board.locator('.verdict-tests li')).to_have_text(
+        [re.compile('coder1 v1.*63 passed'), re.compile('coder2 v1.*4 failed'), re.compile('coder3 v1.*15')]
+    )
+    cell = table.locator('tbody tr').nth(1).locator('td').nth(1)
+    expect(cell.get_by_text('coder2: make the 4 vectors pass')).to_be_hidden()
+    cell.get_by_role('button', name='More').click()
+    expect(cell.get_by_text('coder2: make the 4 vectors pass')).to_be_visible()
+
+    # One seat is taken and handed back, another is kept.
+    board.get_by_role('button', name='Take seat: Reviewer 1').click()
+    board.get_by_role('button', name='Return seat: Reviewer 1').click()
+    expect(board.get_by_role('button', name='Take seat: Reviewer 1')).to_be_visible()
+    expect(cell).to_have_class('whole')  # what was opened stays open
+    board.get_by_role('button', name='Take seat: Reviewer 2').click()
+    expect(board.get_by_role('button', name='Return seat: Reviewer 2')).to_be_visible()
+
+    # The choice is confirmed, and counts only then.
+    page.get_by_role('tab', name='Candidates').click()
+    take.focus()
+    page.keyboard.press('Enter')
+    page.get_by_role('dialog').get_by_role('button', name='Cancel').press('Enter')
+    expect(page.get_by_role('button', name='Choose')).to_have_count(0)
+    expect(take).to_be_visible()
+    take.click()
+    page.get_by_label('Reason (optional)').fill('It is the one that is right.')
+    page.get_by_role('button', name='Choose').click()
+
+    # In the final review it is the person's turn; the page says so, and Ctrl+Enter sends.
+    expect(page.get_by_role('tab', name='Debate')).to_contain_text('your turn', timeout=PATIENCE)
+    page.get_by_role('tab', name='Debate').click()
+    expect(board.get_by_role('heading', name='Your turn as reviewer 2')).to_be_visible()
+    looked_at(open_page, axe, url, 'Debate', '.seat textarea', width=390, height=844, scheme='dark')
+    words = board.get_by_label('Your words')
+    words.fill('I ran them myself. Approved.')
+    board.get_by_label('Verdict').select_option('APPROVE')
+    board.get_by_label('Best').select_option('coder1')
+    board.get_by_role('checkbox', name='Agree').click()
+    words.press('Control+Enter')
+    expect(page.locator('.pill.done')).to_be_visible(timeout=PATIENCE)
+    page.get_by_role('tab', name='Debate').click()
+    final = board.locator('.debate').nth(1)
+    expect(final.locator('.turn.human')).to_contain_text('I ran them myself. Approved.')
+    expect(final.locator('.turn.human')).to_contain_text('A person')
+    expect(final.locator('.verdict')).to_contain_text('Approve: coder1')
+    said = board.get_by_label('Debate transcript').locator('.human')
+    expect(said.locator('header')).to_have_text(
+        re.compile(r'Reviewer 2.*a person.*round 1.*\d\d:\d\d:\d\d.*step')
+    )
+
+    # The ladder: what the second version answers, what changed, and the way to its step.
+    page.get_by_role('tab', name='Candidates').click()
+    expect(cards.nth(0)).to_contain_text('Picked: by a person')
+    rung = page.locator('.rung').nth(1)
+    expect(rung).to_contain_text('Version 2')
+    expect(rung).to_contain_text('Test each rule on its own, with round trips for both checksums.')
+    rung.get_by_role('button', name='Changes').click()
+    expect(difference.locator('.files-said')).to_contain_text('2 files differ')
+    expect(difference.get_by_label('Differences to')).to_contain_text('coder1, version 2')
+
+    # The slider: before the revision there is no second version, and no final review.
+    page.locator('.rung').nth(0).get_by_role('button', name=re.compile('Step')).click()
+    expect(page.get_by_role('listitem').filter(has_text='Version 2')).to_have_count(0)
+    page.get_by_role('tab', name='Debate').click()
+    expect(board.get_by_text('No reviews yet.')).to_be_visible()
+    page.keyboard.press('End')
+    expect(board.locator('.debate')).to_have_count(2)
+
+
+def test_the_sample_ends_by_itself_and_the_page_follows_it(page, new_server):
+    new_server.start()
+    sample(page, new_server)
+    expect(page.locator('.pill.done')).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role('region', name='Result')).to_contain_text('Approved: coder1, version 2')
+    page.get_by_role('tab', name='Debate').click()
+    expect(page.locator('.debate')).to_have_count(2)
+    expect(page.locator('.debate .verdict h3')).to_have_text(['Consensus', 'Consensus'])
+    page.get_by_role('tab', name='Candidates').click()
+    expect(page.locator('.entrant.picked')).to_contain_text('Picked: by the reviewers')

@@ -1,0 +1,248 @@
+"""The run page in a real browser: watch to the end, step with keys, deep links, steering, a restart."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.server import Server
+
+TASK = 'Should a small team adopt event sourcing for its order system?'
+STEPS = 29
+"""Steps of the shipped scenario for this task."""
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+def launch(page: Page, server: Server, task: str = TASK) -> str:
+    """Launch a pipeline from the form, and return the address of its run."""
+    page.goto(f'{server.url}/launch/pipeline')
+    page.get_by_label('Task', exact=True).fill(task)
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    return page.url
+
+
+def count(page: Page):
+    return page.locator('.player-count')
+
+
+def status(page: Page, word: str) -> None:
+    expect(page.locator('.run-facts .pill')).to_have_text(word, timeout=30_000)
+
+
+@pytest.fixture(scope='module')
+def finished(browser: Browser, server: Server) -> str:
+    """The address of a run that has ended, which the tests of this file share."""
+    page = browser.new_page()
+    url = launch(page, server)
+    status(page, 'Done')
+    page.close()
+    return url
+
+
+def opened(page: Page, url: str, at: int | None = None) -> None:
+    """Open a run, at a step or at its end, and wait until it is drawn."""
+    page.goto(url if at is None else f'{url}?at={at}')
+    expect(page.locator('.step-number')).to_have_text(f'Step {at or STEPS}')
+    expect(count(page)).to_contain_text(f'{at or STEPS} / {STEPS}')
+    expect(page.locator('.mark').first).to_be_attached()
+    expect(page.locator('.diagram .state.active').first).to_be_attached()
+
+
+def test_watch_to_the_end(page, server):
+    launch(page, server)
+    status(page, 'Done')
+    expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
+    result = page.get_by_role('region', name='Result')
+    expect(result.get_by_role('heading', level=1)).to_be_visible()
+    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:complete')
+    expect(page.locator('.mark.revision')).to_have_count(2)
+    expect(page.locator('.mark.verdict')).to_have_count(3)
+    expect(page.locator('.mark.error')).to_have_count(1)
+    expect(page.locator('.run-facts .simulated')).to_be_visible()
+    page.get_by_role('tab', name='Transcript').click()
+    expect(page.locator('.transcript .block b', has_text='Reviewer').first).to_be_visible()
+
+
+def test_keys_move_everything_and_the_address_keeps_the_step(page, finished):
+    opened(page, finished)
+    page.keyboard.press('Home')
+    expect(count(page)).to_contain_text(f'1 / {STEPS}')
+    for _ in range(4):
+        page.keyboard.press('ArrowRight')
+    expect(count(page)).to_contain_text(f'5 / {STEPS}')
+    expect(page).to_have_url(f'{finished}?at=5')
+    expect(page.locator('.step-number')).to_have_text('Step 5')
+    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:researching.using_tools')
+    page.keyboard.press('ArrowLeft')
+    expect(page.locator('.step-number')).to_have_text('Step 4')
+    page.keyboard.press('End')
+    expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
+
+
+def test_a_deep_link_shows_its_step_and_survives_a_reload(page, finished):
+    opened(page, finished, 10)
+    for _ in range(2):
+        expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
+        expect(page.get_by_role('region', name='Result')).to_be_hidden()
+        page.reload()
+        expect(count(page)).to_contain_text(f'10 / {STEPS}')
+
+
+def test_play_goes_through_the_record_and_calls_nothing(page, finished):
+    opened(page, finished, STEPS - 4)
+    page.keyboard.press(' ')
+    expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
+    expect(page.locator('.run-facts')).to_contain_text('14 calls')
+
+
+def test_the_inspector_says_why_this_way_and_what_changed(page, finished):
+    opened(page, finished, STEPS)
+    expect(page.locator('.way.taken')).to_contain_text('to complete')
+    expect(page.locator('.way', has_text='to analyzing')).to_contain_text('not evaluated')
+    change = page.locator('.change', has_text=re.compile('memory . status'))
+    expect(change.locator('.before')).to_have_text('REVIEWING')
+    expect(change.locator('.after')).to_have_text('COMPLETE')
+    page.get_by_role('tab', name='Memory').click()
+    expect(page.locator('.tree .changed', has_text='status')).to_contain_text('COMPLETE')
+
+
+def test_a_click_on_a_state_goes_to_its_visits(page, finished):
+    opened(page, finished, 2)
+    page.locator('[id="s:reviewing"] text').first.click()
+    expect(page.locator('.diagram .state.inside')).to_have_attribute('id', 's:reviewing')
+
+
+def test_pause_step_resume_and_cancel(page, new_server):
+    new_server.pace = 40
+    new_server.start()
+    launch(page, new_server)
+    page.get_by_role('button', name='Pause', exact=True).click()
+    status(page, 'Paused')
+    held = page.locator('.diagram .state.active')
+    expect(held).to_have_attribute('id', 's:researching.using_tools')  # what was in progress has ended
+    page.get_by_role('button', name='Step in', exact=True).click()
+    expect(held).to_have_attribute('id', 's:researching.thinking')
+    status(page, 'Paused')
+    page.get_by_role('button', name='Continue').click()
+    status(page, 'Running')
+    page.get_by_role('button', name='Cancel').click()
+    page.get_by_label('Reason').fill('seen enough')
+    page.get_by_role('button', name='Cancel run').click()
+    status(page, 'Cancelled')
+    expect(page.locator('.run-controls').get_by_role('button', name='Pause', exact=True)).to_be_hidden()
+    page.get_by_role('tab', name='Transcript').click()
+    expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
+
+
+def test_fork_from_a_step(page, finished):
+    opened(page, finished, 13)
+    page.get_by_role('button', name='Fork').click()
+    expect(page.get_by_role('heading', name='Fork from step 13')).to_be_visible()
+    expect(page.locator('.form-foot')).to_contain_text('Free: no provider')
+    page.get_by_role('button', name='Start fork').click()
+    expect(page).not_to_have_url(re.compile(re.escape(finished)))
+    status(page, 'Done')
+    expect(page.locator('.run-facts a', has_text='at 13')).to_have_attribute('href', re.compile(r'\?at=13$'))
+
+
+def test_a_server_that_dies_in_the_middle_loses_and_repeats_nothing(page, new_server, console):
+    console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
+    new_server.pace = 150
+    new_server.start()
+    url = launch(page, new_server)
+    expect(page.get_by_role('region', name='Analyzer')).to_be_visible(timeout=30_000)
+    seen = page.locator('.step-number').inner_text()
+    new_server.pace = 0
+    new_server.restart()
+    status(page, 'Done')  # the page comes back by itself, and the run goes on
+    expect(page.locator('.mark[data-kinds~="restart"]')).to_have_count(1)
+    recovered = STEPS + 1
+    expect(count(page)).to_contain_text(f'{recovered} / {recovered}')
+    number = seen.removeprefix('Step ')
+    page.goto(f'{url}?at={number}')
+    expect(page.locator('.step-number')).to_have_text(seen)
+    page.get_by_role('tab', name='Transcript').click()
+    said = page.locator('.transcript .block.text header b', has_text='Researcher')
+    expect(said).to_have_count(1)
+
+
+def test_streamed_text_is_markdown_and_never_html(page, new_server, tmp_path):
+    patterns = tmp_path / 'patterns'
+    patterns.mkdir()
+    (patterns / 'hostile.py').write_text(HOSTILE)
+    new_server.patterns = patterns
+    new_server.start()
+    page.goto(f'{new_server.url}/launch/hostile')
+    page.get_by_role('button', name='Run', exact=True).click()
+    status(page, 'Done')
+    pane = page.get_by_role('region', name='Result').locator('.prose')
+    expect(pane.locator('strong')).to_have_text('bold')
+    expect(pane).to_contain_text('<img src=x onerror=')
+    expect(pane.locator('img, script, iframe')).to_have_count(0)
+    expect(pane.locator('a')).to_have_count(1)
+    assert page.evaluate('window.pwned') is None
+
+
+HOSTILE = '''
+"""A stage whose text attacks the page."""
+from engine import Memory, Pattern
+
+TEXT = """**bold** <img src=x onerror="window.pwned=1"> <script>window.pwned=1</script>
+[bad](javascript:window.pwned=1) [good](https://example.org) ![shot](https://example.org/x.png)
+<iframe src="https://example.org"></iframe>"""
+
+
+class Hostile(Pattern):
+    """Says something hostile."""
+
+    class Memory(Memory):
+        said: str = ''
+
+    initial = 'speaking'
+    answer = 'said'
+    states = ({'name': 'speaking', 'invoke': 'speak'}, {'name': 'over', 'final': True})
+    transitions = ({'trigger': 'done', 'source': 'speaking', 'dest': 'over', 'after': 'keep'},)
+
+    async def speak(self, memory, activity):
+        return {'text': TEXT}
+
+    def keep(self, memory, event):
+        memory.said = event.data['text']
+'''
+
+
+def test_accessible(open_page, finished, axe):
+    page = open_page()
+    opened(page, finished)
+    axe(page, dark=True)
+    page.get_by_role('tab', name='Memory').click()
+    page.get_by_role('tab', name='Transcript').click()
+    axe(page, dark=True)
+
+
+def test_a_narrow_window_shows_one_part_at_a_time(open_page, finished, axe):
+    page = open_page(width=390, height=844)
+    opened(page, finished)
+    assert page.evaluate(WIDER) <= 0
+    for part, region in (('Diagram', '.diagram-panel'), ('Step', '.inspector'), ('Agents', '.middle')):
+        page.locator('.run-switch').get_by_role('button', name=part).click()
+        expect(page.locator(region)).to_be_visible()
+        expect(page.locator('.run-grid > .panel:visible')).to_have_count(1)
+        assert page.evaluate(WIDER) <= 0
+    axe(page)
+
+
+@pytest.mark.parametrize(('path', 'said'), [('/runs/nothere', 'no run'), ('/runs/nothere?at=3', 'no run')])
+def test_unknown_run(page, server, path, said, console):
+    console.expect('404')
+    page.goto(server.url + path)
+    expect(page.locator('.page')).to_contain_text(re.compile(said, re.IGNORECASE))
+
+
+def test_a_step_beyond_the_end(page, finished, console):
+    console.expect('404')
+    page.goto(f'{finished}?at=9999')
+    expect(page.locator('.page')).to_contain_text('9999')
+    page.goto(f'{finished}?at=minusone')
+    expect(page.locator('.page')).to_contain_text(re.compile('step', re.IGNORECASE))

@@ -1,0 +1,225 @@
+"""Step mode and breakpoints in a real browser: keys, regions, the diagram's menu, conditions, two windows."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.crew_pattern import crew
+from tests.browser.server import Server
+
+TASK = 'Should a small team adopt event sourcing for its order system?'
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+@pytest.fixture
+def crewed(new_server: Server, tmp_path) -> Server:
+    new_server.patterns = crew(tmp_path)
+    new_server.pace = 60
+    new_server.start()
+    return new_server
+
+
+@pytest.fixture
+def quick(new_server: Server) -> Server:
+    new_server.start()
+    return new_server
+
+
+def begun(page: Page, server: Server, pattern: str, **fields: str) -> None:
+    """Start a run, paused from the first."""
+    page.goto(f'{server.url}/launch/{pattern}')
+    for label, text in fields.items():
+        page.get_by_label(label, exact=True).fill(text)
+    page.locator('summary', has_text='Debugging').click()
+    page.get_by_role('checkbox', name='Start paused').click()
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    page.wait_for_function('window.did_handshake === true')
+    expect(page.locator('.run-head .pill')).to_have_text('Paused')
+
+
+def stopped(page: Page):
+    return page.locator('.run-stopped')
+
+
+def active(page: Page, path: str):
+    return page.locator(f'.diagram [id="s:{path}"].active')
+
+
+def unfolded(page: Page) -> None:
+    """Draw the inside of all states: agents side by side are too wide for the column, and folded at first."""
+    page.get_by_role('button', name='Expanded states').click()
+    page.get_by_role('dialog', name='Expanded states').get_by_role('button', name='All', exact=True).click()
+    page.keyboard.press('Escape')
+    expect(page.get_by_role('dialog')).to_have_count(0)
+
+
+def breakpoints(page: Page):
+    page.get_by_role('tab', name='Breakpoints').click()
+    return page.get_by_role('list', name='Breakpoints').get_by_role('listitem')
+
+
+def test_a_breakpoint_in_one_region_holds_it_while_the_other_goes_on(page, crewed, axe):
+    begun(page, crewed, 'crew', Workers='2')
+    unfolded(page)
+    page.locator('[id="s:working.worker_2.using_tools"]').click(button='right')
+    menu = page.get_by_role('menu', name='State working')
+    menu.get_by_role('menuitem', name='Break when it is entered').click()
+    spot = page.locator('.diagram .spot-breakpoints')
+    expect(spot).to_contain_text('→●')
+    row = breakpoints(page)
+    expect(row).to_contain_text('worker 2')
+    row.get_by_role('button', name='Edit breakpoint 1').click()
+    form = page.get_by_role('dialog', name='Breakpoint 1')
+    axe(page)
+    form.get_by_label('Pauses').select_option('region')
+    form.get_by_role('button', name='Save').click()
+    expect(row).to_contain_text('holds its region only')
+    page.keyboard.press('c')
+    expect(stopped(page)).to_contain_text('Stopped at breakpoint 1 at step', timeout=30_000)
+    expect(row).to_contain_text('holds it now')
+    expect(row).to_contain_text('hit once')
+    expect(spot).to_contain_text('◉')
+    second = page.get_by_role('region', name='worker 2')
+    expect(second.locator('.chip.held')).to_be_visible()
+    expect(active(page, 'working.worker_1.done')).to_be_visible(timeout=30_000)  # the other went on
+    expect(active(page, 'working.worker_2.using_tools')).to_be_visible()
+    axe(page)
+    second.get_by_role('button', name='Step in: working').click()
+    expect(active(page, 'working.worker_2.thinking')).to_be_visible()
+    expect(stopped(page)).not_to_contain_text('breakpoint')
+    expect(second.locator('.chip.held')).to_be_visible()
+
+
+def test_one_region_is_stepped_while_the_others_wait_or_go_on(page, crewed):
+    begun(page, crewed, 'crew', Workers='2')
+    first, second = (page.get_by_role('region', name=f'worker {number}') for number in (1, 2))
+    unfolded(page)
+    first.get_by_role('button', name='Step in: working').click()
+    expect(active(page, 'working.worker_1.using_tools')).to_be_visible(timeout=30_000)
+    expect(active(page, 'working.worker_2.thinking')).to_be_visible()
+    second.get_by_role('button', name='Others: paused').click()
+    expect(first.get_by_role('button', name='Others: running')).to_be_visible()  # one switch for all
+    first.get_by_role('button', name='Step in: working').click()
+    expect(active(page, 'working.worker_2.done')).to_be_visible(timeout=30_000)  # it goes on
+    expect(first.locator('.chip.held')).to_be_visible()
+
+
+def test_steps_in_out_and_over_by_keys(page, quick):
+    begun(page, quick, 'pipeline', Task=TASK)
+    page.locator('[id="e:analyzing>reviewing"]').focus()
+    page.keyboard.press('Enter')
+    why = page.get_by_role('dialog', name='Transition from analyzing to reviewing')
+    why.get_by_role('button', name='Break when it is taken').first.click()
+    why.get_by_role('button', name='Remove breakpoint 1').first.click()
+    expect(why.get_by_role('button', name='Break when it is taken').first).to_be_visible()
+    page.keyboard.press('Escape')
+    expect(why).to_be_hidden()
+    page.keyboard.press('i')
+    expect(active(page, 'researching.using_tools')).to_be_visible()
+    page.keyboard.press('u')
+    expect(stopped(page)).to_contain_text('Stepped out of researching at step')
+    expect(active(page, 'analyzing.thinking')).to_be_visible()
+    page.keyboard.press('o')
+    expect(stopped(page)).to_contain_text('Stepped over at step')
+    expect(page.locator('.step-reason')).to_contain_text('Stepped over at step')
+    expect(active(page, 'reviewing.thinking')).to_be_visible()
+    page.keyboard.press('c')
+    expect(page.locator('.run-head .pill')).to_have_text('Done', timeout=30_000)
+    expect(page.get_by_role('button', name='Step in', exact=True)).to_be_hidden()
+
+
+def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
+    page, open_page, quick, axe, console
+):
+    begun(page, quick, 'pipeline', Task=TASK)
+    other = open_page(width=390, height=844, scheme='dark')
+    other.goto(page.url)
+    page.get_by_role('tab', name='Breakpoints').click()
+    page.get_by_role('button', name='Add breakpoint').click()
+    form = page.get_by_role('dialog', name='New breakpoint')
+    form.get_by_label('Where').select_option('')
+    form.get_by_role('button', name='Add', exact=True).click()
+    expect(form).to_contain_text('Enter a condition, or choose a state or transition.')
+    line = form.get_by_label('Condition', exact=True)
+    line.fill('step > 3 and cots > 1')
+    expect(form.locator('.condition .problem')).to_contain_text("Column 14: there is no 'cots'")
+    expect(line).to_have_attribute('aria-invalid', 'true')
+    axe(page)
+    line.fill('step > 3 and ')
+    expect(form.locator('.condition .problem')).not_to_contain_text('cots')  # what it says may move the fold
+    form.get_by_text('Names and examples').click()
+    form.get_by_role('button', name='error != null').click()
+    expect(line).to_have_value('step > 3 and error != null')
+    expect(form.locator('.condition-now')).to_contain_text('it is false: error is null')
+    line.fill('tokens > 100')
+    expect(form.locator('.condition-now')).to_contain_text('it is false: tokens is 0')
+    form.get_by_role('button', name='Add', exact=True).click()
+    rows = breakpoints(page)
+    expect(rows).to_have_count(1)
+    other.locator('.run-switch').get_by_role('button', name='Step', exact=True).click()
+    theirs = breakpoints(other)
+    expect(theirs).to_contain_text('tokens > 100')  # another window shows it at once
+    assert other.evaluate(WIDER) <= 0
+    axe(other)
+    console.expect('.*')  # both windows complain while the server is gone
+    quick.restart()
+    page.goto(page.url)
+    expect(page.locator('.run-head .pill')).to_have_text('Paused')
+    expect(breakpoints(page)).to_contain_text('tokens > 100')
+    page.keyboard.press('c')
+    expect(stopped(page)).to_contain_text('Stopped at breakpoint 1')
+    page.keyboard.press('Home')
+    expect(page.locator('.breakpoints-note')).to_contain_text('as they are now')
+    page.get_by_role('button', name='Remove breakpoint 1').click()
+    expect(breakpoints(page)).to_have_count(0)
+
+
+def test_the_menu_of_the_diagram_by_keyboard_and_by_a_long_press(open_page, quick, axe):
+    page = open_page(width=390, height=844, has_touch=True)
+    begun(page, quick, 'pipeline', Task=TASK)
+    page.locator('.run-switch').get_by_role('button', name='Diagram', exact=True).click()
+    page.locator('.diagram-panel .diagram').focus()
+    page.keyboard.press('Enter')
+    menu = page.get_by_role('menu')
+    expect(menu.get_by_role('menuitem', name='thinking is left')).to_be_visible()
+    axe(page)
+    menu.get_by_role('menuitem', name='Add breakpoint').click()
+    expect(page.get_by_role('dialog', name='New breakpoint')).to_be_visible()
+    page.keyboard.press('Escape')
+    expect(page.get_by_role('dialog')).to_have_count(0)  # what lies behind it can be touched
+    place = page.locator('[id="s:reviewing"]').bounding_box()
+    at = {'x': place['x'] + 20, 'y': place['y'] + 8}
+    touch = page.context.new_cdp_session(page)
+    touch.send('Input.dispatchTouchEvent', {'type': 'touchStart', 'touchPoints': [at]})
+    menu = page.get_by_role('menu', name='State reviewing')
+    expect(menu).to_be_visible()
+    touch.send('Input.dispatchTouchEvent', {'type': 'touchEnd', 'touchPoints': []})
+    menu.get_by_role('menuitem', name='Break when it is entered').click()
+    expect(page.locator('.diagram .spot-breakpoints')).to_be_visible()
+    assert page.evaluate(WIDER) <= 0
+
+
+def test_a_state_is_found_by_typing_a_part_of_its_name(page, quick, axe):
+    begun(page, quick, 'pipeline', Task=TASK)
+    page.get_by_role('tab', name='Breakpoints').click()
+    page.get_by_role('button', name='Add breakpoint').click()
+    form = page.get_by_role('dialog', name='New breakpoint')
+    state = form.get_by_role('combobox', name='State')
+    state.click()
+    state.press_sequentially('rev think')
+    expect(form.get_by_role('listbox', name='States').get_by_role('option')).to_have_text(
+        ['reviewing \u203a thinking']
+    )
+    axe(page)
+    state.press('ArrowDown')
+    state.press('Enter')
+    expect(state).to_have_value('reviewing \u203a thinking')
+    state.fill('nowhere')
+    form.get_by_role('button', name='Add').click()
+    expect(form.get_by_role('alert')).to_have_text('Choose one of the listed states.')
+    expect(state).to_be_focused()
+    state.fill('reviewing \u203a thinking')
+    form.get_by_role('button', name='Add').click()
+    expect(page.get_by_role('list', name='Breakpoints')).to_contain_text('reviewing \u203a thinking')

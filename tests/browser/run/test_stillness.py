@@ -1,0 +1,77 @@
+"""A whole run of the parallel review: nothing on its page moves, opens or loses its place unasked."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.run.test_review import PATIENCE, sample, wait_while_it_runs
+
+RECORDER = """() => {
+    const record = (window.still = { shifts: [], changes: [], frames: 0 });
+    new PerformanceObserver((list) => {
+        for (const one of list.getEntries())
+            if (!one.hadRecentInput && one.value > 0)
+                for (const { node, previousRect: from, currentRect: to } of one.sources)
+                    // Inside a pane, text in flight goes down as what precedes it gets its final form.
+                    if (node && !(node.closest ? node : node.parentElement)?.closest(".agent"))
+                        record.shifts.push(`${node?.className || node?.parentElement?.className}: ` +
+                            `${from.x} ${from.y} -> ${to.x} ${to.y}`);
+    }).observe({ type: "layout-shift" });
+    const box = (one) => {
+        const place = one.getBoundingClientRect();
+        return [place.x, place.y, place.width, place.height].map(Math.round).join(" ");
+    };
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const look = () => ({
+        panels: all(".run-head, .run-grid > .panel, .tabs, .stage, .player").map(box).join(" | "),
+        tabs: all('[role="tab"][aria-selected="true"]').map((tab) => tab.textContent).join(" | "),
+        selection: String(getSelection()),
+        focus: document.activeElement.getAttribute("aria-label") ?? document.activeElement.className,
+        scroll: window.scrollY,
+    });
+    let before = look();
+    (function frame() {
+        const now = look();
+        for (const key in now)
+            if (now[key] !== before[key]) record.changes.push(`${key}: ${before[key]} -> ${now[key]}`);
+        before = now;
+        record.frames += 1;
+        requestAnimationFrame(frame);
+    })();
+}"""
+SELECT = """() => {
+    const said = [...document.querySelectorAll(".stage .talk .body")].find((one) => one.checkVisibility());
+    said.closest(".panel-body").focus();
+    getSelection().selectAllChildren(said);
+    return String(getSelection());
+}"""
+
+
+def followed(open_page, url: str, **size: int) -> Page:
+    """A page on which somebody looks at the run."""
+    page = open_page(**size)
+    page.goto(url)
+    expect(page.locator('.stage .talk .body:visible').first).to_be_visible(timeout=PATIENCE)
+    return page
+
+
+def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
+    new_server.pace = 400
+    new_server.start()
+    url = sample(page, new_server)
+    page.close()
+    watcher, reader = followed(open_page, url), followed(open_page, url, width=1280, height=800)
+    watcher.evaluate(RECORDER)
+    selected = reader.evaluate(SELECT)
+    reader.evaluate(RECORDER)
+    assert len(selected) > 20
+    for looked in (watcher, reader):
+        wait_while_it_runs(looked, '.run-head .pill.done')
+    for looked in (watcher, reader):
+        seen = looked.evaluate('still')
+        assert seen['frames'] > 100
+        assert seen['changes'] == []
+        assert seen['shifts'] == [], '\n'.join(seen['shifts'])
+    assert reader.evaluate('String(getSelection())') == selected
+    expect(watcher.locator('.agent.result')).to_be_visible()
+    expect(reader.get_by_role('button', name=re.compile('Show the result'))).to_be_visible()

@@ -1,0 +1,143 @@
+"""Streamed Markdown renders block by block as the whole text would, wherever it is cut."""
+
+import json
+import random
+
+import pytest
+from playwright.sync_api import expect
+
+WHOLE = """# Findings
+
+The *first* paragraph has **bold**, `code` and a [link](https://example.org),
+over two lines.
+
+- one
+
+- two, loose
+  with a second line
+
+    and a paragraph of its own
+- three
+
+1. first
+2. second
+
+```python
+def settle(text):
+
+    return text  # the fence has an empty line inside
+```
+
+> a quotation
+
+| name | count |
+| --- | --- |
+| ann | 2 |
+
+Setext
+------
+
+<b onclick="window.pwned=1">not HTML</b> & the end
+"""
+
+PIECES = """async (pieces) => {
+  const { render, Stream } = await import('/hemicycle/markdown.js');
+  const whole = document.createElement('div'), grown = document.createElement('div');
+  render(whole, pieces.join(''));
+  const stream = new Stream(grown);
+  let redone = 0;
+  for (const piece of pieces) {
+    const before = new Set(grown.childNodes);
+    stream.add(piece);
+    redone = Math.max(redone, [...grown.children].filter((child) => !before.has(child)).length);
+  }
+  return [grown.innerHTML, whole.innerHTML, redone];
+}"""
+
+
+def cut(text: str, seed: int) -> list[str]:
+    chance, pieces = random.Random(seed), []
+    while text:
+        size = chance.randint(1, 12)
+        pieces, text = [*pieces, text[:size]], text[size:]
+    return pieces
+
+
+@pytest.mark.parametrize('ends', ['\n', '\r\n'])
+@pytest.mark.parametrize('seed', range(4))
+def test_pieces_become_the_whole_and_only_the_end_is_drawn_anew(page, server, seed, ends):
+    page.goto(server.url)
+    grown, whole, redone = page.evaluate(PIECES, cut(WHOLE.replace('\n', ends), seed))
+    assert grown.replace('\n', '') == whole.replace('\n', '')
+    assert redone <= 2
+
+
+ANSWER = {
+    'approach': 'First “this”,\nthen that.',
+    'tasks': [{'id': 'a', 'after': ['x', 'y'], 'ok': True}, {'id': 'b', 'after': []}],
+    'open_points': ['one\ntwo', 'three'],
+    'sources': [],
+    'output': '- a\n- b',
+    'approved': False,
+    'score': 91,
+}
+READABLE = """**Approach**: First “this”,
+then that.
+
+**Tasks**
+
+- id: a, after: x, y, ok: yes
+- id: b, after:\x20
+
+**Open points**
+
+- one
+  two
+- three
+
+**Sources**
+
+- none
+
+**Output**:
+
+- a
+- b
+
+**Approved**: no
+
+**Score**: 91"""
+READ = """async ([pieces, options]) => {
+  const { JsonText } = await import('/hemicycle/json_text.js');
+  const read = new JsonText(options);
+  return pieces.map((piece) => read.add(piece)).join('');
+}"""
+
+
+@pytest.mark.parametrize(('seed', 'ascii'), [(0, True), (1, False), (2, True)])
+def test_json_is_readable_while_it_is_written(page, server, seed, ascii):
+    page.goto(server.url)
+    text = json.dumps(ANSWER, ensure_ascii=ascii, indent=seed)
+    assert page.evaluate(READ, [cut(text, seed), {}]) == READABLE
+    early = page.evaluate(READ, [cut(text[:60], seed), {}])
+    assert early and READABLE.startswith(early)
+
+
+def test_a_file_that_a_tool_writes_is_shown_as_it_is(page, server):
+    page.goto(server.url)
+    text = json.dumps({'path': 'a.py', 'text': 'def f():\n    return "é"\n'})
+    shown = page.evaluate(READ, [cut(text, 3), {'code': True}])
+    assert shown == '**Path**: a.py\n\n**Text**\n\n~~~~~~~~\ndef f():\n    return "é"\n\n~~~~~~~~'
+
+
+def test_calls_and_records_are_read_while_they_come(page, new_server):
+    new_server.pace = 25
+    new_server.start()
+    page.goto(f'{new_server.url}/launch/pipeline')
+    page.get_by_label('Task').fill('Should our library lend bicycles?')
+    page.get_by_role('button', name='Run', exact=True).click()
+    streaming = page.locator('.block.streaming')
+    expect(streaming.filter(has_text='notes')).to_contain_text('is being written')
+    expect(streaming.filter(has_text='notes')).to_contain_text('What exactly is asked about')
+    expect(streaming.filter(has_text='Findings').locator('strong').first).to_have_text('Findings')
+    expect(streaming.filter(has_text='Findings')).not_to_contain_text('{')

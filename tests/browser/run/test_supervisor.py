@@ -1,0 +1,87 @@
+"""A team in a real browser: launched from a sample, its plan, its panes, and its diagram as files."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.server import Server
+
+OBJECTIVE = 'Plan a street fair for our block with 120 neighbours and a budget of 1,500 euros.'
+
+
+def launch(page: Page, server: Server) -> str:
+    """Launch the sample whose workers are side by side, and return the address of its run."""
+    page.goto(f'{server.url}/launch/supervisor')
+    page.get_by_role('button', name='Samples').click()
+    page.get_by_role('menuitem', name=re.compile('Side by side')).click()
+    expect(page.get_by_label('Objective', exact=True)).to_have_value(OBJECTIVE)
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    return page.url
+
+
+@pytest.fixture(scope='module')
+def finished(browser: Browser, server: Server) -> str:
+    """The address of a run that has ended."""
+    page = browser.new_page()
+    url = launch(page, server)
+    expect(page.locator('.run-facts .pill')).to_have_text('Done with issues', timeout=30_000)
+    page.close()
+    return url
+
+
+def test_the_plan_says_who_did_what_and_what_came_of_it(page, finished, axe):
+    page.goto(finished)
+    plan = page.get_by_role('region', name='Plan')
+    expect(plan.get_by_text('5 of 5')).to_be_visible()
+    steps = plan.get_by_role('listitem')
+    expect(steps).to_have_count(5)
+    permits = steps.filter(has_text='permits a closed street needs')
+    expect(permits).to_contain_text('failed')
+    expect(permits).to_contain_text('Lawyer')
+    expect(permits).to_contain_text("No worker has the role 'lawyer'")
+    food = steps.filter(has_text='food and drinks')
+    expect(food).to_contain_text('completed')
+    food.locator('summary').press('Enter')
+    expect(food.get_by_role('paragraph')).to_contain_text('keeps it from being 40 bowls of noodle salad')
+    axe(page)
+
+
+def test_an_entry_of_the_plan_leads_to_its_work(page, finished):
+    page.goto(finished)
+    plan = page.get_by_role('region', name='Plan')
+    food = plan.get_by_role('listitem').filter(has_text='food and drinks')
+    food.get_by_role('button', name=re.compile('Show the work on')).click()
+    expect(page).to_have_url(re.compile(r'[?&]at=\d+'))
+    shown = page.locator('.agent:visible')
+    expect(shown.filter(has_text='noodle salad')).to_be_visible()
+    expect(food).to_contain_text('completed')
+
+
+def test_an_earlier_step_shows_the_plan_as_it_was_and_each_worker_in_its_pane(page, finished):
+    page.goto(f'{finished}?at=2')
+    expect(page.locator('.step-number')).to_have_text('Step 2')
+    steps = page.get_by_role('region', name='Plan').get_by_role('listitem')
+    expect(steps).to_have_count(5)
+    expect(steps.filter(has_text='invitation for')).to_contain_text('waits for permits, budget')
+    expect(steps.filter(has_text='food and drinks')).to_contain_text('pending')
+    page.goto(f'{finished}?at=6')
+    names = page.locator('.agent-name')
+    expect(names.filter(has_text='Researcher · worker 1')).to_be_visible()
+    expect(names.filter(has_text='Researcher · worker 2')).to_be_visible()
+    expect(steps.filter(has_text='food and drinks')).to_contain_text('in progress')
+
+
+@pytest.mark.parametrize(
+    ('how', 'end', 'start'),
+    [('Mermaid', 'mmd', 'stateDiagram-v2'), ('DOT', 'gv', 'digraph'), ('SVG', 'svg', '<svg')],
+)
+def test_the_diagram_can_be_saved(page, server, finished, how, end, start):
+    for address in (finished, f'{server.url}/launch/supervisor'):
+        page.goto(address)
+        page.get_by_role('button', name='Save the diagram').click()
+        with page.expect_download() as coming:
+            page.get_by_role('menuitem', name=how).click()
+        assert coming.value.suggested_filename == f'supervisor.{end}'
+        assert coming.value.path().read_text('utf-8').startswith(start)

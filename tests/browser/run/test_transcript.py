@@ -1,0 +1,128 @@
+"""The transcript of a long run: nothing missing or doubled; searching, keyboard, following."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import ANSWERS
+from tests.browser.server import Server
+
+MESSAGES = 600
+DIALOGUE = f'''
+"""One who keeps talking."""
+from engine import Memory, Pattern
+
+
+class Monologue(Pattern):
+    """Asks a person nothing, and says a number at a time."""
+
+    class Memory(Memory):
+        said: int = 0
+
+    initial = 'talking'
+    states = ({{'name': 'talking', 'invoke': 'talk'}}, {{'name': 'over', 'final': True}})
+    transitions = (
+        {{'trigger': 'done', 'source': 'talking', 'dest': 'over', 'conditions': 'is_enough'}},
+        {{'trigger': 'done', 'source': 'talking', 'dest': 'talking', 'after': 'count'}},
+    )
+
+    async def talk(self, memory, activity):
+        text = f'**Number {{memory.said + 1}}** of the day' + '\\\\n\\\\nand more of it' * (memory.said % 5)
+        message = {{'role': 'assistant', 'parts': [{{'kind': 'text', 'text': text}}]}}
+        return {{'message': message, 'role': 'talker', 'model': 'none'}}
+
+    def is_enough(self, memory, event):
+        return memory.said >= {MESSAGES} - 1
+
+    def count(self, memory, event):
+        memory.said += 1
+'''
+SAID = """() => [...document.querySelectorAll('.speech .block .body')]
+  .map((body) => Number(/Number (\\d+)/.exec(body.textContent)[1]))"""
+
+
+@pytest.fixture(scope='module')
+def run(browser, tmp_path_factory):
+    """The address of a run that has ended."""
+    folder = tmp_path_factory.mktemp('monologue')
+    (folder / 'patterns').mkdir()
+    (folder / 'patterns' / 'monologue.py').write_text(DIALOGUE)
+    server = Server(folder)
+    server.patterns = folder / 'patterns'
+    server.start()
+    page = browser.new_page()
+    page.goto(f'{server.url}/launch/monologue')
+    page.wait_for_function(ANSWERS)
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(page.locator('.run-head .pill')).to_have_text('Done', timeout=60_000)
+    yield page.url
+    page.close()
+    server.stop()
+
+
+@pytest.fixture
+def talk(page, run):
+    """Its transcript, with all of it there."""
+    page.goto(run)
+    page.get_by_role('tab', name='Transcript').click()
+    expect(page.locator('.speech-bar')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
+    expect(page.get_by_role('feed')).to_have_attribute('aria-busy', 'false', timeout=30_000)
+    return page
+
+
+def test_all_of_a_long_run_is_there_once_in_order_and_only_its_end_is_drawn(talk, axe):
+    page, feed = talk, talk.get_by_role('feed')
+    assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))
+    expect(feed.locator('.prose:not(.raw) strong').last).to_have_text(f'Number {MESSAGES}')
+    expect(feed.locator('article').last).to_be_in_viewport()
+    assert page.locator('.speech .raw').count() > MESSAGES / 2
+    expect(feed.locator('article').nth(41)).to_have_attribute('aria-posinset', '42')
+    expect(feed.locator('article').nth(41)).to_have_attribute('aria-setsize', str(MESSAGES))
+    feed.evaluate('(list) => { list.scrollTop = 0; }')
+    first = feed.locator('article').first
+    expect(first.locator('strong')).to_have_text('Number 1')  # drawn when it comes near
+    expect(first).to_be_in_viewport()
+    axe(page)
+
+
+def test_it_is_filtered_by_text(talk):
+    page = talk
+    field = page.get_by_label('Find messages with this text')
+    field.fill('number 59')
+    expect(page.locator('.speech-bar')).to_contain_text(f'11 of {MESSAGES} messages')
+    assert page.evaluate(SAID) == [59, *range(590, 600)]
+    expect(page.locator('.speech .block:visible').last).to_have_attribute('aria-setsize', '11')
+    field.fill('nothing like it')
+    expect(page.locator('.speech-bar')).to_contain_text(f'0 of {MESSAGES} messages')
+    field.fill('')
+    expect(page.locator('.speech-bar')).to_have_text(f'{MESSAGES} messages')
+    assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))
+
+
+def test_keys_walk_from_message_to_message(talk):
+    page, articles = talk, talk.get_by_role('feed').locator('article')
+    page.get_by_label('Find messages with this text').focus()
+    page.keyboard.press('Tab')
+    expect(articles.last).to_be_focused()
+    for _ in range(3):
+        page.keyboard.press('PageUp')
+    expect(articles.nth(MESSAGES - 4)).to_be_focused()
+    expect(articles.nth(MESSAGES - 4)).to_be_in_viewport()
+    page.keyboard.press('PageDown')
+    expect(articles.nth(MESSAGES - 3)).to_be_focused()
+
+
+def test_the_step_that_is_shown_is_its_end(page, run):
+    page.goto(f'{run}?at=500')
+    page.get_by_role('tab', name='Transcript').click()
+    note = page.locator('.speech .block:visible header span').last
+    expect(note).to_have_text(re.compile(r'step 500$|step 499$'))
+    expect(page.get_by_role('feed')).to_have_attribute('aria-busy', 'false', timeout=30_000)
+    before = page.evaluate(SAID)
+    assert before == list(range(1, before[-1] + 1))
+    page.get_by_role('tab', name='Agents').click()
+    page.keyboard.press('End')
+    page.get_by_role('tab', name='Transcript').click()
+    expect(page.locator('.speech-bar')).to_contain_text(f'{MESSAGES} messages', timeout=30_000)
+    assert page.evaluate(SAID) == list(range(1, MESSAGES + 1))

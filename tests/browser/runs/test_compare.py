@@ -1,0 +1,157 @@
+"""Comparing two runs in the browser: from the list to the divergence, by mouse and by keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.server import Server
+
+TASK = 'Compare tea and coffee'
+
+
+def started(page, server: Server, revisions: int) -> str:
+    """A run of the pipeline; returns its address."""
+    page.goto(f'{server.url}/launch/pipeline')
+    page.get_by_label('Task', exact=True).fill(TASK)
+    page.get_by_label('Revision limit').fill(str(revisions))
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    return page.url
+
+
+def launched(page, server: Server, revisions: int) -> str:
+    """The same, when it has ended."""
+    address = started(page, server, revisions)
+    expect(page.locator('.pill.done')).to_be_visible()
+    return address
+
+
+@pytest.fixture
+def two(page, new_server):
+    """A page and the addresses of two runs, of which the second may not revise."""
+    new_server.start()
+    return page, new_server, launched(page, new_server, 3), launched(page, new_server, 0)
+
+
+def test_from_the_list_to_where_they_part_in_three_clicks(two, axe, open_page):
+    page, server, first, second = two
+    page.goto(f'{server.url}/runs')
+    ticks = page.locator('.run-tick')
+    expect(ticks).to_have_count(2)
+    for tick in ticks.all():
+        tick.click()
+    page.get_by_role('button', name='Compare', exact=True).click()
+    page.wait_for_url(re.compile('/compare'))
+    ids = [address.rpartition('/')[2] for address in (first, second)]
+    assert page.url.endswith(f'?a={ids[0]}&b={ids[1]}')  # the older one is A
+
+    expect(page.locator('.compare-said')).to_contain_text(
+        'The guard “is spent” was not met in A and met in B'
+    )
+    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+    sides = page.locator('.both-side')
+    expect(sides.first).to_contain_text('analyzing')
+    expect(sides.last).to_contain_text('complete')
+    expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bway-a\b'))
+    expect(page.locator('[id="s:researching"]')).to_have_class(re.compile(r'\bway-both\b'))
+    picked = page.locator('.aligned-row[aria-selected="true"]')
+    expect(picked).to_have_attribute('aria-label', re.compile('not in B'))
+    parting = picked.get_attribute('aria-label')
+
+    # All of it by the keyboard: rows, ends, differences; the address follows.
+    page.keyboard.press('ArrowRight')
+    expect(page.locator('.both-kind')).to_have_text(re.compile('Only A'))
+    expect(page.locator('.both-side').last).to_contain_text('It did not take this step')
+    page.wait_for_url(re.compile(r'&at=\d+$'))
+    page.keyboard.press('Home')
+    expect(page.locator('.aligned-row[aria-posinset="1"]')).to_have_attribute('aria-selected', 'true')
+    page.keyboard.press('d')
+    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+    expect(picked).to_have_attribute('aria-label', parting)
+    page.locator('.aligned').focus()
+    page.keyboard.press('ArrowDown')
+    expect(page.locator('.both-kind')).to_have_text(re.compile('Only A'))
+    page.get_by_role('button', name='Go to divergence').click()
+    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+
+    # A click on a state goes to its next visit; the links lead to both runs at that step.
+    page.locator('[id="s:researching"] text').first.click()
+    expect(page.locator('.aligned-row[aria-selected="true"]')).to_contain_text('researching')
+    expect(page.locator('.compare-title').first).to_have_attribute('href', re.compile(rf'{ids[0]}\?at=\d+'))
+
+    for tab, seen in (
+        ('Transcript', 'Show earlier|Researcher'),
+        ('Memory', 'They remember the same|Where|max_iterations'),
+        ('Files', 'No agent has written a file'),
+        ('Numbers', 'max_iterations'),
+    ):
+        page.get_by_role('tab', name=tab).click()
+        expect(page.locator('.middle .panel-body:visible')).to_contain_text(re.compile(seen))
+        axe(page)
+
+    page.get_by_role('link', name='Swap A and B').click()
+    expect(page.locator('.compare-said')).to_contain_text('met in A and not met in B')
+    expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bway-b\b'))
+
+
+def test_compare_with_from_a_runs_menu_and_from_its_page(two, axe):
+    page, server, first, second = two
+    page.goto(f'{server.url}/runs')
+    page.get_by_role('button', name=f'Actions for {TASK}').first.click()
+    page.get_by_role('menuitem', name='Compare with…').click()
+    expect(page.locator('.run-picks h3')).to_have_text('Same pattern')
+    axe(page)
+    page.locator('.pick').click()
+    page.wait_for_url(re.compile('/compare'))
+    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+
+    page.goto(first)
+    page.get_by_role('button', name='More', exact=True).click()
+    page.get_by_role('button', name='Compare with…').click()
+    expect(page.get_by_label('Search all runs')).to_be_focused()
+    page.keyboard.type('nothing like this')
+    expect(page.locator('.run-picks')).to_contain_text('No runs match.')
+    expect(page.locator('.run-choice [role="status"]')).to_have_text('No runs match.')
+    axe(page)
+    page.get_by_label('Search all runs').fill(second.rpartition('/')[2])
+    expect(page.locator('.pick')).to_have_count(1)
+    page.get_by_label('Search all runs').fill('tea')
+    expect(page.locator('.run-picks h3')).to_have_text('Results')
+    page.keyboard.press('ArrowDown')
+    expect(page.locator('.pick')).to_be_focused()
+    page.keyboard.press('ArrowUp')
+    expect(page.get_by_label('Search all runs')).to_be_focused()
+    page.keyboard.press('ArrowDown')
+    page.keyboard.press('Enter')
+    page.wait_for_url(re.compile(f'a={first.rpartition("/")[2]}&b={second.rpartition("/")[2]}'))
+
+
+def test_it_fits_a_phone_in_the_dark(two, open_page, axe):
+    _, server, first, second = two
+    ids = [address.rpartition('/')[2] for address in (first, second)]
+    page = open_page(width=390, height=844, scheme='dark')
+    page.goto(f'{server.url}/compare?a={ids[0]}&b={ids[1]}')
+    expect(page.locator('.both-kind')).to_have_text('The runs diverge here')
+    axe(page)
+    for view, part in (('Diagram', '.diagram'), ('Steps', '.aligned'), ('Details', '.both')):
+        page.locator('.run-switch .btn', has_text=view).click()
+        expect(page.locator(part)).to_be_visible()
+        assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
+
+
+def test_a_run_that_goes_on_is_followed(page, open_page, new_server):
+    new_server.pace = 60
+    new_server.start()
+    first = started(page, new_server, 0)
+    expect(page.locator('.pill.done')).to_be_visible(timeout=60_000)
+    second = started(page, new_server, 0)
+    page.get_by_role('button', name='Pause', exact=True).click()
+    expect(page.locator('.run-facts .pill.paused')).to_be_visible()
+    ids = [address.rpartition('/')[2] for address in (first, second)]
+    both = open_page()
+    both.goto(f'{new_server.url}/compare?a={ids[0]}&b={ids[1]}')
+    expect(both.locator('.compare-said')).to_contain_text('So far the runs took the same path')
+    page.get_by_role('button', name='Continue').click()
+    expect(both.locator('.compare-said')).to_contain_text('The runs took the same path, all', timeout=60_000)
+    expect(both.locator('.compare-runs .pill.done')).to_have_count(2)

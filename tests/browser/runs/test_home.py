@@ -1,0 +1,162 @@
+"""Home in a real browser: the first minute, the list of runs, narrow windows, accessibility."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+PIPELINE = 'Run sample of Pipeline'
+WIDER = 'document.documentElement.scrollWidth - window.innerWidth'
+
+
+def run_sample(page: Page, url: str) -> str:
+    """Run sample, and return the path of its run page."""
+    page.goto(url)
+    page.get_by_role('button', name=PIPELINE).click()
+    page.wait_for_url(re.compile(r'/runs/\w+'))
+    return page.url.removeprefix(url)
+
+
+def rows(page: Page):
+    return page.locator('.run-list .run-link')
+
+
+def test_from_an_empty_home_to_a_sample_that_is_listed(page, new_server):
+    new_server.start()
+    page.goto(new_server.url)
+    expect(page.get_by_text('No runs yet.')).to_be_visible()
+    expect(page.get_by_role('search', name='Runs')).to_be_hidden()
+    path = run_sample(page, new_server.url)
+    page.goto(new_server.url)
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page).first).to_have_attribute('href', path)
+    expect(rows(page).first).to_contain_text('Pipeline')
+    expect(rows(page).first.get_by_text('simulated')).to_be_visible()
+    expect(rows(page).locator('.pill')).to_have_text('Done')  # it comes by itself
+    page.get_by_role('search', name='Runs').wait_for()
+    rows(page).first.focus()
+    page.keyboard.press('Enter')
+    page.wait_for_url(f'**{path}')
+
+
+def test_patterns_are_in_families_and_one_is_what_to_begin_with(page, server):
+    page.goto(server.url)
+    families = page.locator('h3.family')
+    expect(families).to_have_text(['Sequential', 'Parallel', 'Single agent with tools'])
+    expect(page.locator('.card.pattern h4').first).to_have_text('Pipeline')
+    expect(page.locator('.card.pattern .btn.primary')).to_have_count(1)
+    expect(page.get_by_role('img', name='Pipeline: pending, then researching')).to_be_visible()
+    tops = (
+        page.locator('.cards')
+        .nth(1)
+        .locator('h4')
+        .evaluate_all('all => all.map((one) => Math.round(one.getBoundingClientRect().top))')
+    )
+    assert len(tops) == 3
+    assert len(set(tops)) == 1  # however high the sketches above them are
+
+
+def test_a_double_click_starts_one_run(page, new_server):
+    new_server.start()
+    page.goto(new_server.url)
+    page.get_by_role('button', name=PIPELINE).dblclick()
+    page.wait_for_url(re.compile(r'/runs/\w+'))
+    page.goto(new_server.url)
+    expect(rows(page)).to_have_count(1)
+
+
+def test_search_and_filters_are_in_the_address(page, server):
+    path = run_sample(page, server.url)
+    page.goto(f'{server.url}/runs')
+    expect(rows(page).first).to_be_visible()
+    page.get_by_label('Search runs').fill('no such words')
+    expect(page.get_by_text('No runs match.')).to_be_visible()
+    expect(page).to_have_url(re.compile(r'text=no\+such\+words'))
+    page.reload()
+    expect(page.get_by_label('Search runs')).to_have_value('no such words')
+    page.get_by_role('button', name='Clear filters').click()
+    expect(page.get_by_label('Search runs')).to_have_value('')
+    expect(page.locator(f'a[href="{path}"]')).to_be_visible()
+    page.get_by_label('Status', exact=True).select_option('Cancelled')
+    expect(page.get_by_text('No runs match.')).to_be_visible()
+    expect(page).to_have_url(f'{server.url}/runs?status=cancelled')
+    page.get_by_label('Status', exact=True).select_option('Any status')
+    page.get_by_label('Tag').select_option('sample')
+    expect(page).to_have_url(f'{server.url}/runs?tag=sample')
+    expect(page.locator(f'a[href="{path}"]')).to_be_visible()
+
+
+def test_a_run_is_edited_and_deleted_from_its_menu(page, new_server):
+    new_server.start()
+    run_sample(page, new_server.url)
+    page.goto(f'{new_server.url}/runs')
+    expect(page.locator('.run .pill')).to_have_text('Done')
+    opener = page.locator('.run-menu')
+    opener.click()
+    page.get_by_role('menuitem', name='Edit details').click()
+    dialog = page.get_by_role('dialog')
+    dialog.get_by_label('Title').fill('The <b>first</b> "run"')
+    dialog.get_by_label('Tags').fill('weekly, weekly, two words')
+    dialog.get_by_role('button', name='Save').click()
+    expect(page.locator('.run-title')).to_have_text('The <b>first</b> "run"')
+    expect(page.locator('.run .tag')).to_have_text(['weekly', 'two words'])
+    expect(dialog).to_be_hidden()
+    opener.click()
+    page.get_by_role('menuitem', name='Delete run').click()
+    expect(page.get_by_text('No runs yet.')).to_be_visible()
+
+
+def test_the_list_keeps_the_focus_while_it_changes(page, open_page, server):
+    path = run_sample(page, server.url)
+    page.goto(f'{server.url}/runs')
+    page.locator(f'a[href="{path}"]').focus()
+    run_sample(open_page(), server.url)
+    expect(rows(page).first).not_to_have_attribute('href', path)  # the new run has come above
+    assert page.evaluate('document.activeElement.getAttribute("href")') == path
+
+
+def test_a_bad_pattern_file_is_named_with_its_line(page, new_server, tmp_path):
+    new_server.patterns = tmp_path / 'patterns'
+    new_server.patterns.mkdir()
+    (new_server.patterns / 'broken.py').write_text('x = 1\ndef f(:\n')
+    new_server.start()
+    page.goto(new_server.url)
+    expect(page.get_by_role('alert')).to_contain_text('broken.py:2')
+    expect(page.get_by_role('button', name=PIPELINE)).to_be_enabled()
+
+
+def test_an_unknown_address_has_a_page(page, server, axe, console):
+    console.expect('status of 404')
+    answer = page.goto(f'{server.url}/nowhere')
+    assert answer.status == 404
+    expect(page.get_by_role('heading', name='Page not found')).to_be_visible()
+    axe(page)
+
+
+@pytest.mark.parametrize('path', ['/', '/runs'])
+@pytest.mark.parametrize(('width', 'height'), [(1440, 900), (390, 844)])
+def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):
+    page = open_page(width, height)
+    run_sample(page, server.url)
+    page.goto(server.url + path)
+    expect(rows(page).first).to_be_visible()
+    assert page.evaluate(WIDER) <= 0
+    axe(page, dark=True)
+    page.locator('.run-menu').first.click()
+    expect(page.get_by_role('menu')).to_be_visible()
+    axe(page, dark=True)
+
+
+def test_a_menu_is_used_from_the_keyboard(page, server):
+    run_sample(page, server.url)
+    page.goto(f'{server.url}/runs')
+    page.locator('.run-menu').first.focus()
+    page.keyboard.press('Enter')
+    expect(page.get_by_role('menu')).to_be_focused()
+    page.keyboard.press('ArrowDown')
+    expect(page.get_by_role('menuitem').first).to_be_focused()
+    page.keyboard.press('End')
+    expect(page.get_by_role('menuitem').last).to_be_focused()
+    page.keyboard.press('Escape')
+    expect(page.get_by_role('menu')).to_be_hidden()
+    expect(page.locator('.run-menu').first).to_be_focused()

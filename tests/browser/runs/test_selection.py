@@ -1,0 +1,145 @@
+"""Selecting runs in the list by mouse and keyboard, and acting on several at once."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.runs.test_home import rows, run_sample
+
+
+def three_runs(page, server):
+    server.start()
+    for _ in range(3):
+        run_sample(page, server.url)
+    page.goto(f'{server.url}/runs')
+    expect(page.locator('.run .pill')).to_have_text(['Done'] * 3)
+
+
+def test_runs_are_ticked_from_the_keyboard_and_tagged_together(page, new_server, axe):
+    three_runs(page, new_server)
+    ticks, bar = page.locator('.run-tick'), page.get_by_role('toolbar', name='Selected runs')
+    expect(bar).to_be_hidden()
+    rows(page).first.focus()
+    page.keyboard.press('Space')
+    expect(ticks.first).to_be_checked()
+    expect(bar).to_contain_text('1 run selected')
+    page.keyboard.press('Shift+ArrowDown')
+    expect(rows(page).nth(1)).to_be_focused()
+    expect(bar).to_contain_text('2 runs selected')
+    page.keyboard.press('ArrowDown')
+    page.keyboard.press('Shift+Space')
+    expect(bar).to_contain_text('3 runs selected')
+    axe(page)
+    page.keyboard.press('Escape')
+    expect(bar).to_be_hidden()
+    expect(page.locator('.run-tick:checked')).to_have_count(0)
+    expect(page).to_have_url(re.compile('/runs$'))
+    ticks.first.click()
+    ticks.nth(2).click(modifiers=['Shift'])
+    bar.get_by_role('button', name='Tag').click()
+    dialog = page.get_by_role('dialog', name='Tag 3 runs')
+    dialog.get_by_label('Add tags').fill('weekly')
+    dialog.get_by_label('Remove tags').fill('sample')
+    dialog.get_by_role('button', name='Save').click()
+    expect(page.locator('.run .tag')).to_have_text(['weekly'] * 3)
+
+
+def test_several_runs_are_deleted_at_once_and_come_back(page, new_server, axe):
+    three_runs(page, new_server)
+    page.locator('.run-tick').nth(0).check()
+    page.locator('.run-tick').nth(2).check()
+    bar = page.get_by_role('toolbar', name='Selected runs')
+    bar.get_by_role('button', name='Delete').click()
+    expect(rows(page)).to_have_count(1)
+    expect(bar).to_be_hidden()
+    expect(rows(page)).to_be_focused()  # it took the place of one that is gone
+    page.get_by_role('button', name='Undo').click()
+    expect(rows(page)).to_have_count(3)
+    expect(page.get_by_role('button', name='Undo')).to_have_count(0)
+    page.locator('.run-tick').nth(1).check()
+    bar.get_by_role('button', name='Delete').click()
+    expect(rows(page)).to_have_count(2)
+    page.get_by_role('link', name='Recently deleted').click()
+    expect(rows(page)).to_have_count(1)
+    axe(page)
+    page.locator('.run-tick').check()
+    bar.get_by_role('button', name='Delete permanently').click()
+    page.get_by_role('dialog').get_by_role('button', name='Delete permanently').click()
+    expect(page.get_by_text('The trash is empty.')).to_be_visible()
+
+
+def test_the_menu_of_another_row_opens_while_one_is_open(page, new_server):
+    three_runs(page, new_server)
+    buttons, menu = page.locator('.run-menu'), page.get_by_role('menu')
+    buttons.nth(2).click()
+    expect(menu).to_be_visible()
+    buttons.nth(0).click()
+    expect(menu).to_have_count(1)
+    expect(menu).to_be_visible()
+    page.keyboard.press('Escape')
+    expect(menu).to_have_count(0)
+
+
+def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
+    three_runs(page, new_server)
+    last = rows(page).nth(2).get_attribute('href')
+    page.locator('.run').nth(2).get_by_role('button', name='Star').click()
+    expect(page.locator('.run-star').nth(2)).to_have_attribute('aria-pressed', 'true')
+    page.get_by_label('Marked').select_option('Starred')
+    expect(rows(page)).to_have_count(1)
+    expect(page).to_have_url(re.compile(r'marked=starred'))
+    page.locator('.run-tick').check()
+    page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Pin').click()
+    expect(page.locator('.chip.pinned')).to_have_count(1)
+    page.get_by_label('Marked').select_option('Any')
+    expect(rows(page)).to_have_count(3)
+    expect(rows(page).first).to_have_attribute('href', last)
+    axe(page)
+    page.goto(new_server.url)
+    expect(rows(page).first).to_have_attribute('href', last)
+
+
+def test_a_deletion_is_taken_back_by_the_keyboard(page, new_server):
+    three_runs(page, new_server)
+    page.locator('.run-tick').nth(1).check()
+    page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Delete').click()
+    expect(rows(page)).to_have_count(2)
+    page.keyboard.press('Control+z')
+    expect(rows(page)).to_have_count(3)
+    expect(page.get_by_role('button', name='Undo')).to_have_count(0)
+
+
+def test_a_list_is_sorted_added_up_and_made_dense_and_its_bar_covers_no_run(page, new_server, axe):
+    new_server.start()
+    names = ('Zebras are striped', 'Apples are red', 'Horses are fast')
+    for name in names:
+        page.goto(f'{new_server.url}/launch/pipeline')
+        page.get_by_label('Task', exact=True).fill(name)
+        page.get_by_role('button', name='Run', exact=True).click()
+        page.wait_for_url(re.compile('/runs/'))
+    page.goto(f'{new_server.url}/runs')
+    titles = page.locator('.run-title')
+    expect(titles).to_have_text(names[::-1])
+    expect(page.locator('.run-totals')).to_contain_text('3 runs · ')
+    page.get_by_role('button', name='Run', exact=True).click()
+    expect(titles).to_have_text(sorted(names))
+    expect(page).to_have_url(re.compile('sort=title&up=1$'))
+    page.reload()
+    expect(titles).to_have_text(sorted(names))
+    page.get_by_role('button', name='Run ↑').click()
+    expect(titles).to_have_text(sorted(names, reverse=True))
+    tall = page.locator('.run').first.bounding_box()['height']
+    page.get_by_role('button', name='Compact rows').click()
+    expect(page.get_by_role('button', name='Compact rows')).to_have_attribute('aria-pressed', 'true')
+    expect(page.locator('.runs.dense')).to_be_visible()
+    assert page.locator('.run').first.bounding_box()['height'] < tall - 10
+    before = page.locator('.run').last.bounding_box()
+    page.locator('.run-tick').last.check()
+    bar = page.get_by_role('toolbar', name='Selected runs')
+    expect(bar).to_be_visible()
+    assert page.locator('.run').last.bounding_box() == before
+    assert (
+        bar.bounding_box()['y'] + bar.bounding_box()['height']
+        <= page.locator('.run').first.bounding_box()['y']
+    )
+    axe(page)

@@ -1,0 +1,93 @@
+"""A real server in its own process, which can be killed and started again on its port and database."""
+
+import os
+import signal
+import time
+import urllib.error
+import urllib.request
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from tests.bench.processes import free_port
+from tests.support import forkserver
+
+DEADLINE = 90.0
+"""Seconds until a server that does not answer is a failure."""
+
+
+class Server:
+    """`hemicycle serve`; `pace` is how many pieces of text a second its model streams, 0 is at once."""
+
+    def __init__(self, folder: Path, *, pace: float = 0, patterns: Path | None = None) -> None:
+        self.folder, self.pace, self.patterns = folder, pace, patterns
+        self.port = free_port()
+        self.url = f'http://127.0.0.1:{self.port}'
+        self.database = folder / 'runs.db'
+        self.endpoints = folder / 'endpoints.toml'
+        self.log = folder / 'server.log'
+        self._process: ForkServerProcess | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        arguments = ['serve', '--port', str(self.port), '--database', str(self.database)]
+        if self.patterns:
+            arguments += ['--patterns', str(self.patterns)]
+        # A key of whoever runs the tests would have them ask a real provider for its models.
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith('NICEGUI_') and not name.endswith('_API_KEY')
+        }
+        environment = inherited | {
+            'HEMICYCLE_HOME': str(self.folder / 'home'),
+            'HEMICYCLE_ENDPOINTS': str(self.endpoints),
+            'HEMICYCLE_PACE': str(self.pace),
+            'PYTHONUNBUFFERED': '1',
+        }
+        environment.pop('PYTEST_CURRENT_TEST', None)
+        self._process = forkserver.start(arguments, environment, self.log)
+        deadline = time.monotonic() + DEADLINE
+        while not self._answers():
+            if not self._process.is_alive() or time.monotonic() > deadline:
+                self.kill()
+                raise AssertionError(f'the server did not start:\n{self.log.read_text()}')
+            time.sleep(0.02)
+
+    def wait_until_kept(self, text: str) -> None:
+        """Wait until a draft with this text is on disk: what was typed is kept a moment later."""
+        deadline = time.monotonic() + DEADLINE
+        files = self.folder / 'home' / 'browser'
+        while not any(text in file.read_text('utf-8') for file in files.glob('storage-user-*.json')):
+            assert time.monotonic() < deadline, f'no draft has {text!r}'
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """End it at once, with nothing put in order (SIGKILL)."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ask it to end."""
+        self._end(signal.SIGTERM)
+
+    def restart(self) -> None:
+        """Kill it in the middle of whatever it does, and start it again."""
+        self.kill()
+        self.start()
+
+    def _end(self, signal_number: int) -> None:
+        if self._process is None:
+            return
+        if self._process.is_alive():
+            os.kill(self._process.pid, signal_number)
+        self._process.join(10)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._process = None
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f'{self.url}/runs', timeout=30) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False

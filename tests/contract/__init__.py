@@ -1,0 +1,1 @@
+"""The contracts of every journal, pattern, model and tool, plug-ins included."""

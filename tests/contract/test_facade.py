@@ -1,0 +1,356 @@
+"""The contract of the facade: one suite for the conductor in this process and the one over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import uvicorn
+
+from engine import Breakpoint, Budget, Conductor, EventRefused, InvalidInput, Status, Transition
+from engine.errors import (
+    BundleError,
+    StepPassed,
+    UnknownNote,
+    UnknownPattern,
+    UnknownRun,
+    UnknownStep,
+    WorkspaceError,
+)
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal, Retention
+from engine.records import Change, RunId, RunInfo, RunQuery
+from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, until
+from ui.api.app import PREFIX, build_api
+from ui.api.client import HttpConductor
+from ui.web.backend import Backend
+
+pytestmark = pytest.mark.anyio
+TASK = {'task': 'Compare tea and coffee'}
+GONE = RunId('nothing')
+
+
+@pytest.fixture
+def model() -> FakeModel:
+    return FakeModel(pipeline_reply)
+
+
+@pytest.fixture
+async def here(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
+    """The conductor that runs everything."""
+    made = catalog(model, Lone)
+    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
+        yield conductor
+
+
+@pytest.fixture(params=['in process', 'over HTTP'])
+async def conductor(here: Conductor, request: pytest.FixtureRequest) -> AsyncIterator[Conductor]:
+    """The conductor as a program has it."""
+    if request.param == 'in process':
+        yield here
+        return
+    async with served(here) as url, HttpConductor(url, catalog=here.catalog) as remote:
+        yield cast(Conductor, remote)
+
+
+class served:
+    """Serves a conductor on this event loop, on a port of its own."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        from fastapi import FastAPI
+
+        backend, app = Backend(), FastAPI()
+        backend.open(conductor)
+        app.mount(PREFIX, build_api(backend))
+        self.server = uvicorn.Server(
+            uvicorn.Config(app, port=0, log_level='critical', timeout_graceful_shutdown=1)
+        )
+
+    async def __aenter__(self) -> str:
+        self.task = asyncio.create_task(self.server._serve())
+        await until(lambda: self.server.started)
+        return f'http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}'
+
+    async def __aexit__(self, *error: object) -> None:
+        self.server.should_exit = True
+        await self.task
+
+
+async def done(conductor: Conductor, pattern: str = 'lone', **more: Any) -> RunId:
+    run = (await conductor.start(pattern, TASK if pattern == 'pipeline' else None, **more)).id
+    await conductor.result(run)
+    return run
+
+
+async def held(conductor: Conductor, **more: Any) -> RunId:
+    return (await conductor.start('lone', paused=True, **more)).id
+
+
+def test_it_has_every_method_with_the_same_parameters():
+    ours = Conductor(catalog=catalog(FakeModel()))
+    theirs = HttpConductor('http://127.0.0.1:1')
+    inside = {'feed', 'services', 'recordings', 'sandbox', 'journal', 'clock', 'merging'}
+    assert {name for name in vars(ours) | vars(type(ours)) if name[0] != '_'} - inside <= {
+        name for name in vars(theirs) | vars(type(theirs)) if name[0] != '_'
+    }
+    for name in sorted(name for name in {*vars(ours), *vars(type(ours))} - inside if name[0] != '_'):
+        method, other = getattr(ours, name), getattr(theirs, name)
+        if callable(method):
+            here, there = inspect.signature(method).parameters, inspect.signature(other).parameters
+            missing = set(here) - set(there) - LOCAL.get(name, set())
+            assert not missing, f'{name} lacks {missing}'
+
+
+LOCAL: dict[str, set[str]] = {
+    'start': {'run'},
+    'fork': {'new'},
+    'fork_all': {'new'},
+    'rerun': {'new'},
+    'retry': {'new'},
+    'recover': {'paused', 'where'},
+    'export_bundle': {'redaction'},
+    'close': {'grace'},
+}
+"""Parameters for who runs the runs: the server chooses ids, knows the secrets, and outlives its clients."""
+
+
+async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Conductor):
+    handle = await conductor.start('pipeline', TASK, title='Tea', tags=['x'], budget=Budget(tokens=90_000))
+    items = [item async for item in handle.watch()]
+    steps = [item for item in items if isinstance(item, Transition)]
+    assert steps == await here.transitions(handle.id)
+    assert steps == await conductor.transitions(handle.id)
+    assert [step.seq for step in await conductor.transitions(handle.id, after=2, until=9, limit=3)] == [
+        3,
+        4,
+        5,
+    ]
+    result = await handle.result()
+    assert result.status is Status.DONE
+    assert result.memory.model_dump() == (await here.handle(handle.id).result()).memory.model_dump()
+    assert await handle.info() == await here.info(handle.id)
+    assert await handle.view(4) == await here.view(handle.id, 4)
+    assert await conductor.shape(handle.id) == await here.shape(handle.id)
+    assert (await conductor.fold(handle.id, 5)).document == (await here.fold(handle.id, 5)).document
+    assert await conductor.snapshot(handle.id, 5) == await here.snapshot(handle.id, 5)
+    assert await conductor.turn_end(await handle.info(), 2) == await here.turn_end(await handle.info(), 2)
+    assert await conductor.result(handle.id) == await here.result(handle.id)
+    assert await conductor.audit(handle.id) == steps[-1].seq
+    grounds = await conductor.grounds(handle.id)
+    guard = next(guard for step in steps for guard in step.guards)
+    document = (await here.fold(handle.id, 3)).document
+    expected = (await here.grounds(handle.id)).of(
+        guard.source, guard.dest, guard.name, document, steps[3].event
+    )
+    assert grounds.of(guard.source, guard.dest, guard.name, document, steps[3].event) == expected
+
+
+@pytest.mark.parametrize(
+    ('error', 'ask'),
+    [
+        (UnknownRun, lambda conductor: conductor.info(GONE)),
+        (UnknownRun, lambda conductor: conductor.view(GONE)),
+        (UnknownRun, lambda conductor: conductor.send(GONE, 'x')),
+        (UnknownRun, lambda conductor: conductor.result(GONE)),
+        (UnknownRun, lambda conductor: conductor.fork(GONE, 1)),
+        (UnknownRun, lambda conductor: conductor.lineage(GONE)),
+        (UnknownPattern, lambda conductor: conductor.start('nothing')),
+    ],
+)
+async def test_what_is_not_there_is_said_alike(conductor: Conductor, here: Conductor, error: Any, ask: Any):
+    with pytest.raises(error) as told:
+        await ask(conductor)
+    with pytest.raises(error) as wanted:
+        await ask(here)
+    assert str(told.value) == str(wanted.value)
+    assert {**vars(told.value)} == {
+        name: list(value) if isinstance(value, tuple) and conductor is not here else value
+        for name, value in vars(wanted.value).items()
+    }
+
+
+async def test_bad_input_names_the_field(conductor: Conductor):
+    with pytest.raises(InvalidInput) as told:
+        await conductor.start('pipeline', {'task': 'x'})
+    assert set(told.value.problems) == {'task'}
+    with pytest.raises(InvalidInput) as told:
+        await conductor.start('lone', models={'': 'nobody'})
+    assert set(told.value.problems) == {'models'}
+    run = await done(conductor)
+    with pytest.raises(UnknownStep) as step:
+        await conductor.view(run, 99)
+    assert (step.value.run, step.value.step) == (run, 99)
+
+
+class TestSteering:
+    @pytest.fixture
+    def model(self) -> FakeModel:
+        return FakeModel(lambda request: asyncio.Event())
+
+    async def test_a_run_is_steered(self, conductor: Conductor, here: Conductor):
+        run = (await conductor.start('lone', budget=Budget(tokens=500))).id
+        await conductor.pause(run)
+        assert (await here.view(run)).paused
+        await conductor.resume(run)
+        assert not (await here.view(run)).paused
+        await conductor.step(run, 'over')
+        await conductor.extend(run, tokens=100)
+        gauge = (await here.view(run)).budget['tokens']
+        assert gauge.limit == 600
+        made = await conductor.set_breakpoints(run, [Breakpoint(enter='over')])
+        assert [(one.id, one.enter) for one in made] == [('1', 'over')]
+        assert await conductor.probe(run, 'loops > 0') == await here.probe(run, 'loops > 0')
+        with pytest.raises(StepPassed):
+            await conductor.cancel(run, seen=1)
+        await conductor.cancel(run, 'enough', seen=(await conductor.info(run)).seq)
+        outcome = await conductor.result(run)
+        assert outcome.status is Status.CANCELLED
+        with pytest.raises(EventRefused) as refused:
+            await conductor.pause(run)
+        assert (refused.value.run, refused.value.event) == (run, 'pause')
+
+    async def test_a_paused_run_is_seen_to_rest(self, conductor: Conductor):
+        run = await held(conductor)
+        async for item in conductor.watch(run):
+            if isinstance(item, Transition) and 0 < conductor.at_rest(run) <= item.seq:
+                break
+        assert conductor.runs_here(run)
+        await conductor.cancel(run)
+
+    async def test_a_region_or_run_is_edited(self, conductor: Conductor, here: Conductor):
+        run = await held(conductor)
+        change = {'op': 'replace', 'path': '/agents/working/instructions', 'value': 'Be brief.'}
+        accepted = await conductor.accepts(run)
+        assert accepted == await here.accepts(run)
+        with pytest.raises((EventRefused, InvalidInput)):
+            await conductor.send(run, 'edit', data={'changes': [{**change, 'path': '/nowhere'}]})
+        await conductor.cancel(run)
+
+
+async def test_runs_are_listed_and_found(conductor: Conductor, here: Conductor):
+    made = [await done(conductor, title=f'run {number}', tags=['t'] * (number % 2)) for number in range(5)]
+    assert (await conductor.runs()).runs == (await here.runs()).runs
+    page = await conductor.runs(RunQuery(limit=2, offset=1))
+    assert page == await here.runs(RunQuery(limit=2, offset=1))
+    tagged = RunQuery(tag='t', text='run', status=(Status.DONE,), pattern='lone', until=1e11)
+    assert await conductor.runs(tagged) == await here.runs(tagged)
+    assert [info.id async for info in conductor.every()] == made[::-1]
+    went = RunQuery(state='working', edges=('working>over',))
+    assert (await conductor.runs(went)).total == (await here.runs(went)).total
+    traffic = await conductor.traffic(RunQuery(pattern='lone'))
+    assert traffic == await here.traffic(RunQuery(pattern='lone'))
+
+
+async def test_runs_are_forked_compared_and_related(conductor: Conductor, here: Conductor):
+    run = await done(conductor, 'pipeline')
+    fork = await conductor.fork(
+        run, 3, title='other', variation=ForkOverrides(instructions={'reviewer': 'Be kind.'})
+    )
+    await conductor.result(fork)
+    assert (await conductor.info(fork)).parent == run
+    both = await conductor.fork_all(
+        run,
+        3,
+        {
+            'a': ForkOverrides(),
+            'b': ForkOverrides(changes=(Change(op='add', path='/memory/task', value='x'),)),
+        },
+    )
+    again = await conductor.rerun(run)
+    for one in (*both, again):
+        await conductor.result(one)
+    assert await conductor.lineage(fork) == await here.lineage(fork)
+    assert await conductor.family(run) == await here.family(run)
+    assert set(await conductor.family(run)) == {run, fork, again, *both}
+    await conductor.mark_winner(both[0])
+    assert 'winner' in (await here.info(both[0])).tags
+    assert await conductor.forecast(run, 3) == await here.forecast(run, 3)
+    assert await conductor.compare(run, fork) == await here.compare(run, fork)
+    with pytest.raises(EventRefused):
+        await conductor.retry_at(run)
+    with pytest.raises(EventRefused):
+        await conductor.retry(run)
+    with pytest.raises(InvalidInput):
+        await conductor.fork(run, 3, variation=ForkOverrides(models={'': 'nobody'}))
+
+
+async def test_a_cancelled_run_is_retried(conductor: Conductor, here: Conductor):
+    run = await held(conductor)
+    await conductor.cancel(run)
+    assert await conductor.retry_at(run) == await here.retry_at(run)
+    retried = await conductor.retry(run, title='again')
+    assert (await conductor.result(retried)).status is Status.DONE
+
+
+async def test_runs_are_annotated_deleted_and_kept(conductor: Conductor, here: Conductor):
+    run = await done(conductor)
+    info = await conductor.annotate(run, title='Tea', tags=['a'], starred=True)
+    assert info == await here.info(run)
+    note = await conductor.write_note(run, 'hm', at=1)
+    changed = await conductor.write_note(run, 'ah', note=note.id)
+    assert await conductor.notes(run) == [changed] == await here.notes(run)
+    await conductor.delete_note(run, note.id)
+    with pytest.raises(UnknownNote):
+        await conductor.delete_note(run, note.id)
+    assert await conductor.disk_usage([info]) == await here.disk_usage([info])
+    await conductor.annotate(run, starred=False)
+    policy = Retention(runs=0)
+    assert await conductor.preview_cleanup(policy) == await here.preview_cleanup(policy)
+    assert [one.info.id for one in (await conductor.clean_up(policy)).taken] == [run]
+    assert (await conductor.restore(run)).deleted == 0.0
+    await conductor.delete(run)
+    assert [one.id async for one in conductor.every('trash')] == [run]
+    await conductor.purge(run)
+    with pytest.raises(UnknownRun):
+        await conductor.info(run)
+    assert conductor.retention == here.retention
+
+
+async def test_runs_are_exported_and_imported(conductor: Conductor, here: Conductor):
+    run = await done(conductor)
+    bundle = b''.join([piece async for piece in conductor.export_bundle([run])])
+    [known] = await conductor.import_bundle(io.BytesIO(bundle))
+    assert (known.outcome, known.run) == ('known', run)
+    await conductor.delete(run)
+    await conductor.purge(run)
+    read: list[int] = []
+    [new] = await conductor.import_bundle(io.BytesIO(bundle), progress=read.append)
+    assert (new.outcome, new.run, read[-1] > 0) == ('new', run, True)
+    with pytest.raises(BundleError) as told:
+        await conductor.import_bundle(io.BytesIO(b'nonsense'))
+    assert told.value.problem
+
+
+async def test_a_run_becomes_a_test(conductor: Conductor, here: Conductor):
+    run = await done(conductor, 'pipeline')
+    test = await conductor.save_test(run)
+    assert test == await here.save_test(run)
+    aside = Conductor(catalog=here.catalog)
+    found = await (conductor if isinstance(conductor, HttpConductor) else aside).check(test)
+    assert found.passed
+    await aside.close()
+
+
+async def test_files_are_read(conductor: Conductor, here: Conductor):
+    run = await done(conductor)
+    with pytest.raises(WorkspaceError):
+        await conductor.workspaces.content(run, '0' * 64)
+    assert await conductor.workspaces.diff(run, '', '') == []
+    assert isinstance(await conductor.info(run), RunInfo)
+    assert replace(await conductor.info(run)) == await here.info(run)
+
+
+async def test_a_client_says_that_there_is_no_server(tmp_path: Path):
+    from engine.errors import JournalUnavailable
+
+    with pytest.raises(JournalUnavailable, match='no server answers'):
+        async with HttpConductor('http://127.0.0.1:9', patience=0.0):
+            pass
+    with pytest.raises(InvalidInput, match='server'):
+        HttpConductor('not an address')

@@ -1,0 +1,1 @@
+"""A fleet of real processes: servers and workers that are killed, frozen, stopped and drained."""

@@ -1,0 +1,222 @@
+"""Starts Temporal's server, workers and web servers, and reads what they did."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from engine import Catalog, Conductor, Transition
+from engine.journal import Journal
+from engine.records import RunId
+from storage import open_journal
+from tests.support import forkserver
+
+DEADLINE = 90.0
+PATTERNS = Path(__file__).with_name('patterns')
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(('127.0.0.1', 0))
+        return int(found.getsockname()[1])
+
+
+@dataclass(slots=True)
+class Process:
+    """A process of the fleet."""
+
+    process: ForkServerProcess | subprocess.Popen[bytes]
+    log: Path
+    url: str = ''
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid
+        return self.process.pid
+
+    @property
+    def ended(self) -> int | None:
+        """Its exit code, once it has one."""
+        return self.process.poll() if isinstance(self.process, subprocess.Popen) else self.process.exitcode
+
+    def signal(self, number: int) -> None:
+        if self.ended is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.process.wait() if isinstance(self.process, subprocess.Popen) else self.process.join()
+
+
+@dataclass(slots=True)
+class Fleet:
+    """A database, Temporal's server, workers and web servers, with a home of their own."""
+
+    home: Path
+    database: str
+    port: int = field(default_factory=free_port)
+    processes: list[Process] = field(default_factory=list)
+
+    @property
+    def calls(self) -> Path:
+        """Where each call of an activity says that it begins and ends."""
+        return self.home / 'calls'
+
+    async def temporal(self) -> Process:
+        """Start Temporal's server, with the data that it had before."""
+        binary = Path(sys.executable).with_name('temporal')
+        command = [binary, 'server', 'start-dev', '--headless', '--port', str(self.port)]
+        log = self.home / 'temporal.log'
+        with log.open('ab') as output:
+            started = subprocess.Popen(  # noqa: ASYNC220  (it does not wait)
+                [*command, '--db-filename', str(self.home / 'temporal.db'), '--log-level', 'error'],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        process = self._keep(Process(started, log))
+        await until(lambda: is_open(self.port), 'Temporal listens')
+        return process
+
+    async def worker(self, *options: str, patterns: Path = PATTERNS, **environment: str) -> Process:
+        """Start a worker, and wait until it takes runs."""
+        made = self._start('worker', *options, '--patterns', str(patterns), **environment)
+        await until(lambda: ' takes runs of ' in made.log.read_text(), 'a worker takes runs', made)
+        made.url = re.findall(r'worker at (\S+)', made.log.read_text())[0]
+        return made
+
+    async def web(self, *options: str) -> Process:
+        """Start a web server, and wait until it serves."""
+        made = self._start('serve', '--port', str(free_port()), '--patterns', str(PATTERNS), *options)
+        await until(lambda: 'Hemicycle is at ' in made.log.read_text(), 'a web server listens', made)
+        made.url = re.findall(r'Hemicycle is at (\S+)', made.log.read_text())[0]
+        async with httpx.AsyncClient() as client:
+
+            async def ready() -> bool:
+                try:
+                    return (await client.get(f'{made.url}/readyz', timeout=10)).is_success
+                except httpx.TransportError:
+                    return False
+
+            await until(ready, 'a web server is ready', made)
+        return made
+
+    def token(self) -> dict[str, str]:
+        """The header that workers want to see."""
+        return {'Authorization': f'Bearer {(self.home / "fleet-token").read_text().strip()}'}
+
+    async def ended(self, runs: list[str], journal: Journal) -> None:
+        """Wait until all have ended."""
+
+        async def all_ended() -> bool:
+            return not {info.id for info in await journal.unfinished()} & set(runs)
+
+        await until(all_ended, 'all runs end')
+
+    def lines(self) -> list[Call]:
+        """What the calls said, in order."""
+        if not self.calls.exists():
+            return []
+        words = (line.split() for line in self.calls.read_text().splitlines())
+        return [Call(what, run, int(step), int(pid), float(at)) for what, run, step, pid, at in words]
+
+    def repeated(self) -> dict[str, int]:
+        """How many calls of each run were made more than once."""
+        begun = Counter((call.run, call.step) for call in self.lines() if call.what == 'begin')
+        again: Counter[str] = Counter()
+        for (run, _), times in begun.items():
+            again[run] += times - 1
+        return {run: times for run, times in again.items() if times}
+
+    def close(self) -> None:
+        """Kill everything."""
+        for process in reversed(self.processes):
+            process.signal(signal.SIGCONT)
+            process.kill()
+
+    def _start(self, *arguments: str, **environment: str) -> Process:
+        foreign = ('PYTEST', 'NICEGUI', 'COV_', 'HEMICYCLE')
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        own = {'HEMICYCLE_HOME': str(self.home), 'HEMICYCLE_PACE': '0', 'PYTHONUNBUFFERED': '1'}
+        log = self.home / f'{arguments[0]}-{len(self.processes)}.log'
+        log.touch()
+        told = [*arguments, '--temporal', f'127.0.0.1:{self.port}', '--database', self.database]
+        return self._keep(Process(forkserver.start(told, {**inherited, **own, **environment}, log), log))
+
+    def _keep(self, process: Process) -> Process:
+        self.processes.append(process)
+        return process
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One line of the file that the calls write."""
+
+    what: str
+    run: str
+    step: int
+    pid: int
+    at: float
+
+
+async def launch(web: httpx.AsyncClient, pattern: str = 'counting', **parameters: Any) -> str:
+    """Start a run through a web server."""
+    answer = await web.post('runs', json={'pattern': pattern, 'parameters': parameters})
+    assert answer.is_success, answer.text
+    return str(answer.json()['id'])
+
+
+async def check_journal(database: str, runs: list[str]) -> dict[str, list[Transition]]:
+    """Audit runs as `hemicycle audit` does, and see that their steps have no holes."""
+    journal = await open_journal(database)
+    found = {}
+    async with Conductor(journal, catalog=Catalog.load([PATTERNS])) as conductor:
+        for run in map(RunId, runs):
+            steps = await conductor.transitions(run)
+            assert [step.seq for step in steps] == list(range(1, len(steps) + 1)), f'{run} has holes'
+            assert (await conductor.info(run)).seq == len(steps)
+            assert await conductor.audit(run) == len(steps)
+            found[str(run)] = steps
+    return found
+
+
+def most_at_once(calls: list[Call]) -> int:
+    """The most calls that were under way together."""
+    most = now = 0
+    for call in calls:
+        now += 1 if call.what == 'begin' else -1
+        most = max(most, now)
+    return most
+
+
+async def until(
+    condition: Callable[[], bool] | Callable[[], Awaitable[bool]], what: str, process: Process | None = None
+) -> float:
+    """Wait for a condition; returns how many seconds it took. Fails after `DEADLINE`."""
+    begun = time.monotonic()
+    while True:
+        met = condition()
+        if met if isinstance(met, bool) else await met:
+            return time.monotonic() - begun
+        assert process is None or process.ended is None, process.log.read_text()
+        waited = time.monotonic() - begun
+        assert waited < DEADLINE, f'waited {DEADLINE:g} s in vain: {what}'
+        await asyncio.sleep(0.02)
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(('127.0.0.1', port)) == 0

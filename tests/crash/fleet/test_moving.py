@@ -1,0 +1,117 @@
+"""Runs that move from worker to worker: killed, drained, frozen; and what they repeat."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+
+import httpx
+import pytest
+
+from engine import Status
+from engine.journal import Journal
+from engine.records import RunId
+from tests.crash.fleet.processes import Fleet, check_journal, launch, most_at_once, until
+
+pytestmark = pytest.mark.commands
+
+
+async def launched(web: httpx.AsyncClient, fleet: Fleet, number: int, **parameters: object) -> list[str]:
+    calls = str(fleet.calls)
+    return [await launch(web, calls=calls, **parameters) for _ in range(number)]
+
+
+async def test_the_runs_of_a_killed_worker_go_on(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    first, second = await fleet.worker(), await fleet.worker()
+    runs = await launched(web, fleet, 8, steps=120)
+    await until(lambda: len({call.run for call in fleet.lines()}) == 8, 'all runs are driven')
+    victim = first if any(call.pid == first.pid for call in fleet.lines()) else second
+    orphans = {call.run for call in fleet.lines() if call.pid == victim.pid}
+    victim.kill()
+    died = time.time()
+    await fleet.ended(runs, reader)
+    await check_journal(fleet.database, runs)
+    taken = {
+        run: min(c.at for c in fleet.lines() if c.run == run and c.at > died and c.pid != victim.pid) - died
+        for run in orphans
+    }
+    print(sorted(round(seconds, 2) for seconds in taken.values()))
+    assert orphans
+    assert max(taken.values()) < 15
+    assert all(times <= 1 for times in fleet.repeated().values()), fleet.repeated()
+    assert set(fleet.repeated()) <= orphans
+    infos = [await reader.info(RunId(run)) for run in runs]
+    assert {info.status for info in infos} == {Status.DONE}
+
+
+async def test_a_worker_that_is_told_to_leave_hands_over(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    first, second = await fleet.worker(), await fleet.worker()
+    runs = await launched(web, fleet, 6, steps=100)
+    await until(lambda: len({call.run for call in fleet.lines()}) == 6, 'all runs are driven')
+    leaver = first if any(call.pid == first.pid for call in fleet.lines()) else second
+    leaver.signal(signal.SIGTERM)
+    took = await until(lambda: leaver.ended is not None, 'the worker leaves')
+    assert leaver.ended == 0, leaver.log.read_text()
+    assert took < 20
+    await fleet.ended(runs, reader)
+    await check_journal(fleet.database, runs)
+    assert all(times <= 1 for times in fleet.repeated().values()), fleet.repeated()
+
+
+async def test_the_late_writes_of_a_frozen_worker_are_refused(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    first = await fleet.worker()
+    runs = await launched(web, fleet, 4, steps=100)
+    await until(lambda: len({call.run for call in fleet.lines()}) == 4, 'all runs are driven')
+    second = await fleet.worker()
+    first.signal(signal.SIGSTOP)
+    await until(
+        lambda: {c.run for c in fleet.lines() if c.pid == second.pid} == set(runs), 'they are taken over'
+    )
+    first.signal(signal.SIGCONT)
+    await until(
+        lambda: 'has been claimed by another process' in first.log.read_text(), 'a late write is refused'
+    )
+    second.kill()
+    await fleet.ended(runs, reader)
+    found = await check_journal(fleet.database, runs)
+    for steps in found.values():
+        assert sum(step.event.name == 'done' for step in steps) == 100
+    assert all(times <= 2 for times in fleet.repeated().values()), fleet.repeated()  # It moved twice.
+
+
+async def test_no_more_runs_at_once_than_allowed(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    await fleet.worker('--at-once', '2')
+    await fleet.worker('--at-once', '1', '--only', 'counting')
+    runs = await launched(web, fleet, 9, steps=3, pause=0.2)
+    await fleet.ended(runs, reader)
+    assert most_at_once(fleet.lines()) == 3
+    assert fleet.repeated() == {}
+    await check_journal(fleet.database, runs)
+
+
+@pytest.mark.parametrize('seconds', [2.0])
+async def test_runs_go_on_while_temporal_is_gone(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal, seconds: float
+) -> None:
+    await fleet.worker()
+    await fleet.worker()
+    runs = await launched(web, fleet, 4, steps=60, pause=0.1)
+    await until(lambda: len({call.run for call in fleet.lines()}) == 4, 'all runs are driven')
+    fleet.processes[0].kill()
+    runs += await launched(web, fleet, 2, steps=5)
+    before = len(fleet.lines())
+    await asyncio.sleep(seconds)
+    assert len(fleet.lines()) > before
+    await fleet.temporal()
+    await fleet.ended(runs, reader)
+    await check_journal(fleet.database, runs)
+    assert all(times <= 1 for times in fleet.repeated().values()), fleet.repeated()

@@ -1,0 +1,80 @@
+"""A hundred streams of a run, cut at random and resumed, while the server is killed and restarted."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from httpx_sse import EventSource
+
+from tests.browser.server import Server
+from tests.support.harness import until
+from tests.support.ticking import write_ticking
+
+pytestmark = [pytest.mark.anyio, pytest.mark.commands]
+STREAMS, ROUNDS, KILLS = 100, 40, 2
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path, patterns=write_ticking(tmp_path, ticks=ROUNDS, seconds=0.05))
+    server.start()
+    yield server
+    server.kill()
+
+
+class Reader:
+    """One stream that is cut after a few events, again and again, and goes on after the last step it saw."""
+
+    def __init__(self, url: str, seed: int) -> None:
+        self._url, self._random = url, random.Random(seed)
+        self.steps: list[int] = []
+        self.cuts = 0
+
+    async def read(self, http: httpx.AsyncClient) -> None:
+        while True:
+            headers = {'Last-Event-ID': str(self.steps[-1])} if self.steps else {}
+            try:
+                async with http.stream('GET', self._url, headers=headers) as answer:
+                    if answer.status_code == 204 or await self._take(answer):
+                        return
+            except httpx.TransportError:
+                await asyncio.sleep(0.05)  # The server is not there at present.
+            self.cuts += 1
+
+    async def _take(self, answer: httpx.Response) -> bool:
+        """Read some events; True if the run has ended."""
+        left = self._random.randint(1, 12)
+        async for event in EventSource(answer).aiter_sse():
+            if event.event == 'end':
+                return True
+            if event.event == 'step':
+                self.steps.append(int(event.id))
+            left -= 1
+            if not left:
+                return False
+        return False
+
+
+async def test_no_step_is_lost_and_none_comes_twice(server: Server):
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(timeout=30, limits=limits, base_url=f'{server.url}/api/v1/') as http:
+        run = (await http.post('runs', json={'pattern': 'ticking'})).json()['id']
+        readers = [Reader(f'runs/{run}/events', seed) for seed in range(STREAMS)]
+        reading = [asyncio.create_task(reader.read(http)) for reader in readers]
+        for kill in range(1, KILLS + 1):
+            seen = kill * ROUNDS // 4
+            await until(lambda seen=seen: max(max(one.steps, default=0) for one in readers) >= seen)
+            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.start)
+        await asyncio.wait_for(asyncio.gather(*reading), 120)
+        last = (await http.get(f'runs/{run}')).json()
+    assert last['status'] == 'done'
+    assert last['seq'] > ROUNDS
+    for reader in readers:
+        assert reader.steps == list(range(1, last['seq'] + 1))
+    assert sum(reader.cuts for reader in readers) > 5 * STREAMS

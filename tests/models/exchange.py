@@ -1,0 +1,34 @@
+"""One exchange between the client and a scripted server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+import httpx
+
+from engine.models.protocol import Timeouts
+from tests.models.reading import SHORT, Read, asked, endpoint, read
+from tests.models.server import Script, Wire, serving
+from tests.models.speech import Speech
+
+
+@contextlib.asynccontextmanager
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(trust_env=False, verify=False) as http:
+        yield http
+
+
+async def served(speech: Speech, script: Script, timeouts: Timeouts = SHORT) -> Read:
+    async with serving(script) as server, client() as http:
+        return await read(http, endpoint(speech.dialect, server.url), asked(timeouts=timeouts))
+
+
+async def whole(speech: Speech, *pieces: bytes) -> Read:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        for piece in pieces:
+            await wire.chunk(piece)
+        await wire.end()
+
+    return await served(speech, script)

@@ -1,0 +1,1 @@
+"""The requests sent to models, in each dialect."""

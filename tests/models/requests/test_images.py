@@ -1,0 +1,192 @@
+"""Images in tool results: stored apart from the journal, and sent to models with vision."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.types import CallToolResult, ImageContent, TextContent
+
+from engine import Conductor, ToolContext
+from engine.agents.chart import agent
+from engine.agents.image_loading import MOST, load_images
+from engine.errors import ToolError
+from engine.journal import MemoryJournal
+from engine.models.http.client import DIALECTS
+from engine.models.http.dialects.vision import sees
+from engine.models.protocol import ModelRequest
+from engine.models.usage_estimate import message_length
+from engine.records.message import Image, Message, ToolCall, ToolResult
+from engine.tools.builtin.project.read_file import read_file
+from engine.tools.images import LARGEST, image_type
+from engine.tools.mcp.remote_tool import output_of
+from engine.tools.protocol import tool
+from engine.workspace.workspaces import Workspaces
+from tests.models.reading import endpoint
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
+
+pytestmark = pytest.mark.anyio
+
+PNG = b'\x89PNG\r\n\x1a\n rest'
+DATA = base64.b64encode(PNG).decode()
+TALK = (
+    Message.of('user', 'Look'),
+    Message(
+        role='assistant',
+        parts=tuple(ToolCall(id=name, name='read_file', arguments='{}') for name in ('one', 'two')),
+    ),
+    Message(
+        role='tool',
+        parts=(
+            ToolResult(id='one', name='read_file', text='an image'),
+            ToolResult(id='two', name='read_file', text='text'),
+            Image(media_type='image/png', digest='d1', call='one'),
+            Image(media_type='image/png', digest='lost', call='two'),
+        ),
+    ),
+)
+
+
+def body(dialect: str, model: str = 'gpt-5.2', **more: Any) -> dict[str, Any]:
+    request = ModelRequest(model='m', messages=TALK, images={'d1': DATA})
+    return DIALECTS[dialect].body(model, request, endpoint(dialect, **more))
+
+
+def test_anthropic_gets_an_image_within_the_result() -> None:
+    one, two = body('anthropic', 'claude-opus-5')['messages'][-1]['content']
+    assert one['content'] == [
+        {'type': 'text', 'text': 'an image'},
+        {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': DATA}},
+    ]
+    assert two['content'] == 'text', 'one that is no longer stored is left out'
+
+
+def test_chat_completions_get_it_as_a_message_after_all_results() -> None:
+    *_, one, two, shown = body('openai')['messages']
+    assert (one['role'], two['role'], shown['role']) == ('tool', 'tool', 'user')
+    assert shown['content'] == [
+        {'type': 'text', 'text': 'What read_file has returned as an image:'},
+        {'type': 'image_url', 'image_url': {'url': f'data:image/png;base64,{DATA}'}},
+    ]
+
+
+def test_responses_get_it_within_the_output() -> None:
+    *_, one, two = body('responses')['input']
+    assert one['output'] == [
+        {'type': 'input_text', 'text': 'an image'},
+        {'type': 'input_image', 'image_url': f'data:image/png;base64,{DATA}'},
+    ]
+    assert two['output'] == 'text'
+
+
+@pytest.mark.parametrize('dialect', ['openai', 'responses', 'anthropic'])
+def test_a_model_that_does_not_see_gets_none(dialect: str) -> None:
+    assert DATA not in json.dumps(body(dialect, 'deepseek-chat'))
+    assert DATA in json.dumps(body(dialect, 'deepseek-chat', images='always'))
+    assert DATA not in json.dumps(body(dialect, 'claude-opus-5', images='never'))
+
+
+@pytest.mark.parametrize(
+    ('model', 'seen'),
+    [
+        ('claude-3-5-haiku-latest', True),
+        ('anthropic/claude-sonnet-5', True),
+        ('gpt-4o-mini', True),
+        ('gpt-4.1', True),
+        ('o3', True),
+        ('gemini-2.5-flash', True),
+        ('qwen3-vl:8b', True),
+        ('qwen2.5vl:7b', True),
+        ('llava:13b', True),
+        ('meta-llama/llama-4-scout', True),
+        ('gemma3:12b', True),
+        ('gpt-3.5-turbo', False),
+        ('gpt-4', False),
+        ('deepseek-chat', False),
+        ('qwen3:8b', False),
+        ('gpt-oss:20b', False),
+        ('llama3.3', False),
+    ],
+)
+def test_a_model_is_known_by_its_name(model: str, seen: bool) -> None:
+    assert sees(model, endpoint()) is seen
+
+
+def test_an_image_counts_when_tokens_are_estimated() -> None:
+    assert message_length(TALK[-1]) > 2 * 4_000
+
+
+@pytest.mark.parametrize(
+    ('data', 'kind'),
+    [
+        (PNG, 'image/png'),
+        (b'\xff\xd8\xff\xe0..', 'image/jpeg'),
+        (b'GIF89a..', 'image/gif'),
+        (b'RIFF....WEBPVP8 ', 'image/webp'),
+        (b'RIFF....WAVEfmt ', ''),
+        (b'%PDF-1.7', ''),
+        (b'', ''),
+    ],
+)
+def test_an_image_is_known_by_its_first_bytes(data: bytes, kind: str) -> None:
+    assert image_type(data) == kind
+
+
+async def test_a_file_that_is_an_image_is_shown(tmp_path: Path) -> None:
+    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
+    context = ToolContext(key='k', workspace=workspace)
+    await workspace.write('plan.png', PNG)
+    made = await read_file.give('{"path": "plan.png"}', context)
+    assert made.text == 'plan.png is an image: image/png, 13 bytes. Models that see are shown it.'
+    assert await workspace.load(made.images[0].digest) == PNG
+    await workspace.write('huge.png', PNG + bytes(LARGEST))
+    with pytest.raises(ToolError, match='no text'):
+        await read_file.give('{"path": "huge.png"}', context)
+
+
+async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(tmp_path: Path) -> None:
+    context = ToolContext(key='k', workspace=Workspaces(tmp_path).of('run', 'one'))  # type: ignore[arg-type]
+    blocks = [
+        TextContent(type='text', text='Here:'),
+        ImageContent(type='image', data=DATA, mime_type='image/png'),
+        ImageContent(type='image', data=base64.b64encode(b'no image').decode(), mime_type='image/png'),
+    ]
+    made = await output_of(CallToolResult(content=list(blocks)), context)
+    assert made.text.startswith('Here:\n[image/png, 13 bytes, kept as artifact ')
+    assert [image.media_type for image in made.images] == ['image/png']
+
+
+async def test_the_newest_images_are_loaded_and_lost_ones_left_out(tmp_path: Path) -> None:
+    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
+    kept = [await workspace.store(b'%d' % number) for number in range(MOST + 5)]
+    parts = [Image(media_type='image/png', digest=digest) for digest in (*kept, 'ab' * 32)]
+    found = await load_images([Message(role='tool', parts=tuple(parts))], workspace)
+    assert set(found) == set(kept[6:])
+
+
+class Looking(Lone):
+    states = [agent('working', prompt='ask', tools=('draw', 'read_file')), *Lone.states[1:]]
+
+
+async def test_a_run_keeps_digests_in_its_journal_and_shows_the_bytes(tmp_path: Path) -> None:
+    @tool()
+    async def draw(context: ToolContext) -> str:
+        """Draw."""
+        await context.files.write('a.png', PNG)
+        return 'drawn'
+
+    model = FakeModel(in_turn(calls(('draw', {})), calls(('read_file', {'path': 'a.png'})), 'A bird.'))
+    made = catalog(model, Looking)
+    made.tools |= {'draw': draw, 'read_file': read_file}
+    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path) as conductor:
+        run = (await conductor.start('looking')).id
+        await conductor.result(run)
+        steps = await conductor.transitions(run)
+        assert DATA not in str(steps) and 'PNG' not in str(steps)
+        (batch,) = (step for step in steps if step.event.data.get('images'))
+        assert batch.event.data['images'][0]['media_type'] == 'image/png'
+        assert await conductor.audit(run) == len(steps)
+    assert [list(request.images.values()) for request in model.requests] == [[], [], [DATA]]

@@ -1,0 +1,155 @@
+"""Reasoning effort: the parameters in each dialect, and models that refuse it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.configuration import load_configuration
+from engine.errors import EngineError, ModelError
+from engine.models.effort import is_effort, role_effort
+from engine.models.http.client import DIALECTS
+from engine.models.http.dialects.anthropic import MOST_TOKENS
+from engine.models.http.dialects.reasoning import ROOM
+from engine.models.http.dialects.structured_output import ANSWER
+from engine.models.http.endpoint_client import EndpointClient
+from engine.models.http.known_providers import KNOWN_PROVIDERS
+from tests.models.reading import asked, endpoint
+
+SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'string'}}}
+
+
+def body(wanted: str, model: str, dialect: str = 'openai', **more: Any) -> dict[str, Any]:
+    to = endpoint(dialect, **more)
+    return DIALECTS[dialect].body(model, asked(effort=wanted), to)
+
+
+@pytest.mark.parametrize(
+    ('model', 'effort', 'ways', 'sent'),
+    [
+        ('gpt-5.2', 'xhigh', {}, {'reasoning_effort': 'xhigh'}),
+        ('gpt-oss:20b', 'low', {}, {'reasoning_effort': 'low'}),
+        ('any', 'high', {'reasoning': 'object'}, {'reasoning': {'effort': 'high'}}),
+        ('any', '4000', {'reasoning': 'object'}, {'reasoning': {'max_tokens': 4000}}),
+        ('gemini-3-pro', 'high', {'reasoning': 'google'}, {'reasoning_effort': 'high'}),
+        (
+            'gemini-2.5-flash',
+            '4000',
+            {'reasoning': 'google'},
+            {
+                'extra_body': {
+                    'google': {'thinking_config': {'thinking_budget': 4000, 'include_thoughts': True}}
+                }
+            },
+        ),
+        ('any', 'high', {'body': {'reasoning_effort': 'low'}}, {'reasoning_effort': 'low'}),
+        ('any', '', {'effort': 'medium'}, {'reasoning_effort': 'medium'}),
+        ('any', 'high', {'effort': 'medium'}, {'reasoning_effort': 'high'}),
+        ('gpt-4o', '', {'effort': 'medium'}, {}),  # An endpoint's own effort is for those that take it.
+        ('any', '', {}, {}),
+    ],
+)
+def test_openai_is_asked_for_an_effort(
+    model: str, effort: str, ways: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    plain = DIALECTS['openai'].body(model, asked(), endpoint())
+    assert body(effort, model, **ways) == plain | sent
+
+
+@pytest.mark.parametrize(
+    ('model', 'effort', 'sent'),
+    [
+        (
+            'claude-opus-4-8',
+            'xhigh',
+            {
+                'thinking': {'type': 'adaptive', 'display': 'summarized'},
+                'output_config': {'effort': 'xhigh'},
+                'max_tokens': ROOM,
+            },
+        ),
+        (
+            'claude-sonnet-4-6',
+            '4000',
+            {'thinking': {'type': 'enabled', 'budget_tokens': 4000}, 'max_tokens': MOST_TOKENS + 4000},
+        ),
+        (
+            'claude-opus-4-5-20251101',
+            'low',
+            {
+                'thinking': {'type': 'enabled', 'budget_tokens': 2048},
+                'output_config': {'effort': 'low'},
+                'max_tokens': MOST_TOKENS + 2048,
+            },
+        ),
+        (
+            'claude-haiku-4-5',
+            'high',
+            {'thinking': {'type': 'enabled', 'budget_tokens': 16384}, 'max_tokens': MOST_TOKENS + 16384},
+        ),
+        ('claude-opus-5', 'none', {'thinking': {'type': 'disabled'}}),
+        ('claude-3-5-haiku-latest', 'none', {}),
+        ('claude-opus-5', '', {}),
+    ],
+)
+def test_anthropic_is_asked_to_think(model: str, effort: str, sent: dict[str, Any]) -> None:
+    plain = DIALECTS['anthropic'].body(model, asked(), endpoint('anthropic'))
+    assert body(effort, model, 'anthropic') == plain | sent
+
+
+def test_thinking_goes_with_a_schema_and_without_a_temperature_or_a_forced_tool() -> None:
+    request = asked(effort='high', schema=SCHEMA, temperature=0.2)
+    made = DIALECTS['anthropic'].body('claude-opus-4-6', request, endpoint('anthropic', structure='schema'))
+    assert made['output_config']['effort'] == 'high' and 'format' in made['output_config']
+    assert 'temperature' not in made
+    made = DIALECTS['anthropic'].body('claude-haiku-4-5', request, endpoint('anthropic', structure='tool'))
+    assert made['tools'][-1]['name'] == ANSWER and made['tool_choice'] == {'type': 'auto'}
+
+
+@pytest.mark.parametrize(
+    ('dialect', 'model', 'effort', 'says'),
+    [
+        ('openai', 'gpt-4o', 'low', 'it does not reason'),
+        ('openai', 'gpt-5.1', 'minimal', "it takes none, low, medium, high, not 'minimal'"),
+        ('openai', 'gpt-5-mini', 'none', "it takes minimal, low, medium, high, not 'none'"),
+        ('openai', 'o3', 'xhigh', "it takes low, medium, high, not 'xhigh'"),
+        ('openai', 'gpt-5.2', '4000', 'it takes a level, not a number of tokens'),
+        ('anthropic', 'claude-3-5-haiku-latest', 'low', 'it does not think'),
+        ('anthropic', 'claude-opus-4-7', '4000', "it takes none, low, medium, high, xhigh, max, not '4000'"),
+        ('anthropic', 'claude-opus-4-6', 'xhigh', 'it takes none, low, medium, high, max or a number of'),
+        ('anthropic', 'claude-fable-5', 'none', 'it always thinks'),
+    ],
+)
+def test_a_model_that_cannot_refuses(dialect: str, model: str, effort: str, says: str) -> None:
+    with pytest.raises(ModelError, match=f'reasoning effort: {says}') as caught:
+        body(effort, model, dialect)
+    assert caught.value.kind == 'bad request' and not caught.value.retryable
+    assert says in EndpointClient(endpoint(dialect)).model(model).effort_problem(effort)
+
+
+def test_an_endpoint_can_be_said_to_take_none() -> None:
+    assert 'reasoning = "off"' in EndpointClient(endpoint(reasoning='off')).model('m').effort_problem('low')
+
+
+def test_gemini_takes_numbers_and_not_every_level() -> None:
+    gemini = EndpointClient(KNOWN_PROVIDERS['gemini'].endpoint).model('gemini-2.5-pro')
+    assert (gemini.effort_problem('8000'), gemini.effort_problem('high')) == ('', '')
+    assert 'or a number of tokens' in gemini.effort_problem('max')
+
+
+def test_an_effort_is_a_level_or_enough_tokens() -> None:
+    assert all(map(is_effort, ('none', 'max', '1024', '200000')))
+    assert not any(map(is_effort, ('', 'much', '10', '-5', '1.5')))
+    assert role_effort({'': 'low', 'judge': 'high'}, 'judge') == 'high'
+    assert role_effort({'': 'low', 'judge': 'high'}, 'pro') == 'low'
+    assert role_effort({'judge': 'high'}, 'pro') == ''
+
+
+def test_an_endpoint_has_an_effort_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / 'endpoints.toml'
+    file.write_text('[endpoints.work]\nurl = "http://a.example/v1"\neffort = "high"\nreasoning = "object"')
+    work = load_configuration(file, {}).endpoints['work']
+    assert (work.effort, work.reasoning) == ('high', 'object')
+    file.write_text('[endpoints.work]\nurl = "http://a.example/v1"\neffort = "much"')
+    with pytest.raises(EngineError, match=r'endpoints\.work\.effort: .*must be one of none'):
+        load_configuration(file, {})

@@ -1,0 +1,160 @@
+"""The Responses dialect: requests, stored or stateless, and what is carried over between turns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine.models.http.client import DIALECTS, call
+from engine.models.http.dialects.structured_output import ANSWER
+from engine.models.protocol import ModelRequest, ToolSpec
+from engine.models.recording.exchange import number_ids
+from engine.records.message import Message, Opaque, Text, ToolCall, ToolResult
+from tests.models.reading import asked, endpoint, replayed
+
+pytestmark = pytest.mark.anyio
+
+CASSETTES = Path(__file__).parents[1] / 'cassettes'
+NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
+OPENING = (Message.of('system', 'Be brief.'), Message.of('user', 'Go'))
+
+
+def body(request: ModelRequest, model: str = 'gpt-5.2', **more: Any) -> dict[str, Any]:
+    return DIALECTS['responses'].body(model, request, endpoint('responses', **more))
+
+
+async def answered(file: str = 'responses-calls.sse', **more: Any) -> tuple[Message, ...]:
+    """A conversation whose last reply is a recorded one, and the results of its calls."""
+    reply = (await replayed((CASSETTES / file).read_bytes(), 'responses', **more)).message
+    results = tuple(ToolResult(id=item.id, name=item.name, text='ok') for item in reply.calls)
+    return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))
+
+
+def test_a_request_says_what_chat_completions_say_elsewhere() -> None:
+    request = ModelRequest(
+        model='m', messages=OPENING, tools=(NOTES,), choice='notes', most_tokens=50, effort='low',
+        schema={'type': 'object', 'properties': {'x': {'type': 'string'}}},
+    )  # fmt: skip
+    made = body(request, body={'reasoning': {'summary': 'auto'}})
+    schema = made['text']['format'].pop('schema')
+    assert schema['required'] == ['x']
+    assert made == {
+        'model': 'gpt-5.2',
+        'input': [{'role': 'user', 'content': [{'type': 'input_text', 'text': 'Go'}]}],
+        'instructions': 'Be brief.',
+        'stream': True,
+        'store': False,
+        'include': ['reasoning.encrypted_content'],
+        'tools': [
+            {
+                'type': 'function',
+                'name': 'notes',
+                'description': 'Keep notes',
+                'parameters': {'type': 'object', 'properties': {}},
+                'strict': False,
+            }
+        ],
+        'tool_choice': {'type': 'function', 'name': 'notes'},
+        'text': {'format': {'type': 'json_schema', 'name': ANSWER, 'strict': True}},
+        'max_output_tokens': 50,
+        'reasoning': {'effort': 'low', 'summary': 'auto'},
+    }
+
+
+def test_a_model_that_does_not_reason_is_not_asked_for_its_reasoning() -> None:
+    assert 'include' not in body(asked(), 'gpt-4.1-mini')
+
+
+async def test_reasoning_is_carried_over_between_turns_without_ids() -> None:
+    sent = body(ModelRequest(model='m', messages=await answered()))['input']
+    assert [item.get('type', item.get('role')) for item in sent] == [
+        'user', 'reasoning', 'function_call', 'function_call', 'function_call_output', 'function_call_output',
+    ]  # fmt: skip
+    assert sent[1]['encrypted_content'] == 'gAAA', 'that of the finished item'
+    assert 'id' not in sent[1] and [part['text'] for part in sent[1]['summary']] == [
+        'I look.',
+        'Then I answer.',
+    ]
+    assert [item['call_id'] for item in sent[2:]] == ['call-1', 'call-2', 'call-1', 'call-2']
+
+
+async def test_reasoning_that_cannot_be_read_again_is_left_out() -> None:
+    bare = Opaque(provider='here', data={'item': {'type': 'reasoning', 'summary': []}})
+    other = Opaque(provider='elsewhere', data={'item': {'type': 'reasoning', 'encrypted_content': 'x'}})
+    said = Message(role='assistant', parts=(bare, other, Text(text='Hm.')))
+    sent = body(ModelRequest(model='m', messages=(*OPENING, said)))['input']
+    assert [item['type'] for item in sent[1:]] == ['message']
+
+
+async def test_the_phase_of_a_message_goes_back() -> None:
+    sent = body(ModelRequest(model='m', messages=await answered('responses-text.sse')))['input']
+    assert sent[-1] == {
+        'type': 'message',
+        'role': 'assistant',
+        'content': [{'type': 'output_text', 'text': 'Grüß dich 🐝 !'}],
+        'phase': 'final_answer',
+    }
+
+
+async def test_a_stored_response_is_continued_by_its_id() -> None:
+    messages = await answered(store=True)
+    made = body(ModelRequest(model='m', messages=messages), store=True)
+    assert (made['store'], made['previous_response_id'], made['instructions']) == (
+        True,
+        'resp_1',
+        'Be brief.',
+    )
+    assert [item['type'] for item in made['input']] == ['function_call_output'] * 2
+    assert 'include' not in made
+    other = (*messages, Message.of('assistant', 'By another model.'), Message.of('user', 'And?'))
+    whole = body(ModelRequest(model='m', messages=other), store=True)
+    assert 'previous_response_id' not in whole and len(whole['input']) == 7
+
+
+async def test_a_response_that_the_provider_has_deleted_is_sent_again_whole() -> None:
+    asked_for: list[dict[str, Any]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked_for.append(json.loads(request.content))
+        if 'previous_response_id' in asked_for[-1]:
+            error = {
+                'message': "Previous response with id 'resp_1' not found.",
+                'type': 'invalid_request_error',
+            }
+            return httpx.Response(400, json={'error': {**error, 'code': 'previous_response_not_found'}})
+        text = (CASSETTES / 'responses-text.sse').read_bytes()
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=text)
+
+    request = ModelRequest(model='m', messages=await answered(store=True))
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        events = [event async for event in call(http, endpoint('responses', store=True), 'm', request)]
+    assert events and [len(made['input']) for made in asked_for] == [2, 5]
+
+
+async def test_a_refusal_is_no_answer() -> None:
+    item = {'type': 'message', 'content': [{'type': 'refusal', 'refusal': 'I cannot.'}]}
+    whole = json.dumps({'id': 'r', 'status': 'completed', 'output': [item]}).encode()
+    found = await replayed(whole, 'responses', headers={'content-type': 'application/json'})
+    assert (found.end.reason, found.text) == ('filter', 'I cannot.')
+
+
+async def test_a_stream_that_ends_early_is_cut_short() -> None:
+    text = (CASSETTES / 'responses-text.sse').read_bytes()
+    found = await replayed(text[: text.index(b'event: response.completed')], 'responses')
+    assert found.error is not None and found.error.kind == 'truncated' and found.error.retryable
+
+
+def test_recordings_find_a_request_whatever_its_calls_are_numbered() -> None:
+    def one(step: int) -> Any:
+        talk = (
+            *OPENING,
+            Message(role='assistant', parts=(ToolCall(id=f'call-{step}-1', name='notes', arguments='{}'),)),
+            Message(role='tool', parts=(ToolResult(id=f'call-{step}-1', name='notes', text='ok'),)),
+        )
+        return number_ids(body(ModelRequest(model='m', messages=talk)))
+
+    assert one(3) == one(8)

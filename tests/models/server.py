@@ -1,0 +1,120 @@
+"""A real HTTP server on loopback that writes raw bytes and misbehaves in every way servers do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+Script = Callable[['Wire'], Awaitable[None]]
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@dataclass
+class Wire:
+    """One connection, after a request has been read from it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    request: bytes
+    body: bytes
+
+    async def head(self, status: str = '200 OK', **headers: str) -> None:
+        lines = [f'HTTP/1.1 {status}']
+        given = {'content_type': 'text/event-stream', 'transfer_encoding': 'chunked', **headers}
+        lines += [f'{name.replace("_", "-")}: {value}' for name, value in given.items() if value]
+        await self.raw('\r\n'.join([*lines, '', '']).encode())
+
+    async def chunk(self, data: bytes) -> None:
+        await self.raw(f'{len(data):x}\r\n'.encode() + data + b'\r\n')
+
+    async def end(self) -> None:
+        await self.raw(b'0\r\n\r\n')
+
+    async def raw(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    def drop(self) -> None:
+        self.writer.transport.abort()
+
+    async def gone(self) -> None:
+        """Wait until the client has closed the connection."""
+        with contextlib.suppress(ConnectionError):
+            while await self.reader.read(1024):
+                pass
+
+
+@dataclass
+class Server:
+    """What it was asked, and whether the client has hung up."""
+
+    url: str = ''
+    requests: list[Wire] = field(default_factory=list)
+    connections: int = 0
+    open: int = 0
+
+
+@contextlib.asynccontextmanager
+async def serving(script: Script) -> AsyncIterator[Server]:
+    """Serve until the block is left; each request on a connection is answered by the script."""
+    server = Server()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.connections += 1
+        server.open += 1
+        try:
+            while not writer.is_closing():
+                head = await reader.readuntil(b'\r\n\r\n')
+                lines = head.lower().split(b'\r\n')
+                length = next(
+                    int(line.split(b':')[1]) for line in lines if line.startswith(b'content-length')
+                )
+                wire = Wire(reader, writer, head, await reader.readexactly(length))
+                server.requests.append(wire)
+                await script(wire)
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            server.open -= 1
+
+    async with listening(connected) as port:
+        server.url = f'http://127.0.0.1:{port}/v1'
+        yield server
+
+
+@contextlib.asynccontextmanager
+async def listening(answer: Answer, host: str = '127.0.0.1') -> AsyncIterator[int]:
+    """A port of this machine until the block is left; `answer` gets each connection, which then is closed."""
+
+    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await answer(reader, writer)
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks[asyncio.create_task(closing(reader, writer))] = writer
+
+    server = await asyncio.start_server(accept, host, 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        await _turns()  # until who is connecting just now is known: one cut off there is never closed
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in tasks.values():  # also of those that never began, and of whom nobody reads
+            writer.transport.abort()
+        await _turns()
+
+
+async def _turns() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)

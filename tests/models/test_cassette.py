@@ -1,0 +1,219 @@
+"""Recordings: their contents, exact offline replay, and the message for a miss."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine.errors import EngineError, ModelError
+from engine.models.http.endpoint_client import EndpointClient
+from engine.models.http.sse_reader import DRAIN
+from engine.models.protocol import ModelRequest, TextPiece
+from engine.models.recording.cassette import Cassette, CassetteMiss, Mode
+from engine.models.recording.exchange import number_ids
+from engine.models.recording.request_diff import describe_nearest
+from tests.models.reading import Pieces, asked, endpoint
+from tests.models.speech import OpenAISpeech
+
+pytestmark = pytest.mark.anyio
+
+speech = OpenAISpeech()
+KEY = 'k-very-secret-1234'
+BODY = speech.start + speech.say('Grüß dich') + speech.stop + speech.used(3) + speech.end
+
+
+class Provider:
+    """Answers in turn, in small pieces."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = list(answers)
+        self.asked = 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        status, body = answer if isinstance(answer, tuple) else (200, answer)
+        pieces = [body[at : at + 10] for at in range(0, len(body), 10)]
+        headers = {'content-type': 'text/event-stream', 'set-cookie': f'id={KEY}', 'retry-after': '2'}
+        return httpx.Response(status, headers=headers, stream=Pieces(pieces))
+
+
+def line(path: Path, mode: Mode, provider: Any = None, **more: Any) -> EndpointClient:
+    to = endpoint(key=KEY)
+    transport = httpx.MockTransport(provider or Provider())
+    return EndpointClient(to, transport=Cassette(path, mode, **more).wrap(transport, to.hide))
+
+
+async def said(over: EndpointClient, request: ModelRequest | None = None) -> list[Any]:
+    try:
+        return [event async for event in over.model('m').stream(request or asked())]
+    except ModelError as error:
+        return [(type(error).__name__, error.kind, error.retry_after, str(error))]
+
+
+async def test_off_is_no_tape(tmp_path: Path) -> None:
+    transport = httpx.MockTransport(Provider())
+    assert Cassette(tmp_path / 'tape', 'off').wrap(transport) is transport
+
+
+async def test_what_was_recorded_replays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / 'run' / 'tape.jsonl'
+    refusal = speech.refusal(f'No: {KEY}', 'rate_limit_error')
+    provider = Provider(BODY, httpx.ConnectError('refused'), (429, refusal), BODY[:-90], BODY)
+    recording = line(path, 'record', provider)
+    recording._limiter.pause = lambda seconds: None  # type: ignore[method-assign]
+    recorded = [await said(recording) for _ in range(4)]
+    recorded.append(await said(recording, asked('Something else')))
+    replaying = line(path, 'replay')
+    replaying._limiter.pause = lambda seconds: None  # type: ignore[method-assign]
+    other = await said(replaying, asked('Something else'))
+    replayed = [await said(replaying) for _ in range(4)]
+    assert [*replayed, other] == recorded
+    assert provider.asked == 5
+    assert [item[0][:3] for item in recorded[1:3]] == [
+        ('ModelError', 'connection', None), ('ModelError', 'rate limit', 2.0),
+    ]  # fmt: skip
+
+
+async def test_no_secret_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    body = speech.refusal(f'Wrong key {KEY}', 'authentication_error')
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert KEY in request.headers['authorization']
+        return httpx.Response(401, content=body, headers={'set-cookie': KEY, 'x-account': KEY})
+
+    await said(line(path, 'record', answer))
+    text = path.read_text('utf-8')
+    assert 'Wrong key [hidden]' in text and KEY not in text
+
+
+async def test_a_reader_that_leaves_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    stream: Any = line(path, 'record', Provider(BODY)).model('m').stream(asked())
+    while not isinstance(await anext(stream), TextPiece):
+        pass
+    await stream.aclose()
+    found = await said(line(path, 'replay'))
+    assert found[0][1] == 'truncated'
+
+
+async def test_a_miss_says_what_is_different(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    await said(line(path, 'record', Provider(BODY)), asked('Say something about the weather'))
+    replaying = line(path, 'replay')
+    (problem,) = await said(replaying, asked('Say something about the sea', temperature=0.5))
+    assert problem[1] == 'bad request'
+    assert 'tape.jsonl has no answer (left)' in problem[3]
+    assert "body.messages[0].content: recorded 'Say something about the weather'" in problem[3]
+    assert 'body.temperature: recorded None, asked 0.5' in problem[3]
+    assert await said(replaying, asked('Say something about the weather'))
+    (problem,) = await said(replaying, asked('Say something about the weather'))
+    assert 'nothing is left of it' in problem[3]
+
+
+def test_differences_are_shown_where_they_are() -> None:
+    old = {'method': 'POST', 'url': 'u', 'body': {'text': 'x' * 500 + 'old', 'list': [1, 2], 'gone': 1}}
+    new = {'method': 'POST', 'url': 'u', 'body': {'text': 'x' * 500 + 'new', 'list': [1], 'more': 2}}
+    shown = describe_nearest(new, [{**new, 'url': 'far', 'body': 'away', 'method': 'GET'}, old])
+    assert "old'" in shown and "new'" in shown and 'body.list: 2 recorded, 1 asked' in shown
+    assert (
+        len(describe_nearest({**new, 'body': list(range(50))}, [{**old, 'body': list(range(1, 51))}])) < 400
+    )
+
+
+async def test_a_replay_can_keep_the_pace(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+
+    class Slow(Pieces):
+        async def __aiter__(self) -> Any:
+            for piece in self._pieces:
+                await asyncio.sleep(0.05)
+                yield piece
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        headers = {'content-type': 'text/event-stream'}
+        return httpx.Response(200, headers=headers, stream=Slow([speech.start, speech.say('x'), BODY]))
+
+    await said(line(path, 'record', answer))
+    for paced in (True, False):
+        began = time.monotonic()
+        await said(line(path, 'replay', paced=paced))
+        assert (time.monotonic() - began > 0.1) is paced
+
+
+@pytest.mark.parametrize('text', ['{\n', '[]\n', '[1]\n', '{"key": 1}\n', '{"pieces": [[1]]}\n'])
+def test_a_damaged_recording(tmp_path: Path, text: str) -> None:
+    (tmp_path / 'tape').write_text(text)
+    with pytest.raises(EngineError, match='cannot be read'):
+        Cassette(tmp_path / 'tape', 'replay')
+    with pytest.raises(EngineError, match='cannot be read'):
+        Cassette(tmp_path / 'none', 'replay')
+
+
+def test_a_miss_is_not_tried_again() -> None:
+    assert not CassetteMiss('tape', 'all').retryable
+
+
+async def test_a_line_that_was_never_finished_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    recorded = await said(line(path, 'record', Provider(BODY)))
+    with path.open('ab') as file:
+        file.write(b'{"key": "x", "pie')
+    assert await said(line(path, 'replay')) == recorded
+
+
+async def test_a_secret_that_is_cut_in_two_is_hidden_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / 'tape.jsonl'
+    body = speech.start + speech.say(f'Grüß dich, {KEY}') + speech.stop + speech.end
+    for cut in (body.index(KEY.encode()) + 4, body.index('ü'.encode()) + 1):
+
+        def answer(request: httpx.Request, cut: int = cut) -> httpx.Response:
+            headers = {'content-type': 'text/event-stream'}
+            return httpx.Response(200, headers=headers, stream=Pieces([body[:cut], body[cut:]]))
+
+        await said(line(path, 'record', answer))
+    assert KEY not in path.read_text('utf-8')
+    replaying = line(path, 'replay')
+    for _ in range(2):
+        assert TextPiece(text='Grüß dich, [hidden]') in await said(replaying)
+
+
+def test_requests_are_the_same_whatever_the_ids_of_their_calls() -> None:
+    def body(first: str, second: str, item: str = 'a') -> dict[str, Any]:
+        asked = [{'id': first, 'function': {'arguments': '{}'}}, {'id': second}]
+        used = {'type': 'tool_use', 'id': first, 'input': {'id': item}}
+        return {'messages': [{'tool_calls': asked}, {'tool_call_id': second}, {'content': [used]}]}
+
+    assert number_ids(body('call-7-1', 'call-7-2')) == number_ids(body('call-9-1', 'call-9-2'))
+    assert number_ids(body('x', 'y')) != number_ids(body('x', 'x'))
+    assert number_ids(body('x', 'y')) != number_ids(body('x', 'y', 'b'))
+
+
+async def test_an_exchange_is_kept_before_its_call_ends_however_slow_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write = tmp_path / 'tape.jsonl', Cassette._write
+
+    def slowly(self: Cassette, line: bytes) -> None:
+        time.sleep(2 * DRAIN)
+        write(self, line)
+
+    monkeypatch.setattr(Cassette, '_write', slowly)
+    await said(line(path, 'record', Provider(BODY)))
+    assert len(path.read_bytes().splitlines()) == 1
+
+
+async def test_a_redirect_says_where_to_in_a_recording_too(tmp_path: Path) -> None:
+    def redirect(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(307, headers={'location': f'https://other.example/?k={KEY}'})
+
+    path = tmp_path / 'tape.jsonl'
+    for mode in ('record', 'replay'):
+        (problem,) = await said(line(path, mode, redirect))  # type: ignore[arg-type]
+        assert problem[3] == 'here: it redirects to https://other.example/?k=[hidden]'

@@ -1,0 +1,263 @@
+"""Calls to an endpoint: how many at once, the pause after a 429, cost, connections."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+
+from engine.clock import SimulatedClock, settle
+from engine.errors import ModelError
+from engine.models.http.call_limiter import Admission, CallLimiter
+from engine.models.http.endpoint_client import EndpointClient
+from engine.models.http.prices import Price, Prices
+from engine.models.protocol import Completed, Waiting
+from tests.models.reading import asked, endpoint
+from tests.models.server import Wire, serving
+from tests.models.speech import OpenAISpeech
+from tests.support.harness import until
+
+pytestmark = pytest.mark.anyio
+
+speech = OpenAISpeech()
+WHOLE = speech.start + speech.say('x') + speech.stop + speech.used(1_000_000) + speech.end
+
+
+async def spoken(line: EndpointClient, model: str = 'm') -> Completed:
+    events = [event async for event in line.model(model).stream(asked())]
+    assert isinstance(events[-1], Completed)
+    return events[-1]
+
+
+async def waits_of(admission: Admission) -> list[Waiting]:
+    return [wait async for wait in admission.waits()]
+
+
+async def test_no_more_at_once_than_allowed() -> None:
+    gate, inside, most = CallLimiter(2), 0, 0
+
+    async def work() -> None:
+        nonlocal inside, most
+        async with gate.admission() as admission:
+            await waits_of(admission)
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+
+    await asyncio.gather(*(work() for _ in range(7)))
+    assert most == 2
+
+
+@pytest.mark.parametrize(('asked_for', 'wait'), [(None, 1.0), (20.0, 20.0), (300.0, 0.0)])
+async def test_all_keep_one_pause(asked_for: float | None, wait: float) -> None:
+    clock = SimulatedClock()
+    gate, passed = CallLimiter(5, clock), 0
+
+    async def work() -> None:
+        nonlocal passed
+        async with gate.admission() as admission:
+            await waits_of(admission)
+            passed += 1
+
+    gate.pause(asked_for)
+    tasks = [asyncio.create_task(work()) for _ in range(3)]
+    await settle()
+    assert passed == (0 if wait else 3)
+    await clock.advance(wait - 0.5 if wait else 0)
+    assert passed == (0 if wait else 3)
+    await clock.advance(0.6)
+    assert passed == 3
+    await asyncio.gather(*tasks)
+
+
+async def test_a_429_holds_up_the_others() -> None:
+    clock, answers = SimulatedClock(), [429, 200]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        status = answers.pop(0)
+        headers = {'content-type': 'text/event-stream', 'retry-after': '2'}
+        return httpx.Response(status, headers=headers, content=WHOLE if status == 200 else b'{}')
+
+    line = EndpointClient(endpoint(), transport=httpx.MockTransport(answer), clock=clock)
+    with pytest.raises(ModelError) as caught:
+        await spoken(line)
+    assert (caught.value.kind, caught.value.retry_after) == ('rate limit', 2)
+    second = asyncio.create_task(spoken(line))
+    await clock.advance(1.9)
+    assert answers == [200], 'it waits'
+    await clock.advance(0.2)
+    assert (await second).reason == 'stop'
+    await line.close()
+
+
+async def started(line: EndpointClient, clock: SimulatedClock, calls: int) -> list[float]:
+    """When calls made all at once have been sent, in seconds; each is answered at once."""
+    sent: list[float] = []
+    began = clock.now()
+
+    async def one() -> None:
+        async for event in line.stream('m', asked('x' * 400)):
+            if isinstance(event, Completed):
+                sent.append(round(clock.now() - began, 3))
+
+    tasks = [asyncio.create_task(one()) for _ in range(calls)]
+    for _ in range(20):
+        await settle(300)
+        await clock.advance(10)
+    await asyncio.gather(*tasks)
+    return sent
+
+
+def answers(used: int) -> httpx.MockTransport:
+    body = speech.start + speech.say('x') + speech.stop + speech.used(used) + speech.end
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
+
+    return httpx.MockTransport(answer)
+
+
+async def test_no_more_requests_within_any_minute_than_allowed() -> None:
+    clock = SimulatedClock()
+    line = EndpointClient(endpoint(requests_per_minute=3, at_once=2), transport=answers(1), clock=clock)
+    assert await started(line, clock, 7) == [0, 0, 0, 60, 60, 60, 120]
+    await line.close()
+
+
+async def test_tokens_of_a_minute_count_as_used_and_not_as_estimated() -> None:
+    clock = SimulatedClock()
+    # Each has 100 tokens of input by estimate; the server reports 3, and 497 of output.
+    line = EndpointClient(endpoint(tokens_per_minute=1_000, at_once=1), transport=answers(497), clock=clock)
+    assert await started(line, clock, 5) == [0, 0, 60, 60, 120]
+    await line.close()
+
+
+async def test_a_call_larger_than_the_limit_runs_alone() -> None:
+    clock = SimulatedClock()
+    line = EndpointClient(endpoint(tokens_per_minute=50), transport=answers(500), clock=clock)
+    assert await started(line, clock, 3) == [0, 60, 120]
+    await line.close()
+
+
+async def test_a_call_says_why_it_waits_and_counts_those_ahead_of_it() -> None:
+    clock = SimulatedClock()
+    line = EndpointClient(endpoint(requests_per_minute=1), transport=answers(1), clock=clock)
+    await spoken(line)
+    await clock.advance(20)
+    said: list[list[Waiting]] = [[], []]
+
+    async def one(number: int) -> None:
+        async for event in line.stream('m', asked()):
+            if isinstance(event, Waiting):
+                said[number].append(event)
+
+    tasks = [asyncio.create_task(one(number)) for number in range(2)]
+    await settle()
+    assert said == [
+        [Waiting(reason='1 requests a minute', seconds=40)],
+        [Waiting(reason='1 requests a minute', seconds=100)],
+    ]
+    tasks[0].cancel()  # Whoever leaves the queue does not hold up the others.
+    await clock.advance(100)
+    assert said[1][-1] == Waiting(reason='')
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await line.close()
+
+
+@pytest.mark.parametrize(
+    ('prices', 'cost'),
+    [
+        ({'here/m': Price(input=5, output=2)}, 2.000015),
+        ({'m': Price(input=0, output=0)}, 0.0),
+        ({'other': Price(input=5, output=2)}, None),
+    ],
+)
+async def test_a_call_has_a_cost_where_it_is_known(prices: dict[str, Price], cost: float | None) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=WHOLE)
+
+    line = EndpointClient(endpoint(), prices=Prices(own=prices), transport=httpx.MockTransport(answer))
+    end = await spoken(line)
+    assert end.cost == (None if cost is None else pytest.approx(cost))
+    await line.close()
+
+
+async def test_a_line_opens_again_after_it_was_closed() -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(WHOLE)
+        await wire.end()
+
+    async with serving(script) as server:
+        line = EndpointClient(endpoint(url=server.url))
+        await spoken(line)
+        await line.close()
+        await until(lambda: server.open == 0)
+        await spoken(line, 'other')
+        assert json.loads(server.requests[-1].body)['model'] == 'other'
+        await line.close()
+
+
+async def test_an_endpoint_that_is_down_is_passed_over_for_a_while() -> None:
+    clock, broken = SimulatedClock(), True
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if broken:
+            raise httpx.ConnectError('refused')
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=WHOLE)
+
+    to = endpoint(down_seconds=30, attempts=7, patience=5)
+    line = EndpointClient(to, transport=httpx.MockTransport(answer), clock=clock)
+    with pytest.raises(ModelError) as caught:
+        await spoken(line)
+    assert (caught.value.attempts, caught.value.patience) == (7, 5)
+    model = line.model('m')
+    assert not model.down, 'only whoever has another model marks it'
+    model.mark_down()
+    assert model.down
+    await clock.advance(31)
+    assert not model.down
+    with pytest.raises(ModelError):
+        await spoken(line)
+    assert model.down, 'one failure is enough as long as nothing has succeeded since'
+    broken = False
+    await spoken(line)
+    assert not model.down
+
+
+async def test_an_endpoint_has_its_own_time_outs() -> None:
+    async def script(wire: Wire) -> None:
+        await wire.gone()
+
+    async with serving(script) as server:
+        line = EndpointClient(endpoint(url=server.url, first_seconds=0.05))
+        with pytest.raises(ModelError, match=r'it said nothing for 0\.05 s'):
+            async for _ in line.stream('m', asked(timeouts=None)):
+                pass
+        await line.close()
+
+
+@pytest.mark.parametrize(
+    ('url', 'variable', 'value', 'said'),
+    [
+        ('http://127.0.0.1:99999/v1', '', '', 'here: its address cannot be used: .*port must be'),
+        ('http://127.0.0.1:9/v1', 'HTTP_PROXY', 'foo://bar:1', 'here: the proxy .* cannot be used: .*foo'),
+        ('http://127.0.0.1:9/v1', 'HTTP_PROXY', 'http://[::1', 'here: the proxy .* cannot be used: '),
+        (
+            'https://127.0.0.1:9/v1',
+            'SSL_CERT_FILE',
+            '/not/there',
+            'here: .* certificates .* cannot be used: ',
+        ),
+    ],
+)
+async def test_what_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, url: str, variable: str, value: str, said: str
+) -> None:
+    if variable:
+        monkeypatch.setenv(variable, value)
+    line = EndpointClient(endpoint(url=url))
+    with pytest.raises(ModelError, match=said) as caught:
+        await spoken(line)
+    assert (caught.value.kind, caught.value.retryable) == ('bad request', False)

@@ -1,0 +1,226 @@
+"""Every fault of a server, from a real one on loopback, in both dialects."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from engine.models.http.client import call
+from engine.models.protocol import TextPiece, Timeouts
+from tests.models.exchange import client, served, whole
+from tests.models.reading import asked, endpoint, read
+from tests.models.server import Wire, serving
+from tests.models.speech import SPEECHES, Speech
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)]
+
+QUICK = Timeouts(first=0.15, idle=0.15, total=5)
+GREETING = 'Grüß dich 🐝\u2028, a – b!'
+
+
+@pytest.mark.parametrize('size', [1, 2, 3, 5, 64])
+@pytest.mark.parametrize('line', [b'\n', b'\r\n', b'\r'])
+async def test_fragments_may_be_split_anywhere(speech: Speech, size: int, line: bytes) -> None:
+    body = b''.join([b': hello\n\n', speech.start, *map(speech.say, GREETING), speech.stop, speech.end])
+    body = body.replace(b'\n', line)
+
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        data = b''.join(
+            f'{len(part):x}\r\n'.encode() + part + b'\r\n'
+            for part in (body[at : at + size] for at in range(0, len(body), size))
+        )
+        for at in range(0, len(data), 997):
+            await wire.raw(data[at : at + 997])
+            await asyncio.sleep(0)
+        await wire.end()
+
+    found = await served(speech, script)
+    assert found.text == GREETING
+    assert found.end.reason == 'stop'
+
+
+async def test_events_that_say_nothing_are_passed_over(speech: Speech) -> None:
+    found = await whole(speech, speech.start, *speech.nothing, speech.say('x'), *speech.nothing, speech.stop)
+    assert found.text == 'x'
+    assert found.end.reason == 'stop'
+
+
+async def test_the_last_report_of_usage_counts(speech: Speech) -> None:
+    reports = [speech.used(output) for output in (2, 5, 9)]
+    found = await whole(
+        speech, speech.start, *reports, speech.say('x'), speech.stop, speech.used(12), speech.end
+    )
+    assert (found.end.usage.input, found.end.usage.output) == (3, 12)
+
+
+async def test_a_drop_in_mid_stream_is_no_end(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start + speech.used(4) + speech.say('half'))
+        await asyncio.sleep(0.02)
+        wire.drop()
+
+    found = await served(speech, script)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('truncated', True)
+    assert found.error.usage is not None and found.error.usage.output == 4
+    assert [event.text for event in found.events if isinstance(event, TextPiece)] == ['half']
+
+
+async def test_a_drop_after_the_reason_for_stopping_is_an_end(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start + speech.say('all') + speech.stop)
+        await asyncio.sleep(0.02)
+        wire.drop()
+
+    assert (await served(speech, script)).end.reason == 'stop'
+
+
+@pytest.mark.parametrize('cut', [False, True])
+async def test_a_clean_end_without_an_end_mark_is_no_end(speech: Speech, cut: bool) -> None:
+    found = await whole(speech, speech.start, speech.say('half'), speech.say('more')[: -12 if cut else None])
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('truncated', True)
+
+
+async def test_an_empty_stream_is_no_answer(speech: Speech) -> None:
+    found = await whole(speech)
+    assert found.error is not None and found.error.kind == 'truncated'
+
+
+async def test_a_stall_in_mid_stream(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start + speech.say('half'))
+        await wire.gone()
+
+    began = time.monotonic()
+    found = await served(speech, script, QUICK)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('timeout', True)
+    assert 'said nothing more for 0.15 s' in str(found.error)
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    'keep_alive', [b': still here\n\n', b'\n', b'event: ping\ndata: {"type": "ping"}\n\n']
+)
+@pytest.mark.parametrize('begun', [False, True])
+async def test_keep_alives_do_not_hide_a_stall(speech: Speech, keep_alive: bytes, begun: bool) -> None:
+    if speech.dialect == 'openai' and b'ping' in keep_alive:
+        keep_alive = b'data: {"choices": []}\n\n'
+        begun = True  # The first chunk of this dialect, whatever is in it, says that the answer has begun.
+
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        if begun:
+            await wire.chunk(speech.start + speech.say('half'))
+        while True:
+            await wire.chunk(keep_alive)
+            await asyncio.sleep(0.01)
+
+    found = await served(speech, script, QUICK)
+    assert found.error is not None and found.error.kind == 'timeout'
+
+
+async def test_slow_headers(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.raw(b'HTTP/1.1 200 OK\r\n')
+        await wire.gone()
+
+    found = await served(speech, script, QUICK)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('timeout', True)
+    assert 'said nothing for 0.15 s' in str(found.error)
+
+
+async def test_the_whole_may_not_take_for_ever(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start)
+        while True:
+            await wire.chunk(speech.say('and '))
+            await asyncio.sleep(0.01)
+
+    found = await served(speech, script, Timeouts(first=5, idle=5, total=0.2))
+    assert found.error is not None
+    assert 'more than 0.2 s' in str(found.error)
+
+
+async def test_a_reader_that_takes_its_time_is_no_stall(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start)
+        for word in 'abc':
+            await wire.chunk(speech.say(word))
+        await wire.chunk(speech.stop + speech.end)
+        await wire.end()
+
+    async with serving(script) as server, client() as http:
+        text = ''
+        timeouts = Timeouts(first=30, idle=1, total=60)
+        async for event in call(http, endpoint(speech.dialect, server.url), 'm', asked(timeouts=timeouts)):
+            if isinstance(event, TextPiece):
+                if not text:  # longer than the endpoint may be silent, which it is not
+                    await asyncio.sleep(1.5)
+                text += event.text
+    assert text == 'abc'
+
+
+async def test_nobody_there(speech: Speech) -> None:
+    async with client() as http:
+        found = await read(http, endpoint(speech.dialect, 'http://127.0.0.1:9/v1'))
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('connection', True)
+    assert '127.0.0.1:9 cannot be reached' in str(found.error)
+
+
+@pytest.mark.parametrize('leave', ['cancel', 'close'])
+async def test_leaving_in_mid_stream_closes_the_connection(speech: Speech, leave: str) -> None:
+    gone = asyncio.Event()
+
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start + speech.say('half'))
+        await wire.gone()
+        gone.set()
+        wire.drop()
+
+    async with serving(script) as server, client() as http:
+        stream: Any = call(http, endpoint(speech.dialect, server.url), 'm', asked())
+        while not isinstance(await anext(stream), TextPiece):
+            pass
+        if leave == 'cancel':
+            waiting = asyncio.ensure_future(anext(stream))
+            await asyncio.sleep(0.02)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        else:
+            await stream.aclose()
+        await asyncio.wait_for(gone.wait(), 2)
+
+
+async def test_a_connection_is_used_again(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head()
+        await wire.chunk(speech.start + speech.say('x') + speech.stop + speech.end)
+        await wire.end()
+
+    async with serving(script) as server, client() as http:
+        for _ in range(3):
+            assert (await read(http, endpoint(speech.dialect, server.url))).text == 'x'
+        assert (server.connections, len(server.requests)) == (1, 3)
+
+
+async def test_one_attempt_a_call(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head('500 Oh no')
+        await wire.end()
+
+    async with serving(script) as server, client() as http:
+        await read(http, endpoint(speech.dialect, server.url))
+        assert len(server.requests) == 1

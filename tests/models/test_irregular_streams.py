@@ -1,0 +1,286 @@
+"""Streams that break the rules: failed finishes, whole JSON, odd usage, several choices, huge events."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from engine.models.http import sse_reader
+from engine.models.protocol import ReasoningPiece
+from tests.models.reading import Read, replayed
+from tests.models.speech import SPEECHES, Speech, anthropic, openai
+
+pytestmark = pytest.mark.anyio
+BOTH = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
+JSON = {'content-type': 'application/json'}
+USED = {'prompt_tokens': 3, 'completion_tokens': 2}
+
+
+def finish(word: str, **more: Any) -> bytes:
+    return openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': word}], **more)
+
+
+def say(text: str) -> bytes:
+    return openai(choices=[{'index': 0, 'delta': {'content': text}}])
+
+
+async def read(*pieces: bytes, dialect: str = 'openai', **more: Any) -> Read:
+    return await replayed(b''.join(pieces), dialect, **more)
+
+
+WORDS = ['error', 'network_error', 'insufficient_system_resource', 'MALFORMED_FUNCTION_CALL', 'abort']
+
+
+@pytest.mark.parametrize('word', WORDS)
+async def test_a_finish_that_is_a_failure_fails_the_call(word: str) -> None:
+    found = await read(say('half'), finish(word), b'data: [DONE]\n\n')
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable, found.error.code) == ('server', True, word)
+
+
+async def test_so_does_one_of_messages() -> None:
+    start = SPEECHES[1].start + SPEECHES[1].say('half')
+    found = await read(
+        start,
+        anthropic('message_delta', delta={'stop_reason': 'error'}),
+        SPEECHES[1].end,
+        dialect='anthropic',
+    )
+    assert found.error is not None and found.error.code == 'error'
+
+
+async def test_an_error_after_a_failed_finish_says_what_failed() -> None:
+    told = openai(error={'message': 'upstream is gone', 'code': 502}, choices=[], usage=USED)
+    found = await read(say('half'), finish('error'), told, b'data: [DONE]\n\n')
+    assert found.error is not None
+    assert str(found.error) == 'here: upstream is gone (HTTP 502)'
+    assert found.error.usage is not None and found.error.usage.total == 5
+
+
+@pytest.mark.parametrize(
+    ('word', 'reason'),
+    [('SAFETY', 'filter'), ('content_filter: RECITATION', 'filter'), ('function_call', 'stop')],
+)
+async def test_other_words_for_reasons(word: str, reason: str) -> None:
+    assert (await read(say('x'), finish(word), b'data: [DONE]\n\n')).end.reason == reason
+
+
+async def test_usage_that_follows_an_error_counts() -> None:
+    error = openai(error={'message': 'no', 'code': 500})
+    found = await read(say('half'), error, openai(choices=[], usage=USED), b'data: [DONE]\n\n')
+    assert found.error is not None and found.error.usage is not None and found.error.usage.total == 5
+
+
+async def test_nothing_but_an_end_mark_is_no_answer() -> None:
+    found = await read(b'data: [DONE]\n\n')
+    assert found.error is not None and (found.error.kind, found.error.retryable) == ('truncated', True)
+
+
+WHOLE = {
+    'openai': {
+        'id': '1',
+        'model': 'm',
+        'object': 'chat.completion',
+        'choices': [
+            {
+                'index': 0,
+                'finish_reason': 'tool_calls',
+                'message': {
+                    'role': 'assistant',
+                    'content': 'Look.',
+                    'tool_calls': [
+                        {'id': 'a', 'type': 'function', 'function': {'name': 'f', 'arguments': '{"x": 1}'}},
+                        {'id': 'b', 'type': 'function', 'function': {'name': 'f', 'arguments': '{"x": 2}'}},
+                    ],
+                },
+            }
+        ],
+        'usage': USED,
+    },
+    'anthropic': {
+        'id': '1',
+        'type': 'message',
+        'model': 'm',
+        'role': 'assistant',
+        'content': [
+            {'type': 'text', 'text': 'Look.'},
+            {'type': 'tool_use', 'id': 'a', 'name': 'f', 'input': {'x': 1}},
+            {'type': 'tool_use', 'id': 'b', 'name': 'f', 'input': {'x': 2}},
+        ],
+        'stop_reason': 'tool_use',
+        'usage': {'input_tokens': 3, 'output_tokens': 2},
+    },
+}
+
+
+@pytest.mark.parametrize('kind', ['application/json', 'text/event-stream', ''])
+@pytest.mark.parametrize('dialect', WHOLE)
+@pytest.mark.parametrize('size', [0, 7])
+async def test_an_answer_that_is_whole_json_is_taken(dialect: str, kind: str, size: int) -> None:
+    body = b'\n ' + json.dumps(WHOLE[dialect]).encode()
+    found = await read(
+        body, dialect=dialect, headers={'content-type': kind} if kind else {'x': 'y'}, size=size
+    )
+    assert found.text == 'Look.'
+    assert found.calls == [('f', '{"x": 1}'), ('f', '{"x": 2}')]
+    assert (found.end.reason, found.end.usage.total) == ('tools', 5)
+
+
+@BOTH
+async def test_a_stream_with_the_content_type_of_json_is_read(speech: Speech) -> None:
+    body = speech.start + speech.say('x') + speech.stop + speech.end
+    assert (await read(body, dialect=speech.dialect, headers=JSON)).text == 'x'
+
+
+@BOTH
+@pytest.mark.parametrize('kind', ['application/json', 'text/event-stream'])
+async def test_an_error_in_whole_json_is_told(speech: Speech, kind: str) -> None:
+    body = speech.refusal('No, because of that.', 'overloaded_error')
+    found = await read(body, dialect=speech.dialect, headers={'content-type': kind})
+    assert found.error is not None
+    assert (found.error.kind, str(found.error)) == ('overloaded', 'here: No, because of that.')
+
+
+@pytest.mark.parametrize(
+    ('body', 'said'),
+    [
+        (b'{"model": "m", "done": false}\n{"model": "m", "done": true}\n', 'JSON'),
+        (b'{"answer": "yes"}', 'JSON'),
+        (b'Please log in', 'Please log in'),
+    ],
+)
+async def test_what_is_no_stream_is_named(body: bytes, said: str) -> None:
+    found = await read(body)
+    assert found.error is not None and found.error.kind == 'bad response'
+    assert said in str(found.error) and 'is the address right' in str(found.error)
+
+
+@pytest.mark.parametrize('size', [0, 1, 2])
+@BOTH
+async def test_a_byte_order_mark_is_passed_over(speech: Speech, size: int) -> None:
+    body = b'\xef\xbb\xbf' + speech.start + speech.say('x') + speech.stop + speech.end
+    assert (await read(body, dialect=speech.dialect, size=size)).text == 'x'
+
+
+async def test_an_event_without_an_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse_reader, 'MAX_EVENT', 10_000)
+    found = await read(say('x'), b'data: ' + b'x' * 50_000, size=1_000)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('bad response', False)
+    assert 'longer than 10,000 bytes' in str(found.error)
+
+
+async def test_choices_are_told_apart_by_their_index() -> None:
+    def choice(index: int, text: str, finish: str | None = None) -> dict[str, Any]:
+        return {'index': index, 'delta': {'content': text}, 'finish_reason': finish}
+
+    found = await read(
+        openai(choices=[choice(1, 'Nein'), choice(0, 'Y')]),
+        openai(choices=[choice(1, ' danke', 'length')]),
+        openai(choices=[choice(0, 'es', 'stop')]),
+        b'data: [DONE]\n\n',
+    )
+    assert (found.text, found.end.reason) == ('Yes', 'stop')
+
+
+async def test_a_legacy_function_call_is_a_call() -> None:
+    def delta(**call: str) -> bytes:
+        return openai(choices=[{'index': 0, 'delta': {'function_call': call}}])
+
+    found = await read(
+        delta(name='f', arguments=''),
+        delta(arguments='{"x"'),
+        delta(arguments=': 1}'),
+        finish('function_call'),
+    )
+    assert found.calls == [('f', '{"x": 1}')] and found.end.reason == 'tools'
+
+
+async def test_reasoning_that_is_only_in_details_is_shown() -> None:
+    def delta(**detail: Any) -> bytes:
+        return openai(choices=[{'index': 0, 'delta': {'reasoning_details': [{'index': 0, **detail}]}}])
+
+    found = await read(
+        delta(type='reasoning.text', text='Let me '),
+        delta(type='reasoning.text', text='think'),
+        delta(type='reasoning.encrypted', data='abc'),
+        say('Yes'),
+        finish('stop'),
+    )
+    shown = [event.text for event in found.events if isinstance(event, ReasoningPiece)]
+    assert shown == ['Let me ', 'think']
+
+
+@pytest.mark.parametrize('named', [False, True])
+async def test_many_fragments_of_one_call_take_no_time(named: bool) -> None:
+    def fragment(text: str, name: str | None) -> bytes:
+        call = {'index': 0, 'function': {'arguments': text} | ({'name': name} if name else {})}
+        return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
+
+    pieces = [fragment('{"text": "', 'f'), *(fragment('{}x', 'f' if named else None) for _ in range(20_000))]
+    began = time.monotonic()
+    found = await read(*pieces, fragment('"}', None), finish('tool_calls'))
+    assert [(name, len(text)) for name, text in found.calls] == [('f', 60_012)]
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ('usage', 'numbers'),
+    [
+        ({'prompt_tokens': 3.0, 'completion_tokens': '2'}, (3, 2)),
+        ({'prompt_tokens': 'many', 'completion_tokens': None}, (0, 0)),
+        ({'prompt_tokens': True, 'completion_tokens': float('inf')}, (0, 0)),
+        ({'prompt_tokens': -3, 'completion_tokens': 2.9}, (0, 2)),
+    ],
+)
+async def test_numbers_of_any_kind(usage: dict[str, Any], numbers: tuple[int, int]) -> None:
+    found = await read(say('x'), finish('stop', usage=usage))
+    assert (found.end.usage.input, found.end.usage.output) == numbers
+
+
+@pytest.mark.parametrize(
+    ('told', 'cost'),
+    [
+        ({'cost': 0.25}, 0.25),
+        ({'cost': 0}, 0.0),
+        ({'cost': {'total_cost': 0.5}}, 0.5),
+        ({'cost': 0.01, 'is_byok': True, 'cost_details': {'upstream_inference_cost': 0.2}}, 0.21),
+        ({'cost': 'free'}, None),
+        ({}, None),
+    ],
+)
+async def test_the_cost_that_a_provider_names(told: dict[str, Any], cost: float | None) -> None:
+    found = await read(say('x'), finish('stop', usage=USED | told))
+    assert found.end.cost == (None if cost is None else pytest.approx(cost))
+
+
+async def test_all_iterations_of_a_message_count() -> None:
+    usage = {
+        'input_tokens': 10,
+        'output_tokens': 5,
+        'iterations': [
+            {'type': 'compaction', 'input_tokens': 100, 'output_tokens': 20, 'cache_read_input_tokens': 7},
+            {'type': 'message', 'input_tokens': 10, 'output_tokens': 5},
+        ],
+    }
+    found = await read(
+        SPEECHES[1].start,
+        SPEECHES[1].say('x'),
+        anthropic('message_delta', delta={'stop_reason': 'end_turn'}, usage=usage),
+        SPEECHES[1].end,
+        dialect='anthropic',
+    )
+    assert (found.end.usage.input, found.end.usage.output, found.end.usage.cached) == (117, 25, 7)
+
+
+async def test_cache_writes_of_an_hour_are_told_apart() -> None:
+    usage = {
+        'input_tokens': 1,
+        'output_tokens': 1,
+        'cache_creation_input_tokens': 30,
+        'cache_creation': {'ephemeral_5m_input_tokens': 10, 'ephemeral_1h_input_tokens': 20},
+    }
+    start = anthropic('message_start', message={'id': '1', 'model': 'm', 'usage': usage})
+    found = await read(start, SPEECHES[1].say('x'), SPEECHES[1].stop, SPEECHES[1].end, dialect='anthropic')
+    assert (found.end.usage.written, found.end.written_hour) == (30, 20)

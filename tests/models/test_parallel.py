@@ -1,0 +1,61 @@
+"""Parallel tool calls from a real server on loopback, in both dialects, whatever their indexes and ids."""
+
+from typing import Any
+
+import pytest
+
+from engine.models.protocol import CallStarted
+from tests.models.exchange import whole
+from tests.models.speech import AnthropicSpeech, OpenAISpeech, anthropic, openai
+
+pytestmark = pytest.mark.anyio
+
+ASKED = [('notes', '{"text": "Grüß dich"}'), ('notes', '{"text": "b"}'), ('look', '')]
+INDEXES = {'by the book': [0, 1, 2], 'zero': [0, 0, 0], 'missing': [None] * 3, 'from seven on': [7, 8, 9]}
+
+
+def fragments(text: str) -> list[str]:
+    return [text[at : at + 4] for at in range(0, len(text), 4)]
+
+
+def chat(indexes: list[Any], ids: list[str]) -> bytes:
+    def piece(index: Any, **call: Any) -> bytes:
+        given = call if index is None else {'index': index, **call}
+        return openai(choices=[{'index': 0, 'delta': {'tool_calls': [given]}}])
+
+    body = b''
+    for (name, text), index, ident in zip(ASKED, indexes, ids, strict=True):
+        identity = {'id': ident} if ident else {}
+        body += piece(index, **identity, type='function', function={'name': name, 'arguments': ''})
+        body += b''.join(piece(index, function={'arguments': part}) for part in fragments(text))
+    return body + openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'tool_calls'}])
+
+
+def messages(indexes: list[Any], ids: list[str]) -> bytes:
+    body = b''
+    for (name, text), index, ident in zip(ASKED, indexes, ids, strict=True):
+        place = {} if index is None else {'index': index}
+        block = {'type': 'tool_use', 'id': ident, 'name': name, 'input': {}}
+        body += anthropic('content_block_start', **place, content_block=block)
+        for part in fragments(text):
+            delta = {'type': 'input_json_delta', 'partial_json': part}
+            body += anthropic('content_block_delta', **place, delta=delta)
+        body += anthropic('content_block_stop', **place)
+    return body + anthropic('message_delta', delta={'stop_reason': 'tool_use'}) + anthropic('message_stop')
+
+
+@pytest.mark.parametrize('size', [1, 1_000])
+@pytest.mark.parametrize('ids', [['a', 'b', 'c'], ['0', '0', '0'], ['', '', '']], ids=str)
+@pytest.mark.parametrize('indexes', INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize('dialect', ['openai', 'anthropic'])
+async def test_calls_are_told_apart(dialect: str, indexes: list[Any], ids: list[str], size: int) -> None:
+    speech = OpenAISpeech() if dialect == 'openai' else AnthropicSpeech()
+    body = chat(indexes, ids) if dialect == 'openai' else messages(indexes, ids)
+    start = speech.start if dialect == 'openai' else anthropic('message_start', message={'id': '1'})
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    found = await whole(speech, start, *pieces)
+    assert found.calls == [(name, text or '{}') for name, text in ASKED]
+    assert found.end.reason == 'tools'
+    begun = [event.index for event in found.events if isinstance(event, CallStarted)]
+    assert begun == [0, 1, 2], 'our own numbers'
+    assert len({call.id for call in found.message.calls}) == 3, 'our own ids'

@@ -1,0 +1,60 @@
+"""Streams recorded from providers, whole and in pieces of any size, and how the client reads them.
+
+The files are our own, in the shape of each provider's. `HEMICYCLE_CASSETTES` names a folder of more, with a
+manifest of the same form: recorded traffic that is not ours to publish.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.models.protocol import Completed
+from tests.models.reading import Read, replayed
+
+pytestmark = pytest.mark.anyio
+
+OWN = Path(__file__).parent / 'cassettes'
+FOLDERS = [OWN, *map(Path, filter(None, [os.environ.get('HEMICYCLE_CASSETTES')]))]
+DIALECTS = {'openai-chat': 'openai', 'openai-responses': 'responses', 'anthropic': 'anthropic'}
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(folder, case, id=case['id'])
+        for folder in FOLDERS
+        for case in json.loads((folder / 'manifest.json').read_text('utf-8'))['cases']
+    ]
+
+
+async def played(folder: Path, case: dict[str, Any], size: int) -> Read:
+    body = (folder / case['response']).read_bytes()
+    headers = {name: value for name, value in case['headers'].items() if name != 'transfer-encoding'}
+    return await replayed(body, DIALECTS[case['dialect']], status=case['status'], headers=headers, size=size)
+
+
+@pytest.mark.parametrize('size', [0, 1, 7, 1000])
+@pytest.mark.parametrize(('folder', 'case'), cases())
+async def test_a_stream_is_read_as_it_was_meant(folder: Path, case: dict[str, Any], size: int) -> None:
+    expected = case['expect']
+    found = await played(folder, case, size)
+    if 'text' in expected:
+        assert found.text == expected['text']
+        assert found.reasoning == expected['reasoning']
+        told = [(item['name'], item['arguments']) for item in expected['tool_calls']]
+        assert found.calls == told
+        assert found.ids == [item['id'] for item in expected['tool_calls']]
+    if error := expected.get('error'):
+        assert found.error is not None
+        assert found.error.status == error['status']
+        assert error['message'] in str(found.error)
+        assert found.error.code == str(error['code'] or error['type'])
+        return
+    end = found.end
+    assert isinstance(end, Completed)
+    assert end.finish == (expected['finish'] or '')
+    if expected['usage']:
+        cached, written = expected.get('cache', [0, 0])
+        assert [end.usage.input - (cached or 0) - (written or 0), end.usage.output] == expected['usage']

@@ -1,0 +1,121 @@
+"""Refusals and non-answers from a real server on loopback, in both dialects."""
+
+from typing import Any
+
+import pytest
+
+from tests.models.exchange import client, served, whole
+from tests.models.reading import endpoint, read
+from tests.models.server import Wire, serving
+from tests.models.speech import SPEECHES, Speech
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)]
+
+
+@pytest.mark.parametrize(
+    ('status', 'type', 'headers', 'kind', 'retryable', 'after'),
+    [
+        ('429 Too Many Requests', 'rate_limit_error', {'retry_after': '1'}, 'rate limit', True, 1),
+        ('429 Too Many Requests', 'rate_limit_error', {'retry_after': '300'}, 'rate limit', True, 300),
+        ('429 Too Many Requests', 'rate_limit_error', {'retry_after_ms': '250'}, 'rate limit', True, 0.25),
+        ('429 Too Many Requests', 'insufficient_quota', {}, 'quota', False, None),
+        ('500 Oh no', 'api_error', {}, 'server', True, None),
+        ('500 Oh no', 'api_error', {'x_should_retry': 'false'}, 'server', False, None),
+        ('529 Busy', 'overloaded_error', {}, 'overloaded', True, None),
+        ('503 Busy', 'api_error', {'retry_after': '2'}, 'overloaded', True, 2),
+        ('401 No', 'authentication_error', {}, 'auth', False, None),
+        ('402 Pay', 'billing_error', {}, 'quota', False, None),
+        ('404 Where', 'not_found_error', {}, 'not found', False, None),
+        ('400 No', 'invalid_request_error', {}, 'bad request', False, None),
+    ],
+)
+async def test_refusals(
+    speech: Speech, status: str, type: str, headers: dict[str, str], kind: str, retryable: bool, after: Any
+) -> None:
+    body = speech.refusal('No, because of that.', type)
+
+    async def script(wire: Wire) -> None:
+        given = {'content_type': 'application/json', 'x_request_id': 'req_7', **headers}
+        await wire.head(status, transfer_encoding='', content_length=str(len(body)), **given)
+        await wire.raw(body)
+
+    found = await served(speech, script)
+    error = found.error
+    assert error is not None
+    assert (error.kind, error.retryable, error.retry_after) == (kind, retryable, after)
+    assert (error.status, error.request_id, error.code) == (int(status[:3]), 'req_7', type)
+    assert str(error) == f'here: No, because of that. (HTTP {error.status})'
+
+
+@pytest.mark.parametrize('body', [b'{"choices": [', b'nonsense', b'[1, 2]', b'"text"', b'null', b'{' * 5000])
+async def test_malformed_json(speech: Speech, body: bytes) -> None:
+    found = await whole(speech, speech.start, b'data: ' + body + b'\n\n', speech.say('x'), speech.stop)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('bad response', True)
+    assert len(str(found.error)) < 500
+
+
+@pytest.mark.parametrize('kind', ['text/html; charset=utf-8', 'application/json'])
+async def test_a_page_in_place_of_a_stream(speech: Speech, kind: str) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head(content_type=kind)
+        await wire.chunk(b'<html><style>body { color: red }</style><body>Please log in</body></html>')
+        await wire.end()
+
+    found = await served(speech, script)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable, found.error.status) == ('bad response', False, 200)
+    assert 'is the address right' in str(found.error) and 'Please log in' in str(found.error)
+    assert 'color' not in str(found.error)
+
+
+async def test_an_error_page(speech: Speech) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.head('502 Bad Gateway', content_type='text/html')
+        head = (
+            b'<!-- a comment --><title>Bad gateway</title><style type="text/css">a > b {color: red}</style>'
+        )
+        script = b'<script>if (1 < 2) { say("no") }</script>'
+        await wire.chunk(b'<html><head>' + head + script + b'</head><h1>nginx &amp; co</h1></html>')
+        await wire.end()
+
+    found = await served(speech, script)
+    assert str(found.error) == 'here: Bad gateway nginx & co (HTTP 502)'
+
+
+async def test_an_error_in_a_success(speech: Speech) -> None:
+    found = await whole(speech, speech.start, speech.say('half'), speech.error)
+    assert found.error is not None
+    assert (found.error.kind, found.error.retryable) == ('overloaded', True)
+    assert str(found.error) == 'here: Overloaded, sorry'
+
+
+async def test_nor_does_the_beginning_of_a_key_where_a_long_error_is_cut(speech: Speech) -> None:
+    key = 'k-1234567890-and-so-on'
+
+    async def script(wire: Wire) -> None:
+        body = speech.refusal(f'{"x" * 985}{key}', 'authentication_error')
+        await wire.head('401 No', content_type='application/json')
+        await wire.chunk(body)
+        await wire.end()
+
+    async with serving(script) as server, client() as http:
+        found = await read(http, endpoint(speech.dialect, server.url, key=key))
+    assert 'xxx[hidden]' in str(found.error) and key[:10] not in str(found.error)
+
+
+async def test_a_key_never_gets_into_an_error(speech: Speech) -> None:
+    key = 'k-1234567890'
+
+    async def script(wire: Wire) -> None:
+        body = speech.refusal(f'Incorrect API key provided: {key}', 'authentication_error')
+        await wire.head('401 No', content_type='application/json')
+        await wire.chunk(body)
+        await wire.end()
+
+    async with serving(script) as server, client() as http:
+        to = endpoint(speech.dialect, server.url, key=key)
+        found = await read(http, to)
+        assert key.encode() in server.requests[0].request
+    assert str(found.error) == 'here: Incorrect API key provided: [hidden] (HTTP 401)'
+    assert key not in repr(to) + repr(found)

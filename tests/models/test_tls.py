@@ -1,0 +1,194 @@
+"""Certificate authorities and client certificates per endpoint, against a server that requires one."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from engine.configuration import load_configuration
+from engine.errors import EngineError, ModelError
+from engine.models.http.endpoint_client import EndpointClient
+from engine.models.protocol import Completed
+from engine.models.recording.exchange import label_call
+from tests.models.reading import asked, endpoint
+from tests.models.speech import OpenAISpeech
+
+pytestmark = pytest.mark.anyio
+
+speech = OpenAISpeech()
+WHOLE = speech.start + speech.say('x') + speech.stop + speech.end
+PASSWORD = 'correct horse'
+
+
+@pytest.fixture(scope='module')
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`ca.pem`, and certificates it has signed: `server.pem` and `client.pem`, whose key is `client.key`."""
+    folder = tmp_path_factory.mktemp('certificates')
+    authority = ec.generate_private_key(ec.SECP256R1())
+    issuer = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, 'Test authority')])
+
+    def signed(name: str, key: ec.EllipticCurvePrivateKey) -> bytes:
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        now = datetime.datetime.now(datetime.UTC)
+        made = (
+            x509.CertificateBuilder()
+            .subject_name(subject if key is not authority else issuer)
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=key is authority, path_length=None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), critical=False
+            )
+            .add_extension(
+                x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address('127.0.0.1'))]),
+                critical=False,
+            )
+            .add_extension(
+                x509.KeyUsage(
+                    digital_signature=True,
+                    key_cert_sign=key is authority,
+                    crl_sign=key is authority,
+                    content_commitment=False,
+                    key_encipherment=False,
+                    data_encipherment=False,
+                    key_agreement=False,
+                    encipher_only=False,
+                    decipher_only=False,
+                ),
+                critical=True,
+            )
+            .sign(authority, hashes.SHA256())
+        )
+        return made.public_bytes(serialization.Encoding.PEM)
+
+    def private(key: ec.EllipticCurvePrivateKey, password: str = '') -> bytes:
+        how: serialization.KeySerializationEncryption = serialization.NoEncryption()
+        if password:
+            how = serialization.BestAvailableEncryption(password.encode())
+        form = serialization.PrivateFormat.PKCS8
+        return key.private_bytes(serialization.Encoding.PEM, form, how)
+
+    server, client = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    (folder / 'ca.pem').write_bytes(signed('Test authority', authority))
+    (folder / 'server.pem').write_bytes(signed('server', server) + private(server))
+    (folder / 'client.pem').write_bytes(signed('client', client))
+    (folder / 'client.key').write_bytes(private(client, PASSWORD))
+    return folder
+
+
+@asynccontextmanager
+async def serving(files: Path) -> AsyncIterator[str]:
+    """A server that answers whoever shows a certificate of the test authority."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(files / 'ca.pem'))
+    context.load_cert_chain(files / 'server.pem')
+    context.verify_mode = ssl.CERT_REQUIRED
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b'\r\n\r\n')
+        head = f'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(WHOLE)}\r\n\r\n'
+        writer.write(head.encode() + WHOLE)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, '127.0.0.1', 0, ssl=context)
+    async with server:
+        yield f'https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1'
+
+
+async def call(client: EndpointClient) -> Completed:
+    try:
+        events = [event async for event in client.stream('m', asked())]
+    finally:
+        await client.close()
+    assert isinstance(events[-1], Completed)
+    return events[-1]
+
+
+async def test_an_endpoint_trusts_its_own_authority_and_shows_its_certificate(files: Path) -> None:
+    mine = {
+        'certificate': str(files / 'client.pem'),
+        'certificate_key': str(files / 'client.key'),
+        'certificate_password': PASSWORD,
+    }
+    async with serving(files) as url:
+        assert (
+            await call(EndpointClient(endpoint(url=url, ca=str(files / 'ca.pem'), **mine)))
+        ).reason == 'stop'
+        with pytest.raises(ModelError, match='certificate verify failed'):
+            await call(EndpointClient(endpoint(url=url, **mine)))
+        with pytest.raises(ModelError) as caught:
+            await call(EndpointClient(endpoint(url=url, ca=str(files / 'ca.pem'))))
+        assert caught.value.kind in ('connection', 'truncated'), 'the server hangs up on who shows none'
+
+
+@pytest.mark.parametrize(
+    ('ways', 'said'),
+    [
+        ({'ca': 'none.pem'}, 'here: its ca .*none.pem cannot be used: No such file'),
+        ({'ca': 'client.key'}, 'here: its ca .*client.key cannot be used: '),
+        ({'certificate': 'none.pem'}, 'here: its certificate .*none.pem cannot be used: No such file'),
+        (
+            {'certificate': 'client.pem', 'certificate_key': 'client.key', 'certificate_password': 'wrong'},
+            'here: its certificate .*client.key cannot be used: ',
+        ),
+        (
+            {'certificate': 'client.pem', 'certificate_key': 'client.key'},
+            'here: its certificate .*client.key cannot be used: ',
+        ),
+    ],
+)
+async def test_what_cannot_be_used_is_named(files: Path, ways: dict[str, str], said: str) -> None:
+    paths = {name: value if 'password' in name else str(files / value) for name, value in ways.items()}
+    with pytest.raises(ModelError, match=said) as caught:
+        await call(EndpointClient(endpoint(url='https://127.0.0.1:9/v1', **paths)))
+    assert caught.value.kind == 'bad request'
+
+
+FILE = """
+[endpoints.work]
+url = "https://models.example/v1"
+ca = "certs/ca.pem"
+certificate = "/etc/client.pem"
+certificate_key = "certs/client.key"
+certificate_password = "env:WORK_PASSWORD"
+"""
+
+
+def test_files_are_found_beside_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / 'endpoints.toml').write_text(FILE, 'utf-8')
+    made = load_configuration(tmp_path / 'endpoints.toml', {'WORK_PASSWORD': PASSWORD}).endpoints['work']
+    assert (made.ca, made.certificate) == (str(tmp_path / 'certs/ca.pem'), '/etc/client.pem')
+    assert (made.certificate_key, made.certificate_password) == (str(tmp_path / 'certs/client.key'), PASSWORD)
+    assert PASSWORD not in made.hide(f'it repeats {PASSWORD}') and PASSWORD not in repr(made)
+    recorded = label_call(made, 'm', 'work/m', 'working', 1).endpoint
+    assert not {'ca', 'certificate', 'certificate_key', 'certificate_password'} & recorded.keys()
+    lost = load_configuration(tmp_path / 'endpoints.toml', {})
+    assert lost.missing == {'work': 'the environment variable WORK_PASSWORD is not set'}
+
+
+@pytest.mark.parametrize(
+    ('line', 'said'),
+    [
+        (f'certificate_password = "{PASSWORD}"', 'certificate_password: say where it is'),
+        ('certificate_key = "a.key"', 'certificate_key: it goes with a certificate'),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str, said: str) -> None:
+    (tmp_path / 'e.toml').write_text(f'[endpoints.work]\nurl = "https://a.example"\n{line}', 'utf-8')
+    with pytest.raises(EngineError, match=said) as caught:
+        load_configuration(tmp_path / 'e.toml', {})
+    assert PASSWORD not in str(caught.value)

@@ -1,0 +1,1 @@
+"""Deliberate bugs: each must turn a test red, or no test guards the rule it breaks."""

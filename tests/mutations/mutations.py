@@ -1,0 +1,320 @@
+"""The mutations: what each breaks, how, and the tests that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """One deliberate bug."""
+
+    name: str
+    module: str
+    before: str
+    """Text that stands in the module once."""
+    after: str
+    guards: tuple[str, ...]
+    """Tests (files, or single ones) of which one has to fail."""
+
+    def apply(self, text: str) -> str:
+        """The module's source with the bug in it."""
+        return text.replace(self.before, self.after)
+
+
+LAW = 'tests/unit/engine/runtime/test_ordering.py'
+RUN = 'tests/unit/engine/runtime/test_run.py'
+RECOVER = 'tests/unit/engine/runtime/test_recovery.py'
+RECORDER = 'tests/unit/engine/runtime/test_recorder.py'
+WATCH = 'tests/unit/engine/runtime/test_watch.py'
+WRITER = 'tests/unit/storage/test_writer.py'
+JOURNAL = 'tests/contract/test_journal.py'
+
+MUTATIONS = (
+    Mutation(
+        name='act before the step is journaled',
+        module='engine.runtime.run',
+        before="""\
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        for step in steps:
+            self._host.feed.publish(step)
+        stopped = [] if self._muted else self._work.follow(steps)
+""",
+        after="""\
+        stopped = [] if self._muted else self._work.follow(steps)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        for step in steps:
+            self._host.feed.publish(step)
+""",
+        guards=(f'{LAW}::test_no_work_begins_before_its_step_is_kept',),
+    ),
+    Mutation(
+        name='tell of a step before it is journaled',
+        module='engine.runtime.run',
+        before="""\
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+        for step in steps:
+            self._host.feed.publish(step)
+""",
+        after="""\
+        for step in steps:
+            self._host.feed.publish(step)
+        self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump)
+""",
+        guards=(f'{LAW}::test_nobody_sees_a_step_before_it_is_kept',),
+    ),
+    Mutation(
+        name='take the ending of an earlier visit',
+        module='engine.runtime.run',
+        before='if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:',
+        after='if False:',
+        guards=(f'{LAW}::test_a_late_ending_of_a_visit_is_dropped_while_its_successor_is_being_journaled',),
+    ),
+    Mutation(
+        name='go on with a run whose journal failed',
+        module='engine.runtime.run',
+        before='            await self._lose(error)\n',
+        after='',
+        guards=(f'{RECOVER}::test_a_journal_that_fails_for_good_stops_the_run_before_it_acts',),
+    ),
+    Mutation(
+        name='let time run backwards',
+        module='engine.runtime.run',
+        before='return max(self.projection.time, now)',
+        after='return now',
+        guards=(f'{RUN}::test_time_never_runs_backwards_in_a_history',),
+    ),
+    Mutation(
+        name='take events after the end',
+        module='engine.runtime.run',
+        before='if self.lost or self.projection.status.ended:\n            if letter',
+        after='if self.lost:\n            if letter',
+        guards=(f'{LAW}::test_an_event_that_waits_while_the_run_ends_is_refused',),
+    ),
+    Mutation(
+        name='end a run at a dead end while a letter waits',
+        module='engine.runtime.run',
+        before='            or self._mailbox.waiting\n        ):',
+        after='        ):',
+        guards=(f'{RUN}::test_work_that_ends_while_a_pause_is_written_is_no_dead_end',),
+    ),
+    Mutation(
+        name='answer a letter before it is handled',
+        module='engine.runtime.mailbox',
+        before="""\
+        try:
+            await self._handle(letter)
+""",
+        after="""\
+        try:
+            if letter.answer:
+                letter.answer.set_result(None)
+            await self._handle(letter)
+""",
+        guards=(f'{LAW}::test_no_work_begins_before_its_step_is_kept',),
+    ),
+    Mutation(
+        name='read the visit when its work gets its turn',
+        module='engine.runtime.activity_runner',
+        before='                since=since,\n                services=',
+        after='                since=self._since(path),\n                services=',
+        guards=(f'{LAW}::test_work_belongs_to_its_own_visit_though_the_next_is_decided_before_it_begins',),
+    ),
+    Mutation(
+        name='make an attempt of a visit that is being left',
+        module='engine.runtime.activity_runner',
+        before='        if self._since(path) != since:\n            return',
+        after='        if False:\n            return',
+        guards=(f'{LAW}::test_an_attempt_that_comes_due_while_its_visit_is_being_left_is_not_made',),
+    ),
+    Mutation(
+        name='let work that was cancelled end the next visit',
+        module='engine.runtime.activity_runner',
+        before='\n        if self._tasks.get(path) is task:  #',
+        after='\n        if True:  #',
+        guards=(f'{RUN}::test_work_that_ignores_being_stopped_cannot_end_the_next_visit',),
+    ),
+    Mutation(
+        name='show what cancelled work streams',
+        module='engine.runtime.activity_runner',
+        before='            if self._tasks.get(path) is task:  #',
+        after='            if True:  #',
+        guards=(f'{RUN}::test_cancel_reaches_the_work_waits_for_it_and_drops_what_it_says',),
+    ),
+    Mutation(
+        name='leave the work of a left state going',
+        module='engine.runtime.activity_runner',
+        before='                stopped.extend(self._stop(path))\n',
+        after='',
+        guards=(f'{LAW}::test_no_work_begins_before_its_step_is_kept',),
+    ),
+    Mutation(
+        name='end before cancelled work has cleaned up',
+        module='engine.runtime.activity_runner',
+        before='            await asyncio.wait(tasks, timeout=STOP_SECONDS)',
+        after='            await asyncio.sleep(0)',
+        guards=(f'{RUN}::test_cancel_reaches_the_work_waits_for_it_and_drops_what_it_says',),
+    ),
+    Mutation(
+        name='start work in a paused run',
+        module='engine.runtime.activity_runner',
+        before='if self.held_back or self._projection.pauses.holds(path):',
+        after='if self.held_back:',
+        guards=(f'{RUN}::test_pause_lets_what_is_under_way_end_and_starts_nothing_new',),
+    ),
+    Mutation(
+        name='let time-outs go on during a pause',
+        module='engine.runtime.activity_runner',
+        before="            case 'pause':\n                self._timers.freeze()",
+        after="            case 'pause':\n                pass",
+        guards=(f'{RUN}::test_a_time_out_stands_still_during_a_pause',),
+    ),
+    Mutation(
+        name='time a visit by the next one',
+        module='engine.runtime.timeouts',
+        before="self._post(Event(name='expired', at=path, since=since,",
+        after="self._post(Event(name='expired', at=path, since=self._projection.entered[path][0],",
+        guards=(f'{LAW}::test_a_late_time_out_of_a_visit_is_dropped_while_its_successor_is_being_journaled',),
+    ),
+    Mutation(
+        name='give up where the journal has no room',
+        module='engine.runtime.recorder',
+        before='                await self._host.services.clock.sleep(wait)\n',
+        after='                raise\n',
+        guards=(f'{RECORDER}::test_it_waits_tells_and_goes_on',),
+    ),
+    Mutation(
+        name='try a full journal again at once',
+        module='engine.runtime.recorder',
+        before='wait = min(LONGEST_WAIT, wait * 2)',
+        after='wait = FIRST_WAIT',
+        guards=(f'{RECORDER}::test_it_waits_tells_and_goes_on',),
+    ),
+    Mutation(
+        name='keep a snapshot as often as possible',
+        module='engine.runtime.recorder',
+        before=' and self._weight >= self._last_weight',
+        after='',
+        guards=(f'{RECORDER}::test_snapshots_together_weigh_no_more_than_the_steps',),
+    ),
+    Mutation(
+        name='keep no snapshot',
+        module='engine.runtime.recorder',
+        before='due = projection.seq - self._last_seq >= SNAPSHOT_STEPS',
+        after='due = projection.seq < 0',
+        guards=(f'{RECORDER}::test_snapshots_of_what_does_not_grow_are_kept_as_often_as_they_may_be',),
+    ),
+    Mutation(
+        name='keep a snapshot of the step before',
+        module='engine.runtime.recorder',
+        before='snapshot_of(info.id, projection, document())',
+        after='replace(snapshot_of(info.id, projection, document()), seq=projection.seq - 1)',
+        guards=(f'{RECORDER}::test_snapshots_give_what_the_steps_give',),
+    ),
+    Mutation(
+        name='yield a step twice to who watches',
+        module='engine.runtime.feed',
+        before='            if item.seq <= seq:\n                continue\n',
+        after='',
+        guards=(WATCH,),
+    ),
+    Mutation(
+        name='let a watcher miss a step',
+        module='engine.runtime.feed',
+        before='return found, seq, False  #',
+        after='pass  #',
+        guards=(WATCH,),
+    ),
+    Mutation(
+        name='forget that a watcher was overrun',
+        module='engine.runtime.feed',
+        before='                and not subscription.overrun\n',
+        after='',
+        guards=(f'{WATCH}::test_a_step_that_was_dropped_comes_from_the_journal',),
+    ),
+    Mutation(
+        name='end watching before the last step',
+        module='engine.runtime.feed',
+        before='if info.status.ended and seq >= info.seq:',
+        after='if info.status.ended:',
+        guards=(WATCH,),
+    ),
+    Mutation(
+        name='look at the journal of an ended run late',
+        module='engine.runtime.feed',
+        before='                and live == is_live()\n',
+        after='',
+        guards=(f'{WATCH}::test_the_end_of_a_run_is_told_at_once_and_not_at_the_next_look',),
+    ),
+    Mutation(
+        name='commit a transaction later',
+        module='storage.sqlite.writer',
+        before="            self._connection.execute('COMMIT')\n",
+        after='',
+        guards=(f'{JOURNAL}::test_bytes_are_counted',),
+    ),
+    Mutation(
+        name='acknowledge what was not written',
+        module='storage.sqlite.writer',
+        before='        if job.error is None:\n',
+        after='        if True:\n',
+        guards=(f'{WRITER}::test_a_refusal_fails_alone',),
+    ),
+    Mutation(
+        name='let one accident take the others along',
+        module='storage.sqlite.writer',
+        before='            if len(batch) == 1:\n',
+        after='            if True:\n',
+        guards=(f'{WRITER}::test_an_accident_after_a_write_takes_back_its_own_only',),
+    ),
+    Mutation(
+        name='keep half of what failed',
+        module='storage.sqlite.writer',
+        before="                self._connection.execute('ROLLBACK')\n",
+        after="                self._connection.execute('COMMIT')\n",
+        guards=(f'{WRITER}::test_an_accident_after_a_write_takes_back_its_own_only',),
+    ),
+    Mutation(
+        name='drop what is queued on closing',
+        module='storage.sqlite.writer',
+        before='                self._queue(self._gathered.pop(loop, []))\n',
+        after='                self._gathered.pop(loop, [])\n',
+        guards=(f'{WRITER}::test_closing_writes_what_is_queued',),
+    ),
+    Mutation(
+        name='commit on the loop what has to be synced',
+        module='storage.sqlite.writer',
+        before="            and self._settings.synchronous == 'normal'\n",
+        after='',
+        guards=(f'{WRITER}::test_what_has_to_be_synced_is_not_written_by_the_loop',),
+    ),
+    Mutation(
+        name='let a stale owner write',
+        module='storage.sqlite.statements',
+        before="RUN.c.epoch == bindparam('owned')",
+        after="RUN.c.epoch >= bindparam('owned')",
+        guards=(f'{JOURNAL}::test_a_stale_owner_writes_nothing',),
+    ),
+    Mutation(
+        name='write a step that does not follow',
+        module='storage.sqlite.statements',
+        before="RUN.c.seq == bindparam('before')",
+        after="RUN.c.seq <= bindparam('before')",
+        guards=(f'{JOURNAL}::test_a_wrong_seq_writes_nothing',),
+    ),
+    Mutation(
+        name='let a stale owner write to PostgreSQL',
+        module='storage.postgres.append',
+        before='AND epoch = %s',
+        after='AND epoch >= %s',
+        guards=(f'{JOURNAL}::test_a_stale_owner_writes_nothing',),
+    ),
+    Mutation(
+        name='write a step that does not follow to PostgreSQL',
+        module='storage.postgres.append',
+        before='AND epoch = %s AND seq = %s',
+        after='AND epoch = %s AND seq <= %s',
+        guards=(f'{JOURNAL}::test_a_wrong_seq_writes_nothing',),
+    ),
+)
+"""All of them."""

@@ -1,0 +1,105 @@
+"""Drafts, work without an agent, and a stopped run on the run page; no browser."""
+
+import asyncio
+from functools import partial
+
+import pytest
+from nicegui.testing import User
+
+from engine import Catalog, Conductor
+from engine.errors import ModelError
+from engine.journal import MemoryJournal
+from engine.workspace.sandbox.sandbox import Sandbox
+from tests.support.harness import PIPELINE_TASK, FakeModel, pipeline_reply, settled
+from tests.support.time_bounded_team import QUICK, good
+from ui.components.theme import serve_assets
+from ui.pages.run import page as run_page
+from ui.web.backend import Backend
+
+
+@pytest.fixture
+def backend():
+    return Backend()
+
+
+def opened(backend: Backend, model: FakeModel, sandbox: Sandbox | None = None) -> Conductor:
+    catalog = Catalog.load()
+    catalog.models['scripted'] = model
+    conductor = Conductor(MemoryJournal(), catalog=catalog, sandbox=sandbox)
+    backend.open(conductor)
+    serve_assets()
+    run_page.register(backend)
+    return conductor
+
+
+def improves(request):
+    reply = pipeline_reply(request, revisions=2)
+    return {**reply, 'score': 40 + 20 * request.hints.visit} if request.hints.role == 'reviewer' else reply
+
+
+async def test_each_draft_has_its_revision_score_and_difference(user: User, backend):
+    conductor = opened(backend, FakeModel(improves))
+    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
+    await conductor.result(run)
+    await user.open(f'/runs/{run}/drafts')
+    await user.should_see('Revision 2 of 3 · scores 60, 80, 100', retries=30)
+    await user.should_see('revision 1 of 3')
+    await user.should_see('score 80 (+20)')
+    await user.should_see('sent back')
+    await user.should_see('What changed since draft 2')
+
+
+async def test_a_revision_under_way_is_counted_at_once(user: User, backend):
+    hold = asyncio.Event()
+
+    def reply(request):
+        second = request.hints.role == 'analyzer' and request.hints.visit == 2
+        return hold if second else improves(request)
+
+    conductor = opened(backend, FakeModel(reply))
+    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
+    await user.open(f'/runs/{run}')
+    await user.should_see('Revision 1 of 3 · score 60', retries=30)
+    hold.set()
+    await conductor.result(run)
+
+
+async def test_a_failed_run_says_why_and_what_can_be_done(user: User, backend):
+    conductor = opened(backend, FakeModel(ModelError('no luck')))
+    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
+    await conductor.result(run)
+    await user.open(f'/runs/{run}')
+    await user.should_see('The run failed: researcher: no luck', retries=30)
+    await user.should_see('Retry starts a new run from the last good step')
+
+
+async def test_a_run_that_goes_well_has_no_banner_and_its_result_is_marked_as_simulated(user: User, backend):
+    conductor = opened(backend, FakeModel(partial(pipeline_reply, revisions=0)))
+    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
+    await conductor.result(run)
+    await user.open(f'/runs/{run}')
+    await user.should_see('Result', retries=30)
+    await user.should_not_see('The run failed')
+    assert len(user.find('Simulated').elements) >= 2, 'in the header, and at the result'
+
+
+class SlowSandbox(Sandbox):
+    """Its commands do not end before they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+
+    async def run(self, *args, **options):
+        await self.gate.wait()
+        return await super().run(*args, **options)
+
+
+async def test_tests_that_run_are_said_to_run(user: User, backend):
+    sandbox = SlowSandbox()
+    conductor = opened(backend, FakeModel(good), sandbox)
+    run = (await conductor.start('time-bounded', QUICK)).id
+    await settled(conductor, run, 'working.executing.step.testing')
+    await user.open(f'/runs/{run}')
+    await user.should_see('The tests are running', retries=30)
+    await conductor.cancel(run)

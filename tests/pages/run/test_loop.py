@@ -1,0 +1,93 @@
+"""A time-bounded run on the run page, and the page of its report, without a browser."""
+
+import asyncio
+
+import pytest
+from nicegui.testing import User
+
+from engine import Catalog, Conductor
+from engine.journal import MemoryJournal
+from tests.support.harness import FakeModel
+from tests.support.time_bounded_team import QUICK, QuickSandbox, good, leaf, verdict
+from ui.components.theme import serve_assets
+from ui.pages.run import page as run_page
+from ui.pages.run import report
+from ui.web.backend import Backend
+
+
+@pytest.fixture
+def backend():
+    return Backend()
+
+
+def opened(backend: Backend, model: FakeModel) -> Conductor:
+    catalog = Catalog.load()
+    catalog.models['scripted'] = model
+    conductor = Conductor(MemoryJournal(), catalog=catalog, sandbox=QuickSandbox())
+    backend.open(conductor)
+    serve_assets()
+    for page in (run_page, report):
+        page.register(backend)
+    return conductor
+
+
+async def test_a_run_that_has_just_begun_has_no_gates_and_no_report(user: User, backend):
+    conductor = opened(backend, FakeModel(asyncio.Event()))
+    run = (await conductor.start('time-bounded', QUICK)).id
+    await user.open(f'/runs/{run}/supervision')
+    await user.should_see('No gate has been reached yet.', retries=30)
+    await user.should_see('Skip verification')
+    await user.should_see('30:00 of 30:00 left')
+    await user.should_not_see('Read report')
+    await user.open(f'/runs/{run}/report')
+    await user.should_see('No report yet')
+    assert (await user.http_client.get(f'/runs/{run}/report.md')).status_code == 404
+    await conductor.cancel(run)
+
+
+async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: User, backend):
+    conductor = opened(backend, FakeModel(good))
+    run = (await conductor.start('time-bounded', QUICK)).id
+    await conductor.result(run)
+    await user.open(f'/runs/{run}/supervision')
+    await user.should_see('Goal achievement', retries=30)
+    await user.should_see('integration tests pass')
+    await user.should_see('Read report')
+    await user.should_not_see('Finish now')
+    await user.open(f'/runs/{run}/time')
+    await user.should_see('Earlier rounds', retries=30)
+    await user.should_see('2 of 2 done')
+    await user.open(f'/runs/{run}/report')
+    await user.should_see('Supervision')
+    await user.should_see('1 Write double')
+    text = (await user.http_client.get(f'/runs/{run}/report.md')).text
+    assert text.startswith('# Write double')
+    assert '- [x] **1** Write double' in text
+
+
+async def test_a_run_whose_work_is_held_back_says_by_what(user: User, backend):
+    def poor(request):
+        if leaf(request) == 'reviewing' and request.hints.visit == 1:
+            return verdict(40, actionable=False, reasonable=True)
+        return good(request)
+
+    conductor = opened(backend, FakeModel(poor))
+    run = (await conductor.start('time-bounded', QUICK)).id
+    await conductor.result(run)
+    await user.open(f'/runs/{run}/supervision')
+    await user.should_see('held back', retries=30)
+    await user.should_see('plan is actionable')
+    await user.should_see('not met')
+    await user.should_see('1 message sent')
+
+
+async def test_other_patterns_have_messages_and_no_report(user: User, backend):
+    conductor = opened(backend, FakeModel(lambda request: {'findings': []} if request.schema else 'a draft'))
+    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    await conductor.result(run)
+    await user.open(f'/runs/{run}/messages?type=nothing')
+    await user.should_see('No messages match.', retries=30)
+    await user.should_not_see('Supervision')
+    await user.open(f'/runs/{run}/report')
+    await user.should_see('This pattern does not write reports.')
+    assert (await user.http_client.get('/runs/none/report')).status_code == 404

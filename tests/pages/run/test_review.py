@@ -1,0 +1,86 @@
+"""The review of what agents made: versions side by side, what is taken, comments, and why none can merge."""
+
+from __future__ import annotations
+
+from nicegui import ui
+from nicegui.testing.user_interaction import UserInteraction
+
+from engine import Pattern
+from tests.support.clicks import click
+
+OFTEN = 200
+TEXT = ''.join(f'{number}\n' for number in range(30))
+
+
+class Making(Pattern):
+    """Two agents change one file."""
+
+    initial = 'preparing'
+    states = (
+        {'name': 'preparing', 'invoke': 'prepare'},
+        {'name': 'working', 'invoke': 'work'},
+        {'name': 'over', 'final': True},
+    )
+    transitions = (['done', 'preparing', 'working'], ['done', 'working', 'over'])
+
+    async def prepare(self, memory, activity):
+        return {'snapshots': {name: await written(activity, name, TEXT) for name in ('one', 'two')}}
+
+    async def work(self, memory, activity):
+        one = TEXT.replace('3\n', 'three\n', 1).replace('25\n', 'late\n')
+        two = TEXT.replace('7\n', 'seven\n', 1)
+        return {
+            'snapshots': {
+                'one': await written(activity, 'one', one),
+                'two': await written(activity, 'two', two),
+            },
+            'results': [],
+        }
+
+
+async def written(activity, name, text):
+    folder = activity.workspace(name)
+    await folder.write('a.txt', text.encode())
+    return await folder.snapshot()
+
+
+async def test_changes_are_taken_one_by_one_from_one_agent(pages, conductor):
+    conductor.catalog.add(Making)
+    run = (await conductor.start('making', title='Make it')).id
+    await conductor.result(run)
+    await pages.open(f'/runs/{run}/review')
+    await pages.should_see('0 files of 1 taken', retries=OFTEN)
+    await pages.should_see('Change 2, line')
+    await pages.should_see('It cannot be merged: the run was given no project')
+    boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
+    with pages.client:
+        boxes['one'].value = True
+    await pages.should_see('1 file of 1 taken', retries=OFTEN)
+    found = await conductor.merging.mergeable(run)
+    assert set(found.folders) == {'one', 'two'} and found.best == ''
+    boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
+    with pages.client:
+        boxes['two'].value = True
+    await pages.should_see('1 file of 1 taken', retries=OFTEN)
+    taken = {box.text for box in pages.find(ui.checkbox).elements if box.value}
+    assert 'two' in taken and 'one' not in taken
+
+
+async def test_a_comment_is_kept_until_it_is_sent_back(pages, conductor):
+    conductor.catalog.add(Making)
+    run = (await conductor.start('making')).id
+    await conductor.result(run)
+    await pages.open(f'/runs/{run}/review')
+    (field,) = pages.find(ui.textarea).elements
+    with pages.client:
+        UserInteraction(pages, {field}, None).type('Name it')
+    click(pages, 'Comment')
+    await pages.should_see('not sent yet', retries=OFTEN)
+    await pages.should_see('Send back')
+
+
+async def test_a_run_without_files_says_so(pages, conductor):
+    run = (await conductor.start('pipeline', {'task': 'Compare tea and coffee'})).id
+    await conductor.result(run)
+    await pages.open(f'/runs/{run}/review')
+    await pages.should_see('have changed no files yet', retries=OFTEN)

@@ -1,0 +1,36 @@
+"""Reasoning effort per role in the launch form: choosing, refusing, reusing."""
+
+from nicegui import ui
+
+from ui.pages.launch.efforts import Efforts
+
+
+async def drawn(user):
+    made = []
+
+    @ui.page('/efforts')
+    def page():
+        made.append(Efforts(on_change=lambda: None))
+        made[0].cast(('pro', 'judge'))
+
+    await user.open('/efforts')
+    return made[0]
+
+
+async def test_each_role_has_an_effort_of_its_own(user):
+    efforts = await drawn(user)
+    await user.should_see('left to the model')
+    efforts.fill({'': 'low', 'judge': '8000'})
+    assert efforts.chosen == {'': 'low', 'judge': '8000'} and efforts.check()
+    await user.should_see('low, 1 role set')
+    efforts.cast(('judge', 'con'))
+    assert efforts.chosen == {'': 'low', 'judge': '8000'}, 'roles that stay keep theirs'
+    efforts.fill({})
+    assert efforts.chosen == {}
+
+
+async def test_what_is_no_effort_is_refused_at_its_field(user):
+    efforts = await drawn(user)
+    efforts.fill({'judge': 'much'})
+    assert not efforts.check()
+    await user.should_see('It must be one of none, minimal, low')

@@ -1,0 +1,1 @@
+"""Tests that need other processes: the command line, servers, the sandbox, MCP servers."""

@@ -1,0 +1,1 @@
+"""External agents as real processes."""

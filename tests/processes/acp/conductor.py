@@ -1,0 +1,79 @@
+"""A conductor with test agents, and a pattern with one worker."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from engine import Conductor, Memory, Pattern
+from engine.acp import ExternalAgents
+from engine.acp.config import ExternalAgent
+from engine.agents.chart import agent
+from engine.journal import Journal
+from engine.statechart.retry import Retry
+from tests.support.harness import FakeModel, catalog
+
+ODD = Path(__file__).with_name('odd_agent.py')
+
+
+def odd(way: str, *options: str, **fields: Any) -> ExternalAgent:
+    """An agent that behaves in a way of `odd_agent`; outside the sandbox unless told otherwise."""
+    given: dict[str, Any] = {'sandboxed': False, 'start': 30.0, 'idle': 60.0, **fields}
+    if given['sandboxed']:
+        given['reads'] = (str(ODD.parent),)
+    return ExternalAgent(name='odd', command=sys.executable, args=(str(ODD), way, *options), **given)
+
+
+class Kept(Memory):
+    said: str = ''
+    problem: str = ''
+
+
+def lone(**options: Any) -> type[Pattern]:
+    """A pattern with one agent, `at_work`, whose answer is kept."""
+
+    class Lone(Pattern):
+        """One agent at work."""
+
+        Memory = Kept
+        initial = 'at_work'
+        answer = 'said'
+        states = [
+            agent('at_work', 'worker', then='keep', **{'retry': Retry(attempts=1), **options}),
+            {'name': 'fine', 'final': True},
+            {'name': 'broken', 'final': True, 'outcome': 'failed'},
+        ]
+        transitions = [
+            ['done', 'at_work', 'fine'],
+            {'trigger': 'failed', 'source': 'at_work', 'dest': 'broken', 'before': 'note'},
+            ['expired', 'at_work', 'broken'],
+        ]
+
+        def prompt_at_work(self, memory: Any) -> str:
+            return 'Do the work.'
+
+        def keep(self, memory: Any, event: Any) -> None:
+            memory.said = str(event.data['text'])
+
+        def note(self, memory: Any, event: Any) -> None:
+            memory.problem = str(event.data.get('error', ''))
+
+    return Lone
+
+
+@asynccontextmanager
+async def conductor_with(
+    found: ExternalAgent, pattern: type[Pattern] | None = None, journal: Journal | None = None, **options: Any
+) -> AsyncIterator[Conductor]:
+    """A conductor that knows one agent, `agent:<its name>`."""
+    made = catalog(FakeModel('from the model'), pattern or lone())
+    made.agents = ExternalAgents({found.name: found})
+    made.registry.agents = made.agents
+    async with Conductor(journal, catalog=made, **options) as here:
+        yield here
+
+
+BY_ODD = {'': 'agent:odd'}

@@ -1,0 +1,270 @@
+"""A hand-written agent that behaves as its argument says. Standard library only."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+NUMBERS = iter(range(1, 1_000_000))
+SESSION = 's1'
+
+
+def put(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({'jsonrpc': '2.0', **message}) + '\n')
+    sys.stdout.flush()
+
+
+def update(name: str, /, **fields: Any) -> None:
+    put(
+        {
+            'method': 'session/update',
+            'params': {'sessionId': SESSION, 'update': {'sessionUpdate': name, **fields}},
+        }
+    )
+
+
+def say(text: str) -> None:
+    update('agent_message_chunk', content={'type': 'text', 'text': text})
+
+
+def text_content(text: str) -> dict[str, Any]:
+    return {'type': 'content', 'content': {'type': 'text', 'text': text}}
+
+
+def take() -> dict[str, Any]:
+    line = sys.stdin.readline()
+    if not line:
+        os._exit(0)
+    return dict(json.loads(line))
+
+
+def ask(method: str, **params: Any) -> Any:
+    """Send a request, and wait for its answer: its result, or the error's details."""
+    number = next(NUMBERS)
+    put({'id': number, 'method': method, 'params': {'sessionId': SESSION, **params}})
+    while True:
+        found = take()
+        if found.get('id') == number and 'method' not in found:
+            if (error := found.get('error')) is None:
+                return found.get('result')
+            return f'refused: {(error.get("data") or {}).get("details", error["message"])}'
+
+
+def permission(name: str, title: str = 'rm -r build', kind: str = 'execute', **fields: Any) -> bool:
+    options = [
+        {'optionId': 'y', 'name': 'Yes', 'kind': 'allow_once'},
+        {'optionId': 'n', 'name': 'No', 'kind': 'reject_once'},
+    ]
+    call = {'toolCallId': name, 'title': title, 'kind': kind, **fields}
+    answer = ask('session/request_permission', toolCall=call, options=options)
+    return bool(answer['outcome'].get('optionId') == 'y')
+
+
+def note(text: str) -> None:
+    """Leave a line in the folder, for the test to read."""
+    with open('log.txt', 'a', encoding='utf-8') as file:
+        file.write(f'{text}\n')
+
+
+# What happens in a turn
+
+
+def hang(prompt: str) -> None:
+    say('I am')
+    time.sleep(1_000)
+
+
+def flood(prompt: str) -> None:
+    while True:
+        say('x' * 10_000)
+
+
+def long_line(prompt: str) -> None:
+    while True:
+        sys.stdout.write('x' * 1_000_000)
+
+
+def die(prompt: str) -> None:
+    say('I am about to')
+    sys.stderr.write('out of luck\n')
+    os._exit(7)
+
+
+def children(prompt: str) -> None:
+    """Start a child, and one that leaves its parent; then hang."""
+    plain = subprocess.Popen(['sleep', '1000'])
+    script = 'setsid sleep 1000 >/dev/null 2>&1 & echo $!'
+    other = subprocess.run(['sh', '-c', script], capture_output=True, text=True, check=True).stdout.strip()
+    update(
+        'tool_call', toolCallId='c1', title='sleep', kind='execute', status='in_progress', rawInput={'n': 1}
+    )
+    Path('pids.txt').write_text(f'{os.getpid()} {plain.pid} {other}')
+    time.sleep(1_000)
+
+
+def outside(prompt: str) -> None:
+    for method, fields in (
+        ('fs/read_text_file', {'path': '/etc/passwd'}),
+        ('fs/read_text_file', {'path': f'{os.getcwd()}/../secret'}),
+        ('fs/write_text_file', {'path': '/etc/hemicycle', 'content': 'x'}),
+        ('fs/write_text_file', {'path': '../other', 'content': 'x'}),
+        ('terminal/create', {'command': 'true', 'cwd': '/'}),
+    ):
+        say(f'{method}: {ask(method, **fields)}\n')
+
+
+def roams(prompt: str) -> None:
+    """Try to write to the folder that the prompt names, by the protocol and by itself."""
+    target = prompt.partition('Go to ')[2].split()[0]
+    say(f'{ask("fs/write_text_file", path=f"{target}/evil.txt", content="x")}\n')
+    made = ask('terminal/create', command=f'echo x > {target}/evil.txt')['terminalId']
+    code = ask('terminal/wait_for_exit', terminalId=made)['exitCode']
+    say(f'the terminal {"wrote" if code == 0 else "was refused"}\n')
+    for path in (f'{target}/mine.txt', f'{target}/evil.txt', f'{os.getcwd()}/../other/evil.txt'):
+        try:
+            Path(path).write_text('x')
+            say(f'it wrote {path}\n')
+        except OSError as error:
+            say(f'{error}\n')
+
+
+def asks(prompt: str) -> None:
+    update('tool_call', toolCallId='c1', title='rm -r build', kind='execute', status='pending',
+           rawInput={'command': 'rm -r build'})  # fmt: skip
+    allowed = permission('c1', rawInput={'command': 'rm -r build'})
+    if allowed:
+        Path('removed.txt').write_text('yes')
+    update('tool_call_update', toolCallId='c1', status='completed' if allowed else 'failed',
+           content=[text_content(f'allowed: {allowed}')])  # fmt: skip
+    say(f'allowed: {allowed}')
+
+
+def asks_late(prompt: str) -> None:
+    """Ask about a call that is running already."""
+    update('tool_call', toolCallId='c1', title='rm -r build', kind='execute', status='in_progress',
+           rawInput={'command': 'rm -r build'})  # fmt: skip
+    time.sleep(1.5)
+    allowed = permission('c1', rawInput={'command': 'rm -r build'})
+    update('tool_call_update', toolCallId='c1', status='completed' if allowed else 'failed')
+    say(f'allowed: {allowed}')
+
+
+def writes(prompt: str) -> None:
+    ask('fs/write_text_file', path=f'{os.getcwd()}/a.txt', content='one\ntwo\n')
+    text = ask('fs/read_text_file', path=f'{os.getcwd()}/a.txt', line=2, limit=1)['content']
+    made = ask('terminal/create', command='cat', args=['a.txt'])['terminalId']
+    update('tool_call', toolCallId='c1', title='cat', kind='execute', status='in_progress',
+           content=[{'type': 'terminal', 'terminalId': made}])  # fmt: skip
+    code = ask('terminal/wait_for_exit', terminalId=made)['exitCode']
+    ask('terminal/release', terminalId=made)
+    update('tool_call_update', toolCallId='c1', status='completed')
+    say(f'{text.strip()} {code}')
+
+
+def counts(prompt: str) -> None:
+    say('counted')
+    update('usage_update', used=500, size=1_000, cost={'amount': 0.25, 'currency': 'USD'})
+
+
+def signs_in(prompt: str) -> Any:
+    return {'code': -32_000, 'message': 'Authentication required'}
+
+
+def limited(prompt: str) -> Any:
+    return {'code': -32_603, 'message': f'Claude AI usage limit reached|{int(time.time()) + 30}'}
+
+
+def limited_once(prompt: str) -> Any:
+    """Meet a limit of an hour in the first turn; work in the second."""
+    if Path('limited.txt').exists():
+        return say('worked after the limit')
+    Path('limited.txt').write_text('yes')
+    return {'code': -32_603, 'message': f'Claude AI usage limit reached|{int(time.time()) + 3_600}'}
+
+
+def echoes(prompt: str) -> None:
+    say(f'I was told: {prompt}')
+
+
+def dies_once(prompt: str) -> None:
+    """Die in the middle of a tool at the first start; go on at the second."""
+    note(f'prompt: {prompt}')
+    if Path('second.txt').exists():
+        say('finished')
+        return
+    update('tool_call', toolCallId='c1', title='write', kind='edit', status='completed')
+    Path('half.txt').write_text('half')
+    time.sleep(0.5)
+    Path('second.txt').write_text('x')
+    os._exit(9)
+
+
+def chatters(prompt: str) -> None:
+    for number in range(int(os.environ['PIECES'])):
+        say(f'piece {number} ')
+
+
+def plain(prompt: str) -> None:
+    update('plan', entries=[{'content': 'Answer', 'priority': 'high', 'status': 'in_progress'}])
+    update('agent_thought_chunk', content={'type': 'text', 'text': 'Hm.'})
+    say('one ')
+    say('two')
+
+
+TURNS: dict[str, Callable[[str], Any]] = {
+    name: turn
+    for name, turn in list(globals().items())
+    if callable(turn) and name in (
+        'hang', 'flood', 'long_line', 'die', 'children', 'outside', 'asks', 'asks_late', 'writes', 'counts',
+        'signs_in', 'limited', 'limited_once', 'echoes', 'dies_once', 'plain', 'roams', 'chatters',
+    )
+}  # fmt: skip
+
+
+def before(way: str) -> None:
+    """What it does before it is asked anything."""
+    if way == 'exits':
+        sys.stderr.write('no licence\n')
+        sys.exit(3)
+    while way == 'garbage':
+        print('Welcome to the best agent!', flush=True)
+    if way == 'greets':
+        print('Welcome!', flush=True)
+
+
+def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Its answer to a request: a result or an error."""
+    if method == 'initialize':
+        can = {'agentCapabilities': {'loadSession': loads}, 'agentInfo': {'name': 'odd', 'version': '7'}}
+        return {'result': {'protocolVersion': 0 if way == 'old' else 1, **can}}
+    if method in ('session/new', 'session/load'):
+        if way == 'dies_once':
+            note(method)
+        if method == 'session/load':
+            say('what was said before')
+        return {'result': {'sessionId': SESSION} if method == 'session/new' else {}}
+    if method == 'session/prompt':
+        error = TURNS.get(way, plain)(params['prompt'][0]['text'])
+        tokens = {'totalTokens': 30, 'inputTokens': 20, 'outputTokens': 10}
+        usage = {'usage': tokens} if way == 'counts' else {}
+        return {'result': {'stopReason': 'end_turn', **usage}} if error is None else {'error': error}
+    return {'error': {'code': -32601, 'message': 'Method not found'}}
+
+
+def main(way: str, *options: str) -> None:
+    before(way)
+    while True:
+        found = take()
+        if way != 'mute' and found.get('id') is not None:
+            told = answer(way, 'loads' in options, found.get('method', ''), found.get('params') or {})
+            put({'id': found['id'], **told})
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])

@@ -1,0 +1,55 @@
+"""Hemicycle is killed with SIGKILL while an agent works: the run goes on, and repeats one turn at most."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from engine import Transition
+from engine.acp.process import marked
+from engine.models.scripted.library import scenarios
+from engine.workspace import Sandbox
+from tests.support.cli import Hemicycle, ended, until
+
+RACE = next(sample for sample in scenarios('race') if sample.name == 'spans-race')
+SETS = (f'project={RACE.parameters["project"]}', f'command={RACE.parameters["command"]}', 'racers=2')
+RUN = ('run', 'race', '--task', RACE.task, *(word for pair in SETS for word in ('--set', pair)))
+
+
+def replies(steps: list[Transition]) -> list[Transition]:
+    return [step for step in steps if step.event.name == 'done' and 'message' in step.event.data]
+
+
+@pytest.mark.parametrize('steps', [5, 9])
+def test_a_killed_run_goes_on_with_its_agent(steps: int, tmp_path: Path) -> None:
+    if problem := asyncio.run(Sandbox().problem()):
+        pytest.skip(problem)
+    hemicycle = Hemicycle(tmp_path)
+    with hemicycle.process(*RUN, '--model', 'agent:scripted', '--pace', '60', '-q') as process:
+        hemicycle.reaches(steps, process)
+        process.send_signal(signal.SIGKILL)
+        ended(process)
+    killed = hemicycle.newest()
+    assert killed
+    for name in ('racer1', 'racer2'):
+        until(lambda name=name: not marked(f'{killed.id}/racing.{name}.working'), 'the agents are dead, too')
+    before = hemicycle.steps(killed.id)
+    sessions = {step.event.data['session']['id'] for step in replies(before)}
+    result = hemicycle('resume', 'last', '-q')
+    assert result.exit_code == 0, result.output
+    after = hemicycle.steps(killed.id)
+    assert after[: len(before)] == before and after[len(before)].event.name == 'recover'
+    # The same sessions go on, and nobody says twice what was recorded, but for the turn that was cut off.
+    assert sessions and sessions <= {step.event.data['session']['id'] for step in replies(after)}
+    for name in ('racer1', 'racer2'):
+        told = [step.event.data['text'] for step in replies(after) if name in step.event.at.split('.')]
+        said = [text for text in told if text]
+        assert len(said) - len(set(said)) <= 1, said
+        ids = {
+            step.event.data['session']['id'] for step in replies(after) if name in step.event.at.split('.')
+        }
+        assert len(ids) <= 1
+    assert hemicycle('audit').exit_code == 0

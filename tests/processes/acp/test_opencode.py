@@ -1,0 +1,102 @@
+"""OpenCode, a real third-party agent, in the sandbox, with a scripted provider."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Status
+from engine.acp.config import ExternalAgent
+from engine.acp.process import marked
+from engine.workspace import Sandbox
+from tests.processes.acp.conductor import conductor_with
+from tests.processes.acp.provider import Provider
+from tests.support.harness import settled, until
+from tests.support.http_server import local
+
+VERSION = '1.18.33'
+KEPT = (
+    Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+    / 'hemicycle-tests'
+    / f'opencode-{VERSION}'
+)
+BY_IT = {'': 'agent:opencode'}
+WORK = 'at_work'
+
+
+@pytest.fixture(scope='module')
+def program() -> Path:
+    """OpenCode, installed once by npm into the user's cache; without npm the tests are skipped."""
+    found = KEPT / 'node_modules' / '.bin' / 'opencode'
+    if not found.exists():
+        npm = shutil.which('npm')
+        if npm is None:
+            pytest.skip('npm is missing: it would install OpenCode, a real agent (apt install npm)')
+        KEPT.mkdir(parents=True, exist_ok=True)
+        command = [npm, 'install', '--no-audit', '--no-fund', f'opencode-ai@{VERSION}']
+        ran = subprocess.run(command, cwd=KEPT, capture_output=True, text=True, timeout=300, check=False)
+        if ran.returncode != 0:
+            pytest.skip(f'npm cannot install OpenCode here: {ran.stderr.strip()[-300:]}')
+    return found
+
+
+def opencode(program: Path, url: str, permission: str) -> ExternalAgent:
+    provider = {'npm': '@ai-sdk/openai-compatible', 'options': {'baseURL': f'{url}/v1', 'apiKey': 'none'},
+                'models': {'m': {'name': 'm'}}}  # fmt: skip
+    settings = {
+        'model': 'script/m', 'small_model': 'script/m', 'provider': {'script': provider},
+        'permission': {'edit': permission, 'bash': permission}, 'autoupdate': False, 'share': 'disabled',
+    }  # fmt: skip
+    env = {'OPENCODE_CONFIG_CONTENT': json.dumps(settings), 'OPENCODE_DISABLE_MODELS_FETCH': '1'}
+    return ExternalAgent(
+        name='opencode', command=str(program), args=('acp',), env=env, start=120.0, idle=120.0
+    )
+
+
+WRITE: tuple[str, dict[str, Any]] = ('write', {'filePath': '/workspace/hello.txt', 'content': 'hi there\n'})
+
+
+async def test_it_asks_and_writes_a_file(program: Path, sandbox: Sandbox) -> None:
+    with local(Provider(WRITE).reply) as provider:
+        async with conductor_with(opencode(program, provider.url, 'ask')) as here:
+            run = (await here.start('lone', models=BY_IT)).id
+            view = await settled(here, run, f'{WORK}.approving')
+            assert 'hello.txt' in view.agents[WORK]['messages'][-1]['parts'][-1]['arguments']
+            await here.send(run, 'approve', at=f'{WORK}.approving')
+            outcome = await asyncio.wait_for(here.result(run), 120)
+            view = await here.view(run)
+            files = {file.path: file.digest for file in await here.workspaces.files(run, view.files[WORK])}
+            text = await here.workspaces.content(run, files['hello.txt'])
+    assert outcome.status is Status.DONE and outcome.answer == 'All done.', outcome.error
+    assert text == b'hi there\n'
+    assert view.agents[WORK]['session']['loads']
+
+
+async def test_what_a_person_refuses_is_not_written(program: Path, sandbox: Sandbox) -> None:
+    with local(Provider(WRITE).reply) as provider:
+        async with conductor_with(opencode(program, provider.url, 'ask')) as here:
+            run = (await here.start('lone', models=BY_IT)).id
+            await settled(here, run, f'{WORK}.approving')
+            await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
+            await asyncio.wait_for(here.result(run), 120)
+            assert not (here.workspaces.of(run, WORK).folder / 'hello.txt').exists()
+
+
+async def test_cancelled_in_the_middle_of_a_command_nothing_is_left(program: Path, sandbox: Sandbox) -> None:
+    sleep = (
+        'bash',
+        {'command': 'echo begun > begun.txt; sleep 1000', 'description': 'sleep', 'timeout': 900_000},
+    )
+    with local(Provider(sleep).reply) as provider:
+        async with conductor_with(opencode(program, provider.url, 'allow')) as here:
+            run = (await here.start('lone', models=BY_IT)).id
+            await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
+            await here.cancel(run, 'enough')
+            await until(lambda: not marked(f'{run}/{WORK}'))

@@ -1,0 +1,81 @@
+"""The scripted agent in every pattern whose workers write software: real processes in the sandbox, no key."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine import Catalog, Conductor, Status
+from engine.clock import Clock, RealClock
+from engine.journal import MemoryJournal
+from engine.models.scripted.library import Library, scenarios
+from engine.models.scripted.model import Scripted
+from engine.records import Outcome, View
+from engine.workspace import Sandbox
+from tests.support.harness import HastyClock
+
+LONGEST = 300
+
+
+async def played(
+    pattern: str, models: dict[str, str], *, clock: Clock | None = None, **changed: Any
+) -> tuple[Outcome, View]:
+    """Play a sample of a pattern with agents in place of models."""
+    catalog = Catalog.load()
+    catalog.models['scripted'] = Scripted(pace=0)
+    async with Conductor(MemoryJournal(), catalog=catalog, clock=clock or HastyClock()) as here:
+        parameters = {**scenarios(pattern)[0].parameters, **changed}
+        run = (await here.start(pattern, parameters, models=models)).id
+        outcome = await asyncio.wait_for(here.result(run), LONGEST)
+        assert await here.audit(run)
+        return outcome, await here.view(run)
+
+
+ALL = {'': 'agent:scripted'}
+
+
+async def test_agents_race_in_the_sandbox_and_the_one_whose_tests_pass_wins(sandbox: Sandbox) -> None:
+    outcome, view = await played('race', ALL)
+    assert outcome.status is Status.DONE, outcome.error
+    assert outcome.memory['winner'] == 'racer2' and outcome.memory['passed']
+    assert set(view.models) == {'agent:scripted'} and view.origins == ('simulated',)
+    assert view.agents['racing.racer2.working']['session']['loads']
+
+
+async def test_reviewers_that_are_models_judge_what_an_agent_made(sandbox: Sandbox) -> None:
+    outcome, view = await played('parallel-review', {'coder1': 'agent:scripted'})
+    assert outcome.status is Status.DONE, outcome.error
+    assert {'agent:scripted', 'scripted'} <= set(view.models)
+    assert outcome.memory['candidates']['coder1']['versions'][0]['said']
+
+
+@pytest.mark.parametrize('pattern', ['builder', 'debugger'])
+async def test_their_own_word_that_the_tests_pass_is_not_taken(pattern: str, sandbox: Sandbox) -> None:
+    outcome, view = await played(pattern, ALL)
+    assert outcome.status is Status.DONE, outcome.error
+    worker = view.agents['working']
+    assert worker['artifacts']['test_result']['value'] is True
+    assert worker['artifacts']['test_result']['by'] == 'run_tests'
+
+
+@pytest.mark.parametrize('pattern', ['code-reviewer', 'triager'])
+async def test_they_answer_with_the_record_that_is_asked_for(pattern: str, sandbox: Sandbox) -> None:
+    outcome, view = await played(pattern, ALL)
+    assert outcome.status is Status.DONE, outcome.error
+    assert view.agents['working']['model'] == 'agent:scripted'
+
+
+@pytest.mark.parametrize('pattern', ['vote', 'supervisor'])
+async def test_they_work_where_models_do(pattern: str, sandbox: Sandbox) -> None:
+    expected = next(found for found in Library.load().scenarios if found.name == scenarios(pattern)[0].name)
+    outcome, view = await played(pattern, ALL)
+    assert outcome.status == Status(expected.expect.status), outcome.error
+    assert set(view.models) == {'agent:scripted'}
+
+
+async def test_they_work_against_the_clock(sandbox: Sandbox) -> None:
+    outcome, view = await played('time-bounded', ALL, clock=RealClock())
+    assert outcome.status is Status.DONE, outcome.error
+    assert set(view.models) == {'agent:scripted'}

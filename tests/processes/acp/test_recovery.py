@@ -1,0 +1,101 @@
+"""Agents resume after a crash; replaying or viewing a run starts none; none reaches another's folder."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from engine import InvalidInput, Status
+from engine.acp.process import marked
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.workspace import Sandbox
+from tests.processes.acp.conductor import BY_ODD, conductor_with, odd
+from tests.support.harness import first_steps, settled, until
+
+WORK = 'at_work'
+APPROVING = f'{WORK}.approving'
+
+
+async def test_a_permission_that_was_open_at_the_crash_is_asked_for_again(tmp_path: Path) -> None:
+    """What a person allowed of a process that is gone is done only once it has been asked for anew."""
+    journal = MemoryJournal()
+    async with conductor_with(odd('asks', 'loads'), journal=journal, workspaces=tmp_path) as first:
+        run = (await first.start('lone', models=BY_ODD)).id
+        view = await settled(first, run, APPROVING)
+        left = await first_steps(journal, run, view.seq)
+    await until(lambda: not marked(f'{run}/{WORK}'))
+    async with conductor_with(odd('asks', 'loads'), journal=left, workspaces=tmp_path) as second:
+        assert await second.recover() == [run]
+        await second.send(run, 'approve', at=APPROVING)
+        await until(lambda: marked(f'{run}/{WORK}'))
+        again = await settled(second, run, APPROVING)
+        assert again.seq > view.seq
+        lost = next(
+            part
+            for message in again.agents[WORK]['messages']
+            for part in message['parts']
+            if part['kind'] == 'result'
+        )
+        assert lost['text'].startswith('This was not run') and not lost['ok']
+        assert not (second.workspaces.of(run, WORK).folder / 'removed.txt').exists()
+        await second.send(run, 'approve', at=APPROVING)
+        outcome = await asyncio.wait_for(second.result(run), 60)
+        assert outcome.answer == 'allowed: True' and await second.audit(run)
+
+
+async def test_a_fork_that_plays_what_is_recorded_starts_no_agent(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+    async with conductor_with(odd('plain'), journal=journal, workspaces=tmp_path) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        assert (await here.result(run)).answer == 'one two'
+        last = (await here.info(run)).seq
+        here.catalog.agents._agents['odd'] = odd('exits')  # whoever starts it now has failed
+        fork = await here.fork(run, 1, variation=ForkOverrides(after='recorded'))
+        outcome = await asyncio.wait_for(here.result(fork), 60)
+        assert outcome.status is Status.DONE and outcome.answer == 'one two'
+        assert [(await here.view(run, at)).seq for at in range(1, last + 1)] == [*range(1, last + 1)]
+        assert await here.audit(run) and await here.audit(fork)
+
+
+async def test_a_fork_that_goes_on_live_is_told_the_history_in_a_new_session(tmp_path: Path) -> None:
+    async with conductor_with(odd('asks', 'loads'), workspaces=tmp_path) as here:
+        run = (await here.start('lone', models=BY_ODD, approvals='none')).id
+        await asyncio.wait_for(here.result(run), 60)
+        steps = await here.transitions(run)
+        used = next(step.seq for step in steps if f'{WORK}.using_tools' in step.left)
+        fork = await here.fork(run, used)
+        await asyncio.wait_for(here.result(fork), 60)
+        session = (await here.view(fork)).agents[WORK]['session']
+        assert session['run'] == fork
+        assert (here.workspaces.of(fork, WORK).folder / 'removed.txt').exists()
+
+
+async def test_no_agent_reaches_the_folder_of_another_in_the_sandbox(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """It tries by every path that it may know: through the protocol, and by itself."""
+    async with conductor_with(odd('roams', sandboxed=True), workspaces=tmp_path) as here:
+        victim = here.workspaces.of((await here.start('lone', models=BY_ODD, paused=True)).id, 'other')
+        await victim.write('mine.txt', b'mine')
+        run = (await here.start('lone', models=BY_ODD, instructions={'worker': f'Go to {victim.folder}'})).id
+        outcome = await asyncio.wait_for(here.result(run), 60)
+        assert outcome.status is Status.DONE, outcome.error
+        assert outcome.answer.count('refused') == 2 and 'wrote' not in outcome.answer, outcome.answer
+        assert (victim.folder / 'mine.txt').read_bytes() == b'mine'
+        assert sorted(path.name for path in victim.folder.iterdir()) == ['mine.txt']
+
+
+async def test_comments_go_back_to_the_agent_as_its_next_turn(tmp_path: Path) -> None:
+    async with conductor_with(odd('echoes'), workspaces=tmp_path) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        first = (await here.result(run)).answer
+        fork = await here.merging.send_back(run, WORK, 'a.py, line 3: name it')
+        outcome = await asyncio.wait_for(here.result(fork), 60)
+        assert 'line 3: name it' in outcome.answer and 'line 3' not in first
+        assert outcome.answer.rindex('Do the work.') < outcome.answer.rindex('line 3: name it')
+        assert (await here.info(run)).status is Status.DONE and await here.audit(fork)
+        with pytest.raises(InvalidInput, match='nobody has ended no turn'):
+            await here.merging.send_back(run, 'nobody', 'x')

@@ -1,0 +1,181 @@
+"""Agents that hang, flood, die, or send garbage or an older version; and nothing of them remains."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from acp import RequestError
+
+from engine import Conductor, Status
+from engine.acp.error_mapping import turn_error
+from engine.acp.process import kill_marked, marked
+from engine.records import RunId
+from engine.statechart.retry import Retry
+from engine.workspace import Sandbox
+from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
+from tests.support.harness import turns, until
+
+WORK = 'at_work'
+
+
+@pytest.mark.parametrize(
+    ('way', 'says', 'fields'),
+    [
+        ('mute', r'did not begin a session within 3 s', {'start': 3.0}),
+        ('hang', r'said nothing for 2 s', {'idle': 2.0}),
+        ('flood', r'written more than 4,000,000 characters', {}),
+        ('long_line', r'a message of more than 32 MB', {}),
+        ('garbage', r"no message of the protocol, such as 'Welcome to the best agent!'", {}),
+        ('exits', r'ended with status 3: no licence', {}),
+        ('die', r'ended with status 7: out of luck', {}),
+        ('old', r'speaks version 0 of the protocol, and Hemicycle speaks 1', {}),
+        ('signs_in', r'Authentication required; sign in with the agent itself', {}),
+        ('limited', r'usage limit reached.*\(until \d\d:\d\d\)', {}),
+    ],
+)
+async def test_trouble_is_said_as_what_it_is(way: str, says: str, fields: dict[str, float]) -> None:
+    async with conductor_with(odd(way, **fields)) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        outcome = await asyncio.wait_for(here.result(run), 120)
+        assert outcome.status is Status.FAILED
+        problem = (await here.view(run)).agents[WORK]['problem']
+        assert problem.startswith('odd: ')
+        with pytest.raises(AssertionError, match=says):
+            raise AssertionError(problem)
+        await gone(run)
+
+
+async def gone(run: RunId) -> None:
+    """Wait until no process of the run's agent is alive."""
+    await until(lambda: not marked(f'{run}/{WORK}'))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
+async def started_children(here: Conductor, run: RunId) -> list[int]:
+    """Wait until the agent has its children; returns the processes."""
+    place = here.workspaces.of(run, WORK).folder / 'pids.txt'
+    await until(lambda: place.is_file() and len(place.read_text().split()) == 3)
+    return [int(pid) for pid in place.read_text().split()]
+
+
+async def test_cancelling_kills_the_agent_and_all_its_children() -> None:
+    async with conductor_with(odd('children')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        pids = await started_children(here, run)
+        assert all(map(alive, pids))
+        await here.cancel(run, 'enough')
+        await until(lambda: not any(map(alive, pids)))
+        await gone(run)
+
+
+async def test_in_the_sandbox_nothing_is_left_either(sandbox: Sandbox) -> None:
+    async with conductor_with(odd('children', sandboxed=True)) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        await started_children(here, run)
+        assert marked(f'{run}/{WORK}')
+        await here.cancel(run, 'enough')
+        await gone(run)
+
+
+async def test_an_agent_that_waits_for_a_person_is_killed_with_its_run() -> None:
+    async with conductor_with(odd('asks')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        view = await here.view(run)
+        while f'{WORK}.approving' not in view.active:
+            await asyncio.sleep(0.05)
+            view = await here.view(run)
+        assert marked(f'{run}/{WORK}')
+        await here.cancel(run, 'no answer')
+        await gone(run)
+
+
+async def test_closing_hemicycle_leaves_no_agent() -> None:
+    async with conductor_with(odd('children')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        pids = await started_children(here, run)
+    assert not any(map(alive, pids))
+
+
+@pytest.mark.parametrize('loads', [True, False])
+async def test_after_a_crash_the_work_goes_on(loads: bool) -> None:
+    """The session is taken up again where the agent can; else a new one is told what the journal knows."""
+    again = lone(retry=Retry(attempts=2, delay=0.01))
+    async with conductor_with(odd('dies_once', *(['loads'] if loads else [])), again) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        outcome = await asyncio.wait_for(here.result(run), 60)
+        log = (here.workspaces.of(run, WORK).folder / 'log.txt').read_text()
+    assert outcome.answer == 'finished', outcome.error
+    assert log.count('session/new') == (1 if loads else 2) and log.count('session/load') == int(loads)
+    first, second = log.split('prompt: ')[1:]
+    assert 'Do the work.' in first
+    if loads:
+        assert second.startswith('You were interrupted')
+    else:
+        assert 'Do the work.' in second and 'You used edit' in second and 'You were interrupted' in second
+
+
+async def test_after_a_kill_of_the_agent_the_run_goes_on_with_its_next_attempt() -> None:
+    async with conductor_with(odd('dies_once', 'loads'), lone(retry=Retry(attempts=3, delay=0.01))) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        await until(lambda: here.workspaces.of(run, WORK).folder.joinpath('half.txt').exists())
+        (here.workspaces.of(run, WORK).folder / 'second.txt').write_text('x')
+        kill_marked(f'{run}/{WORK}')
+        outcome = await asyncio.wait_for(here.result(run), 60)
+    assert outcome.answer == 'finished', outcome.error
+
+
+async def test_a_limit_beyond_the_users_patience_ends_the_turn_and_says_when_it_ends() -> None:
+    async with conductor_with(odd('limited_once'), lone(retry=Retry(attempts=2))) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        assert (await asyncio.wait_for(here.result(run), 120)).status is Status.FAILED
+        problem = (await here.view(run)).agents[WORK]['problem']
+        assert 'usage limit reached' in problem and UNTIL.search(problem)
+
+
+async def test_a_limit_is_waited_for_if_the_user_has_the_patience() -> None:
+    async with conductor_with(odd('limited_once', patience=7_200.0), lone(retry=Retry(attempts=2))) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        async for _ in turns():
+            found = [step for step in await here.transitions(run) if step.event.name == 'retry']
+            if found:
+                break
+        (step,) = found
+        assert 3_500 < step.event.data['delay'] <= 3_600
+        assert 'usage limit reached' in step.event.data['error'] and UNTIL.search(step.event.data['error'])
+        await here.cancel(run, 'enough')
+
+
+UNTIL = re.compile(r'\(until (\d\d \w+ )?\d\d:\d\d\)')
+
+
+@pytest.mark.parametrize(
+    ('said', 'seconds'),
+    [
+        ('You have hit your usage limit. Try again in 3 days 4 hours 5 minutes.', 273_900),
+        ('rate limit: retry in 20 s', 20),
+        ('usage limit: resets in 2h 10m', 2 * 3_600 + 600),
+    ],
+)
+def test_when_a_limit_ends_is_read_from_what_agents_say(said: str, seconds: float) -> None:
+    error = turn_error(RequestError(-32_603, said))
+    assert error.retry_after == seconds and error.retryable and '(until ' in str(error)
+
+
+def test_a_clock_time_is_the_next_one() -> None:
+    later = datetime.now(ZoneInfo('Europe/Berlin')) + timedelta(hours=2)
+    said = f"You've hit your limit, usage limit resets {later:%I:%M}{later:%p} (Europe/Berlin)".replace(
+        ' 0', ' '
+    )
+    error = turn_error(RequestError(-32_603, said))
+    assert error.kind == 'quota' and error.retry_after is not None and 7_100 < error.retry_after <= 7_200

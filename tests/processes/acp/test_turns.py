@@ -1,0 +1,146 @@
+"""External agents as workers: their text, calls, questions and costs become steps of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine import Conductor, EventRefused, InvalidInput, Status
+from engine.acp.config import ExternalAgent
+from engine.records import RunId
+from engine.workspace import Sandbox
+from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
+from tests.support.harness import settled
+
+WORK = 'at_work'
+
+
+async def played(found: ExternalAgent, **options: Any) -> tuple[Any, Any, Conductor, RunId]:
+    async with conductor_with(found) as here:
+        run = (await here.start('lone', models=BY_ODD, **options)).id
+        outcome = await here.result(run)
+        view = await here.view(run)
+        assert await here.audit(run)
+        return outcome, view, here, run
+
+
+async def test_words_thoughts_and_the_plan_are_journaled_and_pieces_are_not() -> None:
+    async with conductor_with(odd('plain')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        streamed = [item async for item in here.watch(run) if not hasattr(item, 'event')]
+        outcome, view = await here.result(run), await here.view(run)
+        steps = await here.transitions(run)
+    assert outcome.status is Status.DONE and outcome.answer == 'one two'
+    worker = view.agents[WORK]
+    assert [part['kind'] for part in worker['messages'][-1]['parts']] == ['reasoning', 'text']
+    assert worker['plan'] == [{'content': 'Answer', 'status': 'in_progress', 'priority': 'high'}]
+    assert worker['model'] == 'agent:odd' and view.origins == ('live',)
+    assert ''.join(piece.text for piece in streamed if piece.kind == 'text') == 'one two'
+    assert [step.event.name for step in steps] == ['start', 'done', 'done']
+
+
+async def test_what_it_says_of_tokens_and_dollars_is_counted() -> None:
+    _, view, _, _ = await played(odd('counts'))
+    assert (view.usage.input, view.usage.output, view.usage.dollars) == (20, 10, 0.25)
+    assert view.usage.source == 'provider' and view.usage.unpriced == 0
+
+
+async def test_what_it_does_not_say_is_estimated_and_marked() -> None:
+    _, view, _, _ = await played(odd('plain'))
+    assert view.usage.input > 0 and view.usage.output > 0
+    assert view.usage.source == 'estimated' and view.usage.unpriced == 1
+
+
+async def test_files_and_commands_go_through_the_workspace(sandbox: Sandbox) -> None:
+    outcome, view, _, _ = await played(odd('writes'))
+    assert outcome.answer == 'two 0', outcome.error
+    result = view.agents[WORK]['messages'][-2]['parts'][0]
+    assert result['text'] == 'one\ntwo\n' and result['ok'] and result['name'] == 'execute'
+    assert view.files[WORK]
+
+
+async def test_permission_is_a_persons_answer_to_exactly_this_call() -> None:
+    async with conductor_with(odd('asks')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        view = await settled(here, run, f'{WORK}.approving')
+        assert view.status is Status.WAITING
+        call = view.agents[WORK]['messages'][-1]['parts'][-1]
+        assert call['name'] == 'execute' and 'rm -r build' in call['arguments']
+        with pytest.raises(EventRefused):
+            await here.send(run, 'approve', at=f'{WORK}.approving', data={'arguments': {call['id']: '{}'}})
+        await here.send(run, 'approve', at=f'{WORK}.approving')
+        outcome = await here.result(run)
+        files = await here.workspaces.files(run, (await here.view(run)).files[WORK])
+    assert outcome.answer == 'allowed: True'
+    assert [file.path for file in files] == ['removed.txt']
+
+
+async def test_what_is_denied_is_not_done() -> None:
+    async with conductor_with(odd('asks')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        await settled(here, run, f'{WORK}.approving')
+        await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
+        outcome = await here.result(run)
+        files = await here.workspaces.files(run, (await here.view(run)).files[WORK])
+    assert outcome.answer == 'allowed: False' and files == []
+
+
+async def test_a_call_that_runs_already_and_asks_late_is_asked_about() -> None:
+    async with conductor_with(odd('asks_late')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        await settled(here, run, f'{WORK}.approving')
+        await here.send(run, 'approve', at=f'{WORK}.approving')
+        assert (await here.result(run)).answer == 'allowed: True'
+
+
+@pytest.mark.parametrize(('run_says', 'agent_says'), [('none', 'marked'), (None, 'none')])
+async def test_where_nothing_is_approved_nobody_is_asked(run_says: Any, agent_says: Any) -> None:
+    outcome, _, _, _ = await played(odd('asks', approvals=agent_says), approvals=run_says)
+    assert outcome.answer == 'allowed: True'
+
+
+@pytest.mark.parametrize(('run_says', 'agent_says'), [('all', 'none'), (None, 'all')])
+async def test_where_all_is_approved_files_and_commands_wait_too(
+    sandbox: Sandbox, run_says: Any, agent_says: Any
+) -> None:
+    asked = []
+    async with conductor_with(odd('writes', approvals=agent_says)) as here:
+        run = (await here.start('lone', models=BY_ODD, approvals=run_says)).id
+        for _ in range(2):
+            view = await settled(here, run, f'{WORK}.approving')
+            asked.append(view.agents[WORK]['messages'][-1]['parts'][-1]['name'])
+            await here.send(run, 'approve', at=f'{WORK}.approving')
+        outcome = await here.result(run)
+    assert asked == ['edit', 'execute'] and outcome.answer == 'two 0'
+
+
+async def test_it_may_not_leave_its_folder(sandbox: Sandbox) -> None:
+    outcome, _, _, _ = await played(odd('outside'))
+    lines = outcome.answer.splitlines()
+    assert len(lines) == 5 and all(': refused: ' in line for line in lines), outcome.answer
+    assert 'it is outside of' in lines[0] and 'leads out of' in lines[3]
+
+
+async def test_what_it_prints_before_it_speaks_is_overlooked() -> None:
+    assert (await played(odd('greets')))[0].answer == 'one two'
+
+
+async def test_an_agent_that_is_not_there_is_refused_at_the_door() -> None:
+    absent = ExternalAgent(name='odd', command='no-such-agent', install='make install-odd')
+    async with conductor_with(absent) as here:
+        with pytest.raises(
+            InvalidInput, match=r"models: agent:odd: there is no program 'no-such-agent'.*make"
+        ):
+            await here.start('lone', models=BY_ODD)
+        with pytest.raises(InvalidInput, match='effort'):
+            await here.start('lone', models=BY_ODD, effort={'': 'high'})
+    async with conductor_with(odd('plain')) as here:
+        with pytest.raises(InvalidInput, match='name it alone'):
+            await here.start('lone', models={'': 'agent:odd, scripted'})
+
+
+async def test_a_limit_of_time_ends_it(sandbox: Sandbox) -> None:
+    async with conductor_with(odd('hang'), lone(within=3.0)) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        assert (await here.result(run)).status is Status.FAILED

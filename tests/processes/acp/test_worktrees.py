@@ -1,0 +1,134 @@
+"""Agents in git worktrees of a real project: isolated, and merged when a person says so."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog, Conductor, InvalidInput, Status
+from engine.history import Pick
+from engine.models.scripted.library import scenarios
+from engine.models.scripted.model import Scripted
+from engine.records import RunId
+from engine.workspace import Sandbox, Workspaces
+from engine.workspace.git.worktree import Worktrees
+from storage import open_journal
+from tests.support.cli import Hemicycle
+from tests.support.harness import HastyClock
+from tests.tree import ROOT
+
+SPANS = ROOT / 'assets' / 'scenarios' / 'projects' / 'spans'
+RACE = next(sample for sample in scenarios('race') if sample.name == 'spans-race')
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'safe.directory=*', *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The project of the sample, in a repository; one file is not committed, one is ignored."""
+    root = tmp_path / 'project'
+    subprocess.run(['cp', '-r', str(SPANS), str(root)], check=True)
+    git(root, 'init', '-q', '-b', 'main')
+    (root / '.gitignore').write_text('.env\n__pycache__/\n')
+    (root / 'link').symlink_to('spans.py')
+    git(root, 'add', '-A')
+    git(root, 'commit', '-q', '-m', 'first')
+    (root / 'notes.txt').write_text('not committed\n')
+    (root / '.env').write_text('KEY=secret\n')
+    return root
+
+
+async def inside(sandbox: Sandbox, workspace, command: str) -> str:
+    ran = await sandbox.run(['sh', '-c', command], workspace)
+    return ran.output.strip()
+
+
+async def test_each_has_the_history_and_a_branch_of_its_own_and_reaches_no_other(
+    sandbox: Sandbox, project: Path, tmp_path: Path
+) -> None:
+    kept = git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')
+    spaces, trees = Workspaces(tmp_path / 'runs'), await Worktrees.of(str(project))
+    one, two = (spaces.of(RunId('r'), name) for name in ('one', 'two'))
+    for name, space in (('one', one), ('two', two)):
+        await trees.make(space, sandbox, f'hemicycle/r/{name}')
+    assert await inside(sandbox, one, 'git branch --show-current; git log --format=%s') == (
+        'hemicycle/r/one\nAs it was given\nfirst'
+    )
+    assert await inside(sandbox, one, 'git status --porcelain; cat notes.txt; readlink link; ls .env') == (
+        "not committed\nspans.py\nls: cannot access '.env': No such file or directory"
+    )
+    tried = (
+        f'for place in {two.folder} {project} ../two /workspace/../two; do '
+        'echo x > $place/evil.txt; git --git-dir=$place/.git update-ref refs/heads/main HEAD; done; '
+        'git worktree list; git push origin HEAD:main; git push . HEAD:refs/heads/hemicycle/r/two; '
+        'echo y >> spans.py; git -c user.name=a -c user.email=a commit -qam mine'
+    )
+    said = await inside(sandbox, one, tried)
+    assert said.count('No such file or directory') + said.count('nonexistent') >= 4, said
+    assert 'mine' in await inside(sandbox, one, 'git log -1 --format=%s')
+    assert await inside(sandbox, two, 'git log -1 --format=%s; git status --porcelain') == 'As it was given'
+    assert (git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')) == kept
+    assert not list(tmp_path.rglob('evil.txt'))
+
+
+async def test_a_project_without_git_gets_one_and_its_own_folder_stays_as_it_is(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    plain = tmp_path / 'plain'
+    plain.mkdir()
+    (plain / 'a.txt').write_text('a\n')
+    trees = await Worktrees.of(str(plain))
+    space = Workspaces(tmp_path / 'runs').of(RunId('r'), 'one')
+    await trees.make(space, sandbox, 'hemicycle/r/one')
+    assert trees.base == {}
+    assert await inside(sandbox, space, 'git log --format=%s; git branch --show-current') == (
+        'As it was given\nhemicycle/r/one'
+    )
+    assert [path.name for path in plain.iterdir()] == ['a.txt']
+
+
+async def test_four_agents_race_and_the_best_is_merged_by_a_command(
+    sandbox: Sandbox, project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / 'home').mkdir()
+    hemicycle = Hemicycle(tmp_path / 'home')
+    catalog = Catalog.load()
+    catalog.models['scripted'] = Scripted(pace=0)
+    before = git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')
+    journal, files = await open_journal(hemicycle.database), hemicycle.home / 'workspaces'
+    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as here:
+        parameters = {**RACE.parameters, 'project': str(project)}
+        run = (await here.start('race', parameters, models=RACE.models, title='Mend the spans')).id
+        outcome = await asyncio.wait_for(here.result(run), 200)
+        assert outcome.status is Status.DONE and outcome.memory['winner'] == 'racer2', outcome.error
+        assert await here.audit(run)
+        found = await here.merging.mergeable(run)
+        assert found.best == 'racer2' and found.base['branch'] == 'main' and not found.problem
+        paths = [file['path'] for file in outcome.memory['candidates']['racer2']['versions'][0]['files']]
+        assert 'spans.py' in paths and not any(path.startswith('.git/') for path in paths)
+        assert [change.path for change in await here.merging.changes(found, 'racer2')] == ['spans.py']
+        for agent, passes in (('racer2', True), ('racer1', False)):
+            made = await here.merging.compose(found, [Pick(path='spans.py', agent=agent, hunks=(0,))])
+            assert (await here.merging.test(made, made.best)).passed is passes
+            assert (await here.merging.preview(made)).paths == ('spans.py',)
+        with pytest.raises(InvalidInput, match='has 1 changes'):
+            await here.merging.compose(found, [Pick(path='spans.py', agent='racer2', hunks=(1,))])
+    assert (git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')) == before
+    dry = await asyncio.to_thread(hemicycle, 'merge', run, '--dry-run')
+    assert dry.exit_code == 0 and '  spans.py' in dry.output, dry.output
+    assert git(project, 'rev-parse', 'main') == before[0]
+    words = (await asyncio.to_thread(hemicycle, 'merge', run, '--pull-request')).output
+    assert words.startswith('# Mend the spans') and '`spans.py`: changed, +1 -1' in words
+    patch = (await asyncio.to_thread(hemicycle, 'merge', run, '--patch')).output
+    assert '+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))' in patch
+    done = await asyncio.to_thread(hemicycle, 'merge', run)
+    assert done.exit_code == 0 and 'Merged into main' in done.output, done.output
+    assert 'max(merged[-1][1], end)' in (project / 'spans.py').read_text()
+    assert (project / 'notes.txt').read_text() == 'not committed\n'
+    assert git(project, 'log', '-1', '--format=%s %b').split()[:3] == ['Mend', 'the', 'spans']

@@ -1,0 +1,210 @@
+"""`hemicycle check` as a CI uses it: every file is replayed, and each problem names its file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import Result
+
+from tests.support.cli import Hemicycle
+
+PATTERN = '''
+from pydantic import BaseModel
+from engine import Memory, Pattern, agent
+
+
+class Small(Pattern):
+    """Asks one agent."""
+
+    class Parameters(BaseModel):
+        task: str = 'add'
+
+    class Memory(Memory):
+        task: str = ''
+        said: str = ''
+
+    initial = 'working'
+    answer = 'said'
+    states = [agent('working', then='keep'), {'name': 'over', 'final': True}]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'over']]
+
+    def prompt_working(self, memory):
+        return memory.task
+
+    def keep(self, memory, event):
+        memory.said = event.data['text']
+'''
+
+
+class Checks:
+    """A saved test of a small pattern, and what becomes of it when somebody writes into it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.hemicycle = home, Hemicycle(home)
+        self.pattern = self.hemicycle.patterns / 'small.py'
+        self.pattern.write_text(PATTERN)
+        assert self.run('run', 'small', '--quiet').exit_code == 0
+        self.tests = home / 'tests'
+        self.tests.mkdir()
+        self.good = self.tests / 'good.yaml'
+        assert self.run('save-test', 'last', str(self.good)).exit_code == 0
+        self.saved: dict[str, Any] = yaml.safe_load(self.good.read_text('utf-8'))
+
+    def run(self, command: str, *arguments: str) -> Result:
+        return self.hemicycle(command, *arguments, '--patterns', str(self.hemicycle.patterns))
+
+    def check(self, *arguments: Any) -> Result:
+        return self.run('check', *map(str, arguments))
+
+    def other(self, name: str, change: Callable[[dict[str, Any]], Any] | str) -> Path:
+        file = self.tests / f'{name}.yaml'
+        if isinstance(change, str):
+            file.write_text(change, 'utf-8')
+        else:
+            document = copy.deepcopy(self.saved)
+            change(document)
+            file.write_text(yaml.safe_dump(document), 'utf-8')
+        return file
+
+
+@pytest.fixture(scope='module')
+def checks(tmp_path_factory: pytest.TempPathFactory) -> Checks:
+    return Checks(tmp_path_factory.mktemp('checks'))
+
+
+def expecting(**expected: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda document: document['expect'].update(expected)
+
+
+@pytest.mark.parametrize(
+    ('expected', 'says'),
+    [
+        ({'status': 'failed'}, 'status at step 3: expected failed, came done'),
+        ({'visited': ['lost']}, 'visited: expected lost, came the pattern has no such state'),
+        ({'visited': ['working.failed']}, 'visited: expected working.failed, came it was never entered'),
+        ({'not_visited': ['over']}, 'not_visited at step 3: expected over, came it was entered'),
+        ({'not_visited': ['ovre']}, 'not_visited: expected ovre, came the pattern has no such state'),
+        ({'visits': {'working': 0}}, 'visits at step 1: expected working 0 times at most, came 1 times'),
+        ({'visits': {'worknig': 2}}, 'visits: expected worknig, came the pattern has no such state'),
+        ({'tokens': 1}, 'tokens: expected at most 1, came '),
+        ({'dollars': -1}, 'dollars: expected at most -1, came 0'),
+        ({'seconds': -1}, 'seconds: expected at most -1, came '),
+        ({'answer': 'blue'}, "answer at step 3: expected 'blue', came '"),
+    ],
+)
+def test_each_expectation_that_fails_is_said_with_what_came(
+    checks: Checks, expected: dict[str, Any], says: str
+) -> None:
+    file = checks.other('expecting', expecting(**expected))
+    result = checks.check(file)
+    assert result.exit_code == 1 and says in result.stdout, (result.stdout, result.stderr)
+    assert result.stdout.startswith(f'{file} FAILED: 3 steps, as it was recorded')
+    assert len(result.stdout.splitlines()) == 2
+
+
+def without(name: str) -> Callable[[dict[str, Any]], Any]:
+    return lambda document: document.pop(name)
+
+
+def given(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda document: document.update({name: value})
+
+
+@pytest.mark.parametrize(
+    ('change', 'says'),
+    [
+        ('', 'it must be a mapping, as `save-test` writes it'),
+        ('- 1', 'it must be a mapping'),
+        ('a: [1,', 'it is not YAML'),
+        ('!!python/object/apply:os.getcwd []', 'it is not YAML'),
+        (without('pattern'), 'pattern: Field required'),
+        (given('pattern', 'smal'), "there is no pattern 'smal'"),
+        (given('parameters', {'task': 7}), 'parameters.task: Input should be a valid string'),
+        (given('recorded', []), 'recorded: it must begin with the step `start`'),
+        (lambda document: document['recorded'].pop(0), 'recorded: it must begin with the step `start`'),
+        (lambda document: document['recorded'].pop(1), 'recorded: step 2 is missing'),
+        (given('options', {'tools': 'all'}), 'options.tools: Input should be a valid dictionary'),
+        (given('options', {'replay': 'x'}), "options: there is no option 'replay' of a test"),
+        (given('expect', None), 'expect: it must be a mapping'),
+        (expecting(colour='red'), 'expect.colour'),
+    ],
+)
+def test_a_file_that_cannot_be_played_is_refused_with_its_name_and_the_field(
+    checks: Checks, change: Any, says: str
+) -> None:
+    file = checks.other('malformed', change)
+    result = checks.check(file)
+    assert result.exit_code == 2 and not result.stdout, (result.stdout, result.exception)
+    assert f'{file}: ' in result.stderr and says in result.stderr, result.stderr
+
+
+def test_many_files_and_a_folder_are_all_checked_whatever_is_wrong_with_one(tmp_path: Path) -> None:
+    checks, report = Checks(tmp_path), tmp_path / 'report.xml'
+    nested = checks.tests / 'more'
+    nested.mkdir()
+    (nested / 'fine.yml').write_text(checks.good.read_text('utf-8'), 'utf-8')
+    (checks.tests / 'README.md').write_text('# Tests')
+    passed = checks.check(checks.tests)
+    assert passed.exit_code == 0
+    assert [line.split()[:2] for line in passed.stdout.splitlines()] == [
+        [str(checks.good), 'passed:'],
+        [str(nested / 'fine.yml'), 'passed:'],
+    ]
+    failing = checks.other('failing', expecting(answer='blue'))
+    assert checks.check(checks.tests).exit_code == 1
+    broken = checks.other('broken', 'a: [')
+    missing = tmp_path / 'missing.yaml'
+    result = checks.check(missing, checks.tests, '--junit', report)
+    assert result.exit_code == 2
+    assert f'{missing}: No such file' in result.stderr and f'{broken}: it is not YAML' in result.stderr
+    assert f'{failing} FAILED' in result.stdout and result.stdout.count(' passed: ') == 2
+    suite = ET.parse(report).getroot()
+    assert {name: suite.get(name) for name in ('tests', 'failures', 'errors')} == {
+        'tests': '5', 'failures': '1', 'errors': '2',
+    }  # fmt: skip
+    cases = {case.get('name'): [child.tag for child in case] for case in suite}
+    assert cases[str(broken)] == cases[str(missing)] == ['error'] and cases[str(failing)] == ['failure']
+    lines = [json.loads(line) for line in checks.check(checks.tests, '--json').stdout.splitlines()]
+    assert [(line['passed'], bool(line.get('problem'))) for line in lines] == [
+        (False, True), (False, False), (True, False), (True, False),
+    ]  # fmt: skip
+    empty = tmp_path / 'empty'
+    empty.mkdir()
+    nothing = checks.check(empty)
+    assert nothing.exit_code == 2 and f'{empty}: there is no test in it' in nothing.stderr
+
+
+@pytest.mark.parametrize(
+    ('was', 'now', 'code', 'says'),
+    [
+        (
+            "'over', 'final': True",
+            "'over', 'final': True, 'outcome': 'failed'",
+            1,
+            'status at step 3: expected done, came failed',
+        ),
+        ("'over'", "'ended'", 1, 'visited: expected over, came the pattern has no such state'),
+        ("['done', 'working', 'over']", "['done', 'working', 'over', 'asks']", 1, 'status at step'),
+        ("event.data['text']", "event.data['test']", 1, "raised KeyError: 'test'"),
+        ("task: str = 'add'", 'task: int = 3', 2, 'parameters.task'),
+        ('class Small(', 'class Large(', 2, "there is no pattern 'small'"),
+        ("said: str = ''", 'said: str', 2, 'said'),
+    ],
+)
+def test_a_pattern_that_has_changed_meanwhile_is_told_by_what_is_otherwise(
+    tmp_path: Path, was: str, now: str, code: int, says: str
+) -> None:
+    checks = Checks(tmp_path)
+    changed = PATTERN.replace(was, now) + '\n    def asks(self, memory, event):\n        return False\n'
+    assert was in PATTERN
+    checks.pattern.write_text(changed)
+    result = checks.check(checks.good)
+    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
+    assert says in result.stdout + result.stderr, (result.stdout, result.stderr)

@@ -1,0 +1,133 @@
+"""The command line on a damaged file, and on one that can only be read: one clear line, never a traceback."""
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from engine.workspace import Sandbox
+from tests.support.cli import Hemicycle
+
+PAGE = 4096
+READING = (
+    ('runs',),
+    ('runs', '--json', '--search', 'tea'),
+    ('show', 'last'),
+    ('show', 'last', '--at', '3'),
+    ('audit', 'last'),
+    ('files', 'last'),
+    ('diff', 'last'),
+    ('lineage', 'last'),
+    ('traffic', 'pipeline'),
+    ('compare', 'last', 'last'),
+    ('break', 'last'),
+    ('resume', 'last'),
+    ('note', 'last', 'seen', '--at', '2'),
+    ('star', 'last'),
+    ('doctor',),
+)
+
+
+@pytest.fixture(scope='module')
+def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
+    hemicycle = Hemicycle(tmp_path_factory.mktemp('done'))
+    assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
+    return hemicycle
+
+
+@pytest.mark.parametrize('command', READING, ids=' '.join)
+def test_a_damaged_page_is_a_clear_line(tmp_path: Path, done: Hemicycle, command: tuple[str, ...]) -> None:
+    hemicycle, random = Hemicycle(tmp_path, like=done), Random(7)
+    whole, codes = hemicycle.database.read_bytes(), set()
+    for page in range(0, len(whole) // PAGE, 2):
+        start = page * PAGE + (100 if page == 0 else 0)
+        damaged = bytearray(whole)
+        damaged[start : (page + 1) * PAGE] = random.randbytes((page + 1) * PAGE - start)
+        for file in tmp_path.glob('hemicycle.db-*'):
+            file.unlink()
+        hemicycle.database.write_bytes(damaged)
+        result = hemicycle(*command)
+        assert isinstance(result.exception, SystemExit | None), (page, result.exception)
+        codes.add(result.exit_code)
+        if result.exit_code == 5:
+            assert 'damaged' in result.stderr, (page, result.stderr)
+    assert codes & {5, 1}, 'some page was read'
+
+
+DAMAGES = {
+    'parameters': b'{"task": "tea \xff\xfe"}',
+    'options': b'\x80\x81',
+    'models': b'{',
+    'shape': b'{"pattern": "pipeline"}',
+}
+
+
+@pytest.mark.parametrize('column', DAMAGES)
+@pytest.mark.parametrize('command', READING[:-1], ids=' '.join)
+def test_a_damaged_text_is_one_runs_matter(
+    tmp_path: Path, done: Hemicycle, column: str, command: tuple[str, ...]
+) -> None:
+    hemicycle = Hemicycle(tmp_path, like=done)
+    with closing(sqlite3.connect(hemicycle.database)) as file:
+        file.execute(f'UPDATE launch SET {column} = CAST(? AS TEXT)', (DAMAGES[column],))
+        file.commit()
+    result = hemicycle(*command)
+    assert isinstance(result.exception, SystemExit | None), result.exception
+    assert result.exit_code == 0 or result.stderr.startswith('hemicycle: '), result.output
+    if command == ('runs',):
+        assert result.exit_code == 0 and result.stdout.count('pipeline') == 1
+
+
+LOOKING = (
+    'runs',
+    'show last --at 5',
+    'audit last',
+    'lineage last',
+    'compare last last',
+    'export last -o /dev/shm/run.jsonl',
+    'delete last',
+    'resume last',
+)
+SCRIPT = """
+import sys
+from typer.testing import CliRunner
+from ui.__main__ import Sqlite
+from ui.cli.app import app
+
+for line in sys.stdin.read().splitlines():
+    result = CliRunner().invoke(app, line.split(), obj=Sqlite())
+    print(result.exit_code, result.stderr.replace(chr(10), ' '))
+"""
+
+
+@pytest.mark.parametrize('log', [False, True], ids=['closed', 'killed'])
+def test_a_read_only_file_system_can_be_looked_at(tmp_path: Path, done: Hemicycle, log: bool) -> None:
+    if problem := asyncio.run(Sandbox().problem()):
+        pytest.skip(problem)
+    hemicycle = Hemicycle(tmp_path, like=done)
+    if log:
+        rename = "import os, sqlite3, sys; file = sqlite3.connect(sys.argv[1]); file.execute('UPDATE run SET "
+        rename += "title = 1'); file.commit(); os._exit(0)"
+        subprocess.run([sys.executable, '-c', rename, str(hemicycle.database)], check=True)
+        assert hemicycle.database.with_name('hemicycle.db-wal').stat().st_size
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob('*')}
+    line = ['bwrap', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/dev/shm']
+    ran = subprocess.run(
+        [*line, sys.executable, '-c', SCRIPT],
+        input='\n'.join(LOOKING),
+        env={**os.environ, 'HEMICYCLE_HOME': str(tmp_path), 'TMPDIR': '/dev/shm'},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    *looked, deleted, resumed = ran.stdout.splitlines()
+    assert looked and all(line.startswith('0 ') for line in looked), (ran.stdout, ran.stderr)
+    assert deleted.startswith('5 ') and 'cannot be written' in deleted
+    assert resumed.startswith(('2 ', '5 ')) and 'hemicycle: ' in resumed
+    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob('*')}

@@ -1,0 +1,95 @@
+"""The command line on unusable databases: one clear line, and nothing is touched."""
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from storage import Settings as Database
+from storage import SqlJournal, open_journal
+from tests.support.cli import Hemicycle
+from ui.__main__ import Sqlite
+from ui.cli.app import app
+from ui.settings import Settings
+
+COMMANDS = (
+    ('run', 'pipeline', '--task', 'Compare tea and coffee'),
+    ('runs',),
+    ('show', 'last'),
+    ('audit', 'last'),
+    ('resume', 'last'),
+    ('serve',),
+)
+
+
+@pytest.fixture
+def hemicycle(tmp_path: Path) -> Hemicycle:
+    return Hemicycle(tmp_path)
+
+
+@pytest.mark.parametrize('command', COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    ('content', 'said'),
+    [(b'no database at all', 'is not a database'), (None, 'was written by a newer version')],
+)
+def test_a_file_that_is_not_ours_is_left_alone(
+    hemicycle: Hemicycle, command: tuple[str, ...], content: bytes | None, said: str
+) -> None:
+    if content is None:
+        content = newer(hemicycle.home / 'newer.db')
+    hemicycle.database.write_bytes(content)
+    before = sorted(hemicycle.home.iterdir())
+    result = hemicycle(*command)
+    assert (result.exit_code, result.stdout) == (5, '')
+    assert result.stderr.startswith(f'hemicycle: {hemicycle.database} {said}')
+    assert result.stderr.count('\n') == 1
+    assert hemicycle.database.read_bytes() == content
+    assert sorted(hemicycle.home.iterdir()) == before
+
+
+@pytest.mark.parametrize('command', COMMANDS[::5], ids=lambda command: command[0])
+def test_a_folder_that_cannot_be_written(hemicycle: Hemicycle, command: tuple[str, ...]) -> None:
+    (hemicycle.home / 'file').write_text('')
+    result = hemicycle(*command, '--database', str(hemicycle.home / 'file' / 'runs.db'))
+    assert result.exit_code == 5
+    assert result.stderr.startswith(f'hemicycle: {hemicycle.home / "file" / "runs.db"}: ')
+    assert result.stderr.count('\n') == 1
+
+
+def test_a_url_that_names_no_file(hemicycle: Hemicycle) -> None:
+    result = hemicycle('runs', '--database', 'postgresql://somewhere/runs')
+    assert result.exit_code == 2
+    assert result.stderr.startswith('hemicycle: database: ')
+
+
+def test_a_full_disk(hemicycle: Hemicycle) -> None:
+    assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
+    size = hemicycle.database.stat().st_size
+    environment = {'HEMICYCLE_HOME': str(hemicycle.home), 'HEMICYCLE_PACE': '0'}
+    command = ['run', 'pipeline', '--task', 'Compare tea and coffee ' * 800]
+    result = CliRunner(env=environment).invoke(app, command, obj=Small(size))
+    assert result.exit_code == 5
+    assert 'the disk or the quota is full' in result.stderr
+    assert result.stderr.count('\n') == 1
+    assert hemicycle('audit').exit_code == 0
+
+
+@dataclass
+class Small(Sqlite):
+    """A database that cannot grow."""
+
+    size: int
+
+    async def open(self, settings: Settings) -> SqlJournal:
+        return await open_journal(Database(database=settings.database, quota=self.size))
+
+
+def newer(path: Path) -> bytes:
+    """A database of our own from the future."""
+    connection = sqlite3.connect(path)
+    connection.execute('PRAGMA application_id = 0x48454D49')
+    connection.execute('PRAGMA user_version = 999')
+    connection.close()
+    return path.read_bytes()

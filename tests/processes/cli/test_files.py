@@ -1,0 +1,41 @@
+"""Agents' files in the terminal: listed, saved, and as a patch that applies."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engine.workspace import Sandbox
+from engine.workspace.project import SAMPLES
+from tests.support.cli import Hemicycle
+
+
+def test_a_patch_of_a_run_applies_to_the_project(tmp_path: Path) -> None:
+    if problem := asyncio.run(Sandbox().problem()):
+        pytest.skip(problem)
+    hemicycle = Hemicycle(tmp_path)
+    assert hemicycle('run', 'debugger', '--task', TASK, '-q').exit_code == 0
+    shown = hemicycle('diff', 'last')
+    assert shown.exit_code == 0 and '+++ b/spans.py' in shown.stdout and '.git/' not in shown.stdout
+    copy = tmp_path / 'copy'
+    shutil.copytree(SAMPLES / 'spans', copy)
+    subprocess.run(['git', 'apply', '-'], input=shown.stdout.encode(), cwd=copy, check=True)
+    assert 'max(merged[-1][1], end)' in (copy / 'spans.py').read_text()
+    listed = hemicycle('files', 'last').stdout
+    assert 'spans.py  ' in listed and '.git' not in listed
+    assert hemicycle('files', 'last', '--save', str(tmp_path / 'saved')).exit_code == 0
+    assert (tmp_path / 'saved' / 'spans.py').read_text() == (copy / 'spans.py').read_text()
+
+
+def test_a_run_without_files_says_so(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q')
+    shown = hemicycle('diff', 'last')
+    assert shown.exit_code != 0 and 'has no files' in shown.stderr
+
+
+TASK = 'A test of spans fails: find the bug and mend it'

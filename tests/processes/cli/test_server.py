@@ -1,0 +1,156 @@
+"""Commands that use a server: the one they name, or the one that serves their database."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from mcp.client.client import Client
+
+from tests.browser.server import Server
+from tests.support import forkserver
+from tests.support.ticking import write_ticking
+from tests.tree import ROOT
+
+pytestmark = pytest.mark.commands
+ORIGIN = 'https://tool.example'
+TASK = ('--task', 'Compare tea and coffee')
+
+
+@pytest.fixture(scope='module')
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp('server')
+    server = Server(folder, patterns=write_ticking(folder, ticks=3, seconds=0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('HEMICYCLE_ORIGINS', ORIGIN)
+        server.start()
+    yield server
+    server.stop()
+
+
+def hemicycle(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = {'PATH': '/usr/bin:/bin', 'HEMICYCLE_HOME': str(home), 'HEMICYCLE_PACE': '0'}
+    return forkserver.run(list(arguments), environment)
+
+
+def listed(result: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_a_run_that_waits_is_left_to_the_server_without_a_complaint(tmp_path: Path):
+    server = Server(tmp_path)
+    server.start()
+    made = hemicycle('run', 'pipeline', *TASK, '--approvals', 'all', '--server', server.url, home=tmp_path)
+    server.stop()
+    assert 'waits for a person: approval' in made.stdout + made.stderr
+    assert 'Traceback' not in made.stderr and 'asyncgen' not in made.stderr
+
+
+def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return hemicycle(*arguments, '--server', server.url, home=tmp_path)
+
+    made = run('run', 'pipeline', *TASK, '--title', 'Tea', '--quiet')
+    assert made.returncode == 0, made.stderr
+    assert '# Tea' in made.stdout
+    [info] = listed(run('runs', '--json'))
+    assert info['title'] == 'Tea'
+    assert 'done' in run('show', 'last').stdout
+    assert run('audit', 'last').returncode == 0
+    assert run('note', 'last', 'well').returncode in (0, 2)
+    assert run('star', 'last').returncode == 0
+    out = tmp_path / 'tea.md'
+    assert run('export', 'last', '--markdown', '-o', str(out)).returncode == 0
+    assert '# Tea' in out.read_text('utf-8')
+    assert run('rerun', 'last', '--quiet').returncode == 0
+    assert len(listed(run('runs', '--json'))) == 2
+    kept = tmp_path / 'tea.yaml'
+    assert run('save-test', 'last', str(kept)).returncode == 0
+    assert 'passed' in run('check', str(kept)).stdout
+    bundle = tmp_path / 'tea.jsonl.gz'
+    assert run('export', 'last', '--bundle', '-o', str(bundle)).returncode == 0
+    assert 'already' in run('import', str(bundle)).stdout
+    assert run('delete', 'last').returncode == 0
+    assert len(listed(run('runs', '--json'))) == 1
+    assert not (tmp_path / 'hemicycle.db').exists()
+
+
+def test_a_pattern_that_only_the_server_has_is_listed_drawn_run_and_forked(server: Server, tmp_path: Path):
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return hemicycle(*arguments, '--server', server.url, home=tmp_path)
+
+    assert hemicycle('diagram', 'ticking', home=tmp_path).returncode == 2
+    assert 'ticking' in run('patterns').stdout
+    assert 'ticking' in [one['name'] for one in listed(run('patterns', '--json'))]
+    assert 'working' in run('diagram', 'ticking').stdout
+    assert 'there is no such parameter' in run('diagram', 'ticking', '--set', 'x=1').stderr
+    made = run('run', 'ticking', '--quiet')
+    assert made.returncode == 0, made.stderr
+    forked = run('fork', 'last', '--at', '2', '--quiet')
+    assert forked.returncode == 0, forked.stderr
+    beside = hemicycle('run', 'ticking', '--database', str(server.database), '--quiet', home=tmp_path)
+    assert beside.returncode == 0, beside.stderr
+
+
+def test_a_database_that_is_served_has_its_server_do_the_work(server: Server, tmp_path: Path):
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return hemicycle(*arguments, '--database', str(server.database), home=tmp_path)
+
+    assert run('run', 'pipeline', *TASK, '--title', 'handed over', '--quiet').returncode == 0
+    [info] = listed(run('runs', '--search', 'handed', '--json'))
+    asked = hemicycle('runs', '--search', 'handed', '--json', '--server', server.url, home=tmp_path)
+    assert listed(asked) == [info]
+    owner = httpx.get(f'{server.url}/api/v1/server').json()
+    assert info['owner'] == owner['owner']
+    held = run('run', 'pipeline', *TASK, '--paused', '--title', 'held')
+    assert held.returncode == 4, held.stderr
+    assert run('resume', 'last', '--quiet').returncode == 0
+
+
+def test_the_guide_launches_follows_and_answers_a_run(server: Server):
+    guide = (ROOT / 'assets' / 'guide' / 'api.md').read_text('utf-8')
+    [script] = [block for block in re.findall(r'```sh\n(.*?)```', guide, flags=re.DOTALL) if 'curl' in block]
+    script = script.replace('http://127.0.0.1:8080', server.url)
+    # What jq would take out of the answers: it is not installed everywhere.
+    field = 'python3 -c "import json, sys; told = json.load(sys.stdin); print({})"'
+    script = script.replace("jq -r '.[].event'", field.format("' '.join(one['event'] for one in told)"))
+    script = re.sub(r'jq -r \.(\w+)', lambda found: field.format(f"told['{found[1]}']"), script)
+    done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 'event: step' in done.stdout
+    assert 'approve deny' in done.stdout
+    assert '# Tea' in done.stdout
+
+
+@pytest.mark.anyio
+async def test_the_api_its_documentation_and_mcp_are_served_beside_the_pages(server: Server):
+    async with httpx.AsyncClient(base_url=server.url) as http:
+        assert 'swagger-ui' in (await http.get('/api/v1/docs')).text
+        bundle = await http.get('/api/v1/static-offline-docs/swagger-ui-bundle.js')
+        assert bundle.status_code == 200
+        found = (await http.get('/api/v1/openapi.json')).json()
+        assert found['openapi'].startswith('3.1')
+        assert (await http.get('/api/v1/nowhere')).json()['type'] == 'urn:hemicycle:not-found'
+        foreign = await http.get('/api/v1/runs', headers={'Host': 'evil.example'})
+        assert (foreign.status_code, foreign.json()['type']) == (400, 'urn:hemicycle:bad-request')
+        cross = {'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors'}
+        for origin, status in (('https://evil.example', 403), (ORIGIN, 200)):
+            answer = await http.get('/api/v1/runs', headers={**cross, 'Origin': origin})
+            assert answer.status_code == status
+            assert answer.headers.get('access-control-allow-origin') == (origin if status == 200 else None)
+            before = {**cross, 'Origin': origin, 'Access-Control-Request-Method': 'POST'}
+            assert (await http.options('/mcp', headers=before)).status_code == status
+            assert (await http.get('/', headers={**cross, 'Origin': origin})).status_code == 403
+    async with Client(f'{server.url}/mcp') as client:
+        assert 'pipeline' in [tool.name for tool in (await client.list_tools()).tools]
+
+
+def test_a_server_that_is_not_there_is_said(tmp_path: Path):
+    result = hemicycle('runs', '--server', 'nonsense', home=tmp_path)
+    assert (result.returncode, 'server' in result.stderr) == (2, True)

@@ -1,0 +1,77 @@
+"""Stepping from the command line: each command continues where the last one released the run."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ui.cli.execution.resume as command
+from engine import Breakpoint, Catalog, Conductor, Status
+from storage import open_journal
+from tests.support.cli import Hemicycle
+from tests.support.harness import until
+from ui.cli.session import claim
+
+TASK = ('--task', 'Compare tea and coffee')
+
+
+def test_a_run_is_stepped_from_one_command_to_the_next(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    begun = hemicycle('run', 'pipeline', *TASK, '--paused', '--break', 'enter reviewing', '--quiet')
+    assert begun.exit_code == 4 and 'is paused at step 2 in researching.thinking' in begun.stderr
+    stepped = hemicycle('step', '--json')
+    *steps, outcome = [json.loads(line) for line in stepped.stdout.splitlines()]
+    assert [step['event']['name'] for step in steps] == ['recover', 'step', 'done']
+    assert (stepped.exit_code, outcome['status']) == (4, 'paused')
+    over = hemicycle('step', '--over')
+    assert over.exit_code == 4 and 'in analyzing.thinking (stepped over at step' in over.stderr
+    added = hemicycle('break', '--when', 'cost > 100', '--once')
+    assert added.stdout.splitlines() == ['  1  enter reviewing', '  2  cost > 100 · once']
+    refused = hemicycle('break', '--enter', 'reviewed')
+    assert refused.exit_code == 2 and 'do you mean reviewing' in refused.stderr
+    stopped = hemicycle('resume')
+    assert stopped.exit_code == 4 and 'in reviewing.thinking (breakpoint 1 at step' in stopped.stderr
+    assert hemicycle('break').stdout.splitlines()[0] == '  1  enter reviewing · hit once'
+    assert 'stopped: breakpoint 1 at step' in hemicycle('show').stdout
+    assert hemicycle('pause').exit_code == 2
+    assert 'not both' in hemicycle('step', '--over', '--out').stderr
+    assert hemicycle('break', '--remove', '7').exit_code == 2
+    assert hemicycle('break', '--remove', 'all').stdout == ''
+    assert hemicycle('resume', '--quiet').exit_code == 0
+    ended = hemicycle('step')
+    assert ended.exit_code == 2 and 'it is done' in ended.stderr
+    assert hemicycle('audit').exit_code == 0
+
+
+async def leave_at_work(hemicycle: Hemicycle) -> None:
+    """Leave a run with a breakpoint in the middle of its first call."""
+    catalog = Catalog.load()
+    catalog.models['scripted'].pace = 1000  # type: ignore[attr-defined]
+    async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as conductor:
+        stop = Breakpoint(enter='analyzing')
+        run = await conductor.start('pipeline', task='Compare tea and coffee', breakpoints=[stop])
+        assert (await run.view()).status is Status.RUNNING
+
+
+def test_a_breakpoint_reached_while_a_run_is_taken_over_still_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    asyncio.run(leave_at_work(hemicycle))
+
+    @asynccontextmanager
+    async def claim_slowly(*args: Any, **options: Any) -> AsyncIterator[Conductor]:
+        async with claim(*args, **options) as conductor:
+            (found,) = (await conductor.runs()).runs
+            await until(lambda: conductor.at_rest(found.id))
+            yield conductor
+
+    monkeypatch.setattr(command, 'claim', claim_slowly)
+    assert hemicycle('resume', '--quiet').exit_code == 4
+    assert hemicycle('break').stdout == '  1  enter analyzing · hit once\n'
+    stopped = hemicycle.newest()
+    assert stopped and hemicycle.steps(stopped.id)[-1].active == ('analyzing.thinking',)

@@ -1,0 +1,140 @@
+"""Signing in to an MCP server: once, in a browser; renewed automatically; tokens never shown."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from engine import ToolContext
+from engine.configuration import load_configuration
+from engine.errors import EngineError, ToolError
+from engine.tools.mcp.config import McpServer, OAuth
+from engine.tools.mcp.servers import McpServers
+from engine.tools.protocol import Tool
+from tests.support.mcp.oauth_server import REFRESH, RENEWED, Guarded, guarded
+
+pytestmark = pytest.mark.anyio
+
+
+@contextlib.asynccontextmanager
+async def using(there: Guarded, file: Path, **more: str) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
+    tools: dict[str, Tool] = {}
+    server = McpServer(name='far', url=f'{there.url}/mcp', start=30.0, oauth=OAuth(file=file, **more))  # type: ignore[arg-type]
+    servers = McpServers({'far': server}, tools)
+    try:
+        yield servers, tools
+    finally:
+        await servers.close()
+
+
+async def browse(url: str) -> None:
+    """What a person's browser does."""
+    async with httpx.AsyncClient(follow_redirects=True) as http:
+        assert (await http.get(url)).status_code == 200
+
+
+async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / 'oauth' / 'far.json'
+    async with guarded() as there:
+        async with using(there, file) as (servers, tools):
+            assert servers.known()[0].oauth
+            before = await servers.test('far')
+            assert (
+                'it wants you to sign in: on the settings page, or with `hemicycle sign-in far`'
+                in before.problem
+            )
+            assert there.registered == [], 'nothing is registered before a person wants it'
+            health = await servers.sign_in('far', browse)
+            assert (health.problem, health.tools) == ('', ('far_whoami',))
+            said = await tools['far_whoami'].run('', ToolContext(key='k'))
+            assert said == 'you came with [hidden]'
+            assert any(found.text(REFRESH) == '[hidden]' for found in servers.secret_filters)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        async with using(there, file) as (servers, tools):
+            assert not (await servers.test('far')).problem, 'also after a restart'
+        assert [grant['grant_type'] for grant in there.grants] == ['authorization_code']
+        assert len(there.registered) == 1
+
+
+async def test_a_token_is_renewed_after_a_restart(tmp_path: Path) -> None:
+    file = tmp_path / 'far.json'
+    async with guarded() as there:
+        async with using(there, file) as (servers, _):
+            await servers.sign_in('far', browse)
+        kept = json.loads(file.read_text('utf-8'))
+        file.write_text(json.dumps({**kept, 'expires': 1.0}), 'utf-8')
+        there.valid = {RENEWED}
+        async with using(there, file) as (servers, _):
+            assert not (await servers.test('far')).problem
+        assert there.grants[-1]['grant_type'] == 'refresh_token'
+        assert json.loads(file.read_text('utf-8'))['tokens']['access_token'] == RENEWED
+
+
+async def test_what_is_no_longer_taken_asks_for_a_sign_in_and_waits_for_nobody(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+        await servers.sign_in('far', browse)
+        there.valid = set()
+        await servers.close()
+        with pytest.raises(ToolError, match='it wants you to sign in'):
+            await tools['far_whoami'].run('', ToolContext(key='k'))
+
+
+async def test_a_refusal_is_named_and_no_token_kept(tmp_path: Path) -> None:
+    async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+        there.refuses = True
+        health = await servers.sign_in('far', browse)
+        assert 'signing in has failed: access_denied' in health.problem
+        assert 'tokens' not in json.loads((tmp_path / 'far.json').read_text('utf-8'))
+
+
+async def test_a_client_that_is_registered_beforehand_is_used(tmp_path: Path) -> None:
+    async with guarded() as there:
+        given = {'client_id': 'mine', 'client_secret': 'a-secret-of-mine'}
+        async with using(there, tmp_path / 'far.json', **given) as (servers, _):
+            assert not (await servers.sign_in('far', browse)).problem
+        assert there.registered == []
+        assert (there.grants[0]['client_id'], there.grants[0]['client_secret']) == (
+            'mine',
+            'a-secret-of-mine',
+        )
+        assert 'a-secret-of-mine' not in (tmp_path / 'far.json').read_text('utf-8')
+
+
+async def test_only_a_server_that_wants_it_is_signed_in_to(tmp_path: Path) -> None:
+    servers = McpServers({'plain': McpServer(name='plain', url='http://127.0.0.1:9/mcp')}, {})
+    assert 'set `oauth = true`' in (await servers.sign_in('plain', browse)).problem
+    assert 'set `oauth = true`' in (await servers.sign_in('none', browse)).problem
+
+
+FILE = """
+[mcp.far]
+url = "https://mcp.example/mcp"
+oauth = true
+
+[mcp.near]
+url = "https://mcp.example/mcp"
+oauth = {client_id = "mine", client_secret = "env:SECRET", scope = "read", port = 8123}
+"""
+
+
+def test_it_is_configured_in_a_word_or_in_detail(tmp_path: Path) -> None:
+    path = tmp_path / 'endpoints.toml'
+    path.write_text(FILE, 'utf-8')
+    made = load_configuration(path, {'SECRET': 'a-secret-of-mine'}).servers
+    assert made['far'].oauth == OAuth(file=tmp_path / 'oauth' / 'far.json')
+    near = made['near'].oauth
+    assert near is not None and (near.client_id, near.scope, near.port) == ('mine', 'read', 8123)
+    assert near.client_secret == 'a-secret-of-mine' and 'a-secret' not in repr(made['near'])
+    assert made['near'].hide('a-secret-of-mine') == '[hidden]'
+    assert load_configuration(path, {}).missing_servers == {
+        'near': 'the environment variable SECRET is not set'
+    }
+    path.write_text('[mcp.x]\ncommand = "x"\noauth = true', 'utf-8')
+    with pytest.raises(EngineError, match='oauth: only a server at a url'):
+        load_configuration(path, {})

@@ -1,0 +1,214 @@
+"""Questions of MCP servers during calls: the run waits, a person answers, the call continues."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Conductor, InvalidInput, Status
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.records import RunId
+from tests.support.harness import FakeModel, calls, in_turn, started
+from tests.support.mcp.pattern import PROGRAM, remote
+
+pytestmark = pytest.mark.anyio
+
+OLDER = str(Path(PROGRAM).with_name('older.py'))
+GUEST = {'name': 'Ada', 'nights': 2, 'size': 'l'}
+
+
+class Hotel:
+    """A configuration with a server that asks, and what that server was told."""
+
+    def __init__(self, folder: Path, kind: str = 'older', **more: Any) -> None:
+        self.file, self.heard = folder / 'endpoints.toml', folder / 'heard'
+        arguments = {'older': [OLDER, str(self.heard)], 'newer': [PROGRAM, 'stdio', 'asks']}
+        settings = {'command': sys.executable, 'args': arguments[kind], 'start': 60, **more}
+        lines = [f'{name} = {json.dumps(value)}' for name, value in settings.items()]
+        self.file.write_text('\n'.join(['[mcp.small]', *lines]), 'utf-8')
+
+    def conductor(self, *replies: Any, journal: MemoryJournal | None = None) -> Conductor:
+        model = FakeModel(in_turn(*replies))
+        return Conductor(journal or MemoryJournal(), catalog=remote(model, self.file))
+
+    def times(self, line: str) -> int:
+        return self.heard.read_text('utf-8').splitlines().count(line)
+
+
+async def waiting(conductor: Conductor, run: RunId, count: int = 1) -> list[Any]:
+    """Wait until the run waits for an answer; what it accepts."""
+    async with asyncio.timeout(60):
+        while True:
+            found = [one for one in await conductor.accepts(run) if one.event == 'answer']
+            if len(found) == count:
+                return found
+            await asyncio.sleep(0.02)
+
+
+def results(view: Any) -> list[str]:
+    parts = [part for message in view.agents['working']['messages'] for part in message['parts']]
+    return [part['text'] for part in parts if part['kind'] == 'result']
+
+
+@pytest.mark.parametrize('kind', ['older', 'newer'])
+async def test_a_question_waits_for_a_person_and_the_call_goes_on_with_the_answer(
+    kind: str, tmp_path: Path
+) -> None:
+    hotel = Hotel(tmp_path, kind)
+    async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        (asked,) = await waiting(conductor, run)
+        info = await conductor.info(run)
+        assert (info.status, info.waiting) == (Status.WAITING, 'answer')
+        assert asked.at == 'working.asking' and asked.takes == ('action', 'content')
+        assert asked.question.server == 'small' and asked.question.message == 'Who stays?'
+        assert asked.question.fields['properties']['name']['minLength'] == 2
+        with pytest.raises(InvalidInput) as refused:
+            await conductor.send(run, 'answer', data={'content': {'name': 'A', 'nights': 99}})
+        assert set(refused.value.problems) == {'content.name', 'content.nights'}
+        await conductor.send(run, 'answer', data={'content': GUEST})
+        outcome = await conductor.result(run)
+        view = await conductor.view(run)
+        assert outcome.answer == 'booked'
+        assert json.loads(results(view)[0]) == {'action': 'accept', 'content': GUEST}
+        assert not view.agents['working']['batch']
+        assert await conductor.audit(run) == (await conductor.info(run)).seq
+
+
+@pytest.mark.parametrize('action', ['decline', 'cancel'])
+async def test_a_person_may_decline_or_cancel(action: str, tmp_path: Path) -> None:
+    async with Hotel(tmp_path).conductor(calls(('small_book', {})), 'so be it') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        await waiting(conductor, run)
+        await conductor.send(run, 'answer', at='working.asking', data={'action': action})
+        assert (await conductor.result(run)).answer == 'so be it'
+        assert json.loads(results(await conductor.view(run))[0])['action'] == action
+
+
+async def test_a_page_to_visit_is_asked_for_by_its_address(tmp_path: Path) -> None:
+    async with Hotel(tmp_path).conductor(calls(('small_pay', {})), 'paid') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        (asked,) = await waiting(conductor, run)
+        assert asked.question.url == 'https://pay.example/1'
+        await conductor.send(run, 'answer')
+        await conductor.result(run)
+        assert results(await conductor.view(run)) == ['accept']
+
+
+async def test_calls_beside_a_question_are_made_once(tmp_path: Path) -> None:
+    hotel = Hotel(tmp_path)
+    asked = calls(('small_peek', {}), ('small_book', {}), ('small_book', {'ask': 'And who else?'}))
+    async with hotel.conductor(asked, 'both') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        await waiting(conductor, run)
+        await conductor.send(run, 'answer', data={'content': GUEST})
+        (second,) = await waiting(conductor, run)
+        assert second.question.message == 'And who else?'
+        await conductor.send(run, 'answer', data={'action': 'decline'})
+        assert (await conductor.result(run)).answer == 'both'
+        told = results(await conductor.view(run))
+        assert told[0] == 'nothing' and json.loads(told[1])['content'] == GUEST
+        assert json.loads(told[2])['action'] == 'decline'
+    assert hotel.times('tools/call peek') == 1 and hotel.times('tools/call book') == 2
+
+
+async def test_after_a_restart_the_call_is_made_again_and_gets_the_answer(tmp_path: Path) -> None:
+    hotel, journal = Hotel(tmp_path), MemoryJournal()
+    asked = calls(('small_peek', {}), ('small_book', {}))
+    async with hotel.conductor(asked, journal=journal) as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        await waiting(conductor, run)
+    async with hotel.conductor('booked', journal=journal) as conductor:
+        assert await conductor.recover() == [run]
+        await waiting(conductor, run)
+        await conductor.send(run, 'answer', data={'content': GUEST})
+        assert (await conductor.result(run)).answer == 'booked'
+        assert json.loads(results(await conductor.view(run))[1])['content'] == GUEST
+        assert await conductor.audit(run) == (await conductor.info(run)).seq
+    assert hotel.times('tools/call peek') == 1  # it had ended
+    assert hotel.times('asks Who stays?') == 2  # the person was asked once
+
+
+async def test_questions_of_two_runs_reach_their_own_persons(tmp_path: Path) -> None:
+    def reply(request: Any) -> Any:
+        return (
+            'done' if request.hints.turn else calls(('small_book', {'ask': f'Guest {request.hints.seed}?'}))
+        )
+
+    async with Conductor(catalog=remote(FakeModel(reply), Hotel(tmp_path).file)) as conductor:
+        # Servers of the older protocol do not say whose question it is. The first ones may be cancelled, but
+        # nobody is asked what another is asked; from then on each run has a connection of its own.
+        said = [await settled(conductor, 1, 2), await settled(conductor, 3, 4)]
+        assert set(said[0]) <= {'Guest 1?', 'Guest 2?', ''}
+        assert said[1] == ['Guest 3?', 'Guest 4?']
+
+
+async def test_a_run_asks_while_another_one_waits(tmp_path: Path) -> None:
+    hotel = Hotel(tmp_path)
+    async with hotel.conductor(calls(('small_book', {})), calls(('small_book', {})), 'booked') as conductor:
+        runs = []
+        for _ in range(2):
+            runs.append(await started(conductor, 'remote', approvals='none'))
+            await waiting(conductor, runs[-1])
+        for run in runs:
+            await conductor.send(run, 'answer', data={'content': GUEST})
+            assert (await conductor.result(run)).answer == 'booked'
+
+
+async def settled(conductor: Conductor, *seeds: int) -> list[str]:
+    """What the persons of runs with these seeds are asked; '' where a run goes on unasked."""
+    runs = [await started(conductor, 'remote', approvals='none', seed=seed) for seed in seeds]
+    async with asyncio.timeout(60):
+        while any([(await conductor.info(run)).status is Status.RUNNING for run in runs]):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    asked = []
+    for run, seed in zip(runs, seeds, strict=True):
+        found = [one.question.message for one in await conductor.accepts(run) if one.question]
+        assert found in ([], [f'Guest {seed}?'])
+        asked += found or ['']
+        if found:
+            await conductor.send(run, 'answer', data={'content': GUEST})
+        assert (await conductor.result(run)).answer == 'done'
+    return asked
+
+
+async def test_a_fork_plays_an_answer_only_to_what_was_asked(tmp_path: Path) -> None:
+    hotel = Hotel(tmp_path)
+    async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        await waiting(conductor, run)
+        await conductor.send(run, 'answer', data={'content': GUEST})
+        await conductor.result(run)
+        called = hotel.times('tools/call book')
+        played = await conductor.fork(run, 1, variation=ForkOverrides(after='recorded'))
+        assert (await conductor.result(played)).answer == 'booked'
+        assert hotel.times('tools/call book') == called
+
+
+async def test_a_run_that_is_cancelled_gives_its_call_up(tmp_path: Path) -> None:
+    hotel = Hotel(tmp_path)
+    async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        await waiting(conductor, run)
+        await conductor.cancel(run)
+        standing = conductor.catalog.mcp._known['small'].standing
+    assert not standing  # closing waits for what is given up
+
+
+async def test_a_task_of_the_older_protocol_is_followed_to_its_end(tmp_path: Path) -> None:
+    hotel = Hotel(tmp_path, seconds=2)
+    asked = calls(('small_export', {'how': 'done'}), ('small_export', {'how': 'asks'}))
+    async with hotel.conductor(asked, 'done') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        (found,) = await waiting(conductor, run)
+        assert found.question.message == 'Which format?'
+        await conductor.send(run, 'answer', data={'content': GUEST})
+        await conductor.result(run)
+        assert results(await conductor.view(run)) == ['exported', 'exported for Ada']
+    assert hotel.times('tools/call export task') == 2

@@ -1,0 +1,71 @@
+"""Calls that an MCP server turns into tasks: polled until they end, cancelled when abandoned."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine.tools.protocol import AnswerNeeded, ToolContext
+from tests.processes.mcp.test_tools import serving, started, used
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_task_is_polled_to_its_end() -> None:
+    # The call itself may take a second; the task may take longer.
+    async with serving(started('tasks', seconds=1.0)) as (servers, tools):
+        await servers.refresh('small')
+        for how, said in (
+            ('done', 'exported'),
+            ('wrong', 'error: no disk'),
+            ('broken', 'error: its task has failed: out of memory'),
+            ('gone', 'error: its task is cancelled: by its owner'),
+        ):
+            assert await used(tools, 'small_export', f'{{"how": "{how}"}}') == said
+            assert await used(tools, 'small_polls') == 'get get get'
+
+
+async def test_a_task_that_asks_gets_the_answer_and_goes_on() -> None:
+    async with serving(started('tasks')) as (servers, tools):
+        await servers.refresh('small')
+        context = ToolContext(key='run:call-1', questions=[])
+        with pytest.raises(AnswerNeeded) as needed:
+            await tools['small_export'].give('{"how": "asks"}', context)
+        assert needed.value.question.message == 'Which format?'
+        context.questions = [needed.value.question.with_answer({'content': {'format': 'csv'}})]
+        made = await tools['small_export'].give('{"how": "asks"}', context)
+        assert made.text == '{"format": "csv"}'
+        assert await used(tools, 'small_polls') == 'get get get accepted get'
+
+
+async def test_a_task_that_asks_where_nobody_is_gets_no_answer() -> None:
+    async with serving(started('tasks')) as (servers, tools):
+        await servers.refresh('small')
+        assert await used(tools, 'small_export', '{"how": "asks"}') == 'null'
+        assert await used(tools, 'small_polls') == 'get get get canceled get'
+
+
+async def test_a_task_that_nobody_waits_for_is_cancelled() -> None:
+    async with serving(started('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
+        await servers.refresh('small')
+        said = await used(tools, 'small_export', '{"how": "forever"}')
+        assert 'small_export was ended: it took longer than 0.5 seconds' in said
+        assert (await used(tools, 'small_polls')).endswith('get cancel')
+
+
+async def test_an_agent_that_is_stopped_cancels_its_task() -> None:
+    async with serving(started('tasks')) as (servers, tools):
+        await servers.refresh('small')
+        call = asyncio.create_task(used(tools, 'small_export', '{"how": "forever"}'))
+        seen: list[str] = []
+
+        async def polled() -> bool:
+            seen.append(await used(tools, 'small_polls'))
+            return 'get' in seen[-1]
+
+        while not await polled():
+            pass
+        call.cancel()
+        await asyncio.wait({call})
+        assert (await used(tools, 'small_polls')).endswith('cancel')

@@ -1,0 +1,235 @@
+"""Tools of a real MCP server, over stdio and over HTTP on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Conductor, PatternError, Status, ToolContext
+from engine.errors import ToolError
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.remote_tool import RemoteTool
+from engine.tools.mcp.servers import McpServers
+from engine.tools.protocol import Tool
+from engine.workspace.workspaces import Workspaces
+from tests.bench.processes import free_port
+from tests.models.server import listening
+from tests.support.harness import FakeModel, calls, catalog, in_turn, turns
+from tests.support.mcp.pattern import PROGRAM, SMALL, Remote, remote
+
+pytestmark = pytest.mark.anyio
+
+SECRET = 'tok-very-secret-1234'
+CONTEXT = ToolContext(key='run:call-1')
+
+
+def started(how: str = '', **more: Any) -> McpServer:
+    arguments = (PROGRAM, 'stdio', *([how] if how else []))
+    ways: dict[str, Any] = {'start': 60.0, 'env': {'SMALL_TOKEN': SECRET}, 'secrets': (SECRET,), **more}
+    return McpServer(name='small', command=sys.executable, args=arguments, **ways)
+
+
+@contextlib.asynccontextmanager
+async def serving(server: McpServer) -> AsyncIterator[tuple[McpServers, dict[str, Tool]]]:
+    tools: dict[str, Tool] = {}
+    servers = McpServers({server.name: server}, tools)
+    try:
+        yield servers, tools
+    finally:
+        await servers.close()
+
+
+@contextlib.contextmanager
+def over_http() -> Iterator[McpServer]:
+    port = free_port()
+    with subprocess.Popen([sys.executable, PROGRAM, 'http', str(port)], stderr=subprocess.DEVNULL) as program:
+        try:
+            yield McpServer(name='small', url=f'http://127.0.0.1:{port}/mcp', start=60.0)
+        finally:
+            program.kill()
+
+
+async def answering(servers: McpServers) -> None:
+    """Wait until a server that has just been started listens."""
+    for _ in range(600):
+        if not (await servers.test('small')).problem:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(await servers.test('small'))
+
+
+async def used(tools: dict[str, Tool], name: str, arguments: str = '') -> str:
+    try:
+        return await tools[name].run(arguments, CONTEXT)
+    except ToolError as error:
+        return f'error: {error}'
+
+
+@pytest.mark.parametrize('kind', ['stdio', 'http'])
+async def test_tools_of_a_server_are_tools_like_others(kind: str, tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        server = started() if kind == 'stdio' else stack.enter_context(over_http())
+        async with serving(server) as (servers, tools):
+            assert servers.known()[0].connected is False and tools == {}
+            await answering(servers)
+            found = await servers.find(['mcp:small'])
+            assert list(found) == list(tools)
+            add = found['small_add']
+            assert (add.category, add.side_effects, add.approval) == ('small', False, False)
+            assert add.spec.description == 'Add two numbers.'
+            assert add.spec.schema['properties']['a']['type'] == 'integer'
+            assert add.arguments.model_json_schema()['required'] == ['a']
+            assert (found['small_remember'].side_effects, found['small_remember'].approval) == (True, False)
+            (wipe,) = (tool for name, tool in found.items() if name.startswith('small_wipe_all_now_'))
+            assert isinstance(wipe, RemoteTool) and wipe.origin == 'wipe.all/now'
+            assert (wipe.side_effects, wipe.approval) == (True, True)
+
+            assert await used(tools, 'small_add', '{"a": 3}') == '4'
+            assert await used(tools, 'small_remember', '{"text": "x"}') == 'add, x'
+            assert await used(tools, wipe.name) == 'wiped'
+            assert 'valid integer' in await used(tools, 'small_add', '{"a": "q"}')
+            assert 'not valid JSON' in await used(tools, 'small_add', '{"a": ')
+            assert (await used(tools, 'small_fail', '{"text": "x"}')).startswith('error: Error executing')
+
+            context = ToolContext(key='k', workspace=Workspaces(tmp_path).of('run', 'agent'))  # type: ignore[arg-type]
+            picture = await tools['small_picture'].run('', context)
+            assert picture.startswith('[image/png, 8 bytes, kept as artifact ')
+            long = await tools['small_long'].run('{"megabytes": 3}', context)
+            assert len(long) < 21_000 and 'more characters; the whole is kept as artifact' in long
+
+            assert set(await servers.find(['mcp:small/add', 'small_hang', 'other'])) == {
+                'small_add',
+                'small_hang',
+            }
+            hang = asyncio.ensure_future(tools['small_hang'].run('', CONTEXT))
+            await asyncio.sleep(0.05)
+            hang.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await hang
+            assert await used(tools, 'small_add', '{"a": 1}') == '2', 'the connection lives on'
+
+            await used(tools, 'small_grow')
+            async for _ in turns():
+                if 'small_grown' in await servers.find(['mcp:small']):
+                    break
+            assert await used(tools, 'small_grown') == 'grown'
+
+
+async def test_a_server_that_dies_is_started_again() -> None:
+    async with serving(started('noisy')) as (servers, tools):
+        await servers.find(['mcp:small'])
+        first = await used(tools, 'small_process')
+        died = await used(tools, 'small_die')
+        assert died == (
+            'error: MCP server small: the connection was lost; whether the call was carried out is not known'
+        )
+        second = await used(tools, 'small_process')
+        assert first.isdigit() and second.isdigit() and first != second
+        named = await used(tools, 'small_environment')
+        assert 'SMALL_TOKEN' in named and 'PYTEST' not in named and 'HEMICYCLE' not in named
+        await servers.close()
+        assert await used(tools, 'small_add', '{"a": 1}') == '2', 'a connection is opened again when needed'
+
+
+async def test_a_call_that_takes_too_long_is_ended() -> None:
+    async with serving(started(seconds=0.2)) as (servers, tools):
+        await servers.find(['mcp:small'])
+        assert 'took longer than 0.2 seconds' in await used(tools, 'small_hang')
+        assert (await servers.test('small')).problem == ''
+
+
+@pytest.mark.parametrize(
+    ('how', 'start', 'says'),
+    [
+        ('silent', 0.5, 'MCP server small: it has not said within 0.5 seconds what tools it has'),
+        ('garbage', 2.0, 'MCP server small: it has not said within 2 seconds what tools it has'),
+        (
+            'broken',
+            60.0,
+            'it cannot be reached: MCPError: Connection closed; it wrote: cannot find module x [hidden]',
+        ),
+    ],
+)
+async def test_a_server_that_does_not_start_is_told_of(how: str, start: float, says: str) -> None:
+    async with serving(started(how, start=start)) as (servers, _):
+        with pytest.raises(ToolError, match='MCP server small') as caught:
+            await servers.find(['mcp:small'])
+        assert says in str(caught.value) and SECRET not in str(caught.value)
+        health = await servers.test('small')
+        assert says in health.problem and (health.tools, health.connected) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ('server', 'says'),
+    [
+        (McpServer(name='small', command='/no/such/program', start=60), 'FileNotFoundError'),
+        (McpServer(name='small', url='http://127.0.0.1:9/mcp', start=60), 'cannot be reached: '),
+    ],
+)
+async def test_what_is_not_there_is_told_of(server: McpServer, says: str) -> None:
+    async with serving(server) as (servers, _):
+        assert says in (await servers.test('small')).problem
+
+
+async def test_hundreds_of_tools_are_listed_but_not_given_to_an_agent_at_once() -> None:
+    async with serving(started('many')) as (servers, tools):
+        with pytest.raises(ToolError, match='312 tools are too many for an agent'):
+            await servers.find(['mcp:small'])
+        assert len(tools) == 312
+        assert set(await servers.find(['small_tool_7'])) == {'small_tool_7'}
+    async with serving(started('many', tools=('tool_1?', 'add'))) as (servers, tools):
+        assert len(await servers.find(['mcp:small'])) == 11
+
+
+async def test_a_run_uses_them(tmp_path: Path) -> None:
+    file = tmp_path / 'endpoints.toml'
+    file.write_text(
+        f'{SMALL}env = {{SMALL_TOKEN = "env:TOKEN"}}\n[mcp.other]\nurl = "http://127.0.0.1:9/"\n'
+        'headers = {Authorization = "env:MISSING"}\n'
+    )
+    model = FakeModel(in_turn(calls(('small_add', {'a': 2}), ('small_fail', {'text': 'x'})), 'the end'))
+    made = remote(model, file, TOKEN=SECRET)
+    async with Conductor(catalog=made) as conductor:
+        run = (await conductor.start('remote')).id
+        outcome = await conductor.result(run)
+        assert (outcome.status, outcome.answer) == (Status.DONE, 'the end'), outcome.error
+        steps = await conductor.transitions(run)
+        (results,) = (step.event.data['results'] for step in steps if 'results' in step.event.data)
+        assert [item['ok'] for item in results] == [True, False] and results[0]['text'] == '3'
+        assert 'small_add' in {tool.name for tool in model.requests[0].tools}
+        assert SECRET not in repr(steps)
+        health = {item.server: item for item in made.mcp.known()}
+        assert health['other'].problem == 'the environment variable MISSING is not set'
+        assert health['small'].connected and 'small_add' in made.tools
+    assert not made.mcp.known()[0].connected
+
+
+async def test_a_server_that_nobody_configured_is_a_mistake_of_the_pattern() -> None:
+    async with Conductor(catalog=catalog(FakeModel(), Remote)) as conductor:
+        with pytest.raises(PatternError, match="there is no tool 'mcp:small'"):
+            await conductor.start('remote')
+
+
+@pytest.mark.parametrize(
+    ('status', 'says'),
+    [('401 Unauthorized', 'HTTP 401 Unauthorized: it wants a key'), ('500 Oh no', 'HTTP 500 Oh no')],
+)
+async def test_how_a_server_refuses_is_told(status: str, says: str) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b'\r\n\r\n')
+        writer.write(f'HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nno'.encode())
+        await writer.drain()
+
+    async with listening(answer) as port:
+        servers = McpServers({'far': McpServer(name='far', url=f'http://127.0.0.1:{port}/mcp', start=60)}, {})
+        problem = (await servers.test('far')).problem
+        await servers.close()
+    assert problem.startswith('MCP server far: ') and says in problem
+    assert 'ExceptionGroup' not in problem

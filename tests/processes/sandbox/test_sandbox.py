@@ -1,0 +1,128 @@
+"""The sandbox: results, streamed output, the environment, and machines without one."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ToolError
+from engine.records import RunId
+from engine.workspace import Limits, Sandbox, Workspace, Workspaces
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspaces(tmp_path).of(RunId('r'), 'one')
+
+
+@pytest.fixture(params=['sandboxed', 'unsafe'])
+async def either(request: pytest.FixtureRequest) -> Sandbox:
+    made = Sandbox(unsafe=True, _problem='none is wanted' if request.param == 'unsafe' else None)
+    if request.param == 'sandboxed' and await made.problem():
+        pytest.skip(await made.problem())
+    return made
+
+
+async def test_a_result_says_how_it_ended(either: Sandbox, workspace: Workspace) -> None:
+    ran = await either.run(['sh', '-c', 'echo out; echo err >&2; exit 3'], workspace)
+    assert (ran.code, ran.output, ran.ended) == (3, 'out\nerr\n', 'exit') and ran.summary.startswith(
+        '[exit status 3'
+    )
+    assert ran.unsafe == ('without a sandbox' in ran.summary) == bool(await either.problem())
+    killed = await either.run(['sh', '-c', 'kill -9 $$'], workspace)
+    assert killed.code == 137 and killed.ended == 'exit'
+    assert (await either.run(['no-such-program'], workspace)).code != 0 if not ran.unsafe else True
+    slow = await either.run(['sleep', '9'], workspace, limits=Limits(seconds=0.3))
+    assert slow.ended == 'time' and slow.seconds < 3
+    many = await either.run(['yes'], workspace, limits=Limits(output=5_000))
+    assert many.ended == 'output'
+
+
+async def test_output_is_streamed_and_whole(either: Sandbox, workspace: Workspace) -> None:
+    pieces: list[tuple[float, str]] = []
+    script = "printf 'caf\\303'; sleep 0.3; printf '\\251'; sleep 0.3; printf '\\377'"
+    ran = await either.run(
+        ['sh', '-c', script], workspace, on_output=lambda text: pieces.append((time.monotonic(), text))
+    )
+    assert [text for _, text in pieces] == ['caf', 'é', '�'] and ran.output == 'café�'
+    assert pieces[1][0] - pieces[0][0] > 0.2
+
+
+async def test_the_workspace_is_shared_with_the_tools(either: Sandbox, workspace: Workspace) -> None:
+    await workspace.write('bin/run', b'#!/bin/sh\necho "$GREETING" > made; cat input', executable=True)
+    await workspace.write('input', b'given')
+    ran = await either.run(['bin/run'], workspace, variables={'GREETING': 'hello'})
+    assert ran.output == 'given' and await workspace.read('made') == b'hello\n'
+    await workspace.write('made', b'again')
+    ran = await either.run(['sh', '-c', 'cat made; echo more >> made; rm input; mkdir -m 0 shut'], workspace)
+    assert ran.output == 'again' and await workspace.read('made') == b'againmore\n'
+    assert await workspace.snapshot()
+
+
+async def test_python_and_its_packages_are_there(sandbox: Sandbox, workspace: Workspace) -> None:
+    ran = await sandbox.run(['python', '-c', 'import sys, pytest; print(sys.prefix)'], workspace)
+    assert ran.output.strip() == sys.prefix
+
+
+async def test_the_loop_is_not_held_up(sandbox: Sandbox, workspace: Workspace) -> None:
+    beats, running = 0, True
+
+    async def beat() -> None:
+        nonlocal beats
+        while running:
+            await asyncio.sleep(0.01)
+            beats += 1
+
+    beating = asyncio.ensure_future(beat())
+    script = 'seq 20000; sleep 0.5'
+    await asyncio.gather(*(sandbox.run(['sh', '-c', script], workspace) for _ in range(4)))
+    running = False
+    await beating
+    assert beats > 10
+
+
+async def test_without_a_sandbox_commands_are_off(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('engine.workspace.sandbox.sandbox.shutil.which', lambda name, **options: None)
+    with pytest.raises(
+        ToolError, match=r'no bwrap here: install bubblewrap .*, or set HEMICYCLE_UNSAFE_COMMANDS=1'
+    ):
+        await Sandbox().run(['true'], workspace)
+    ran = await Sandbox(unsafe=True).run(['true'], workspace)
+    assert ran.unsafe and ran.code == 0
+
+
+async def test_a_sandbox_that_does_not_work_is_found_out(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        'engine.workspace.sandbox.sandbox.bubblewrap.sandbox_argv',
+        lambda *rest: ['sh', '-c', 'echo no luck; exit 1'],
+    )
+    with pytest.raises(ToolError, match=r'does not work here \((no luck|.*no bwrap)'):
+        await Sandbox().run(['true'], workspace)
+
+
+@pytest.mark.parametrize(
+    ('value', 'unsafe'), [('1', True), ('yes', True), ('0', False), ('', False), ('no', False)]
+)
+def test_the_environment_turns_commands_on(monkeypatch: pytest.MonkeyPatch, value: str, unsafe: bool) -> None:
+    monkeypatch.setenv('HEMICYCLE_UNSAFE_COMMANDS', value)
+    monkeypatch.setenv('HEMICYCLE_COMMAND_NETWORK', value)
+    made = Sandbox.of_environment()
+    assert made.unsafe is made.network is unsafe
+
+
+async def test_the_network_can_be_allowed(sandbox: Sandbox, workspace: Workspace) -> None:
+    import socket
+
+    allowed = Sandbox(network=True)
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        script = f'import socket; socket.create_connection(("127.0.0.1", {server.getsockname()[1]}), 5)'
+        assert (await allowed.run([sys.executable, '-c', script], workspace)).code == 0
+        assert (await sandbox.run([sys.executable, '-c', script], workspace)).code != 0

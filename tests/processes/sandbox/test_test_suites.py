@@ -1,0 +1,97 @@
+"""Test suites really run in the sandbox, and are judged by their report or exit code."""
+
+import pytest
+
+from engine.records import RunId
+from engine.workspace import Workspaces
+from engine.workspace.project import copy_project
+from engine.workspace.sandbox.test_run import run_test_suite
+
+pytestmark = pytest.mark.anyio
+
+GOOD = 'def test_good():\n    assert 1 + 1 == 2\n'
+BAD = 'def test_bad():\n    assert 1 + 1 == 3\n'
+
+WRITE = """
+import os, time
+def write():
+    with open(os.environ['report'], 'w') as file:
+        file.write('<testsuite><testcase classname="test_a" name="test_it"/></testsuite>')
+"""
+LEAVE = 'os._exit(0)\n'
+SPEAK = """
+for number in range(3, 30):
+    try:
+        os.write(number, b'["x", "finished", 0]\\n')
+    except OSError:
+        pass
+"""
+LATER = """
+if os.fork() == 0:
+    time.sleep(1)
+    write()
+    os._exit(0)
+def answer():
+    return 41
+"""
+FORGERIES = {
+    'at once': f'{WRITE}write()\n{LEAVE}',
+    'in a test': 'def answer():\n    import os\n    os._exit(0)\n',
+    'without a report': f'import os\n{LEAVE}',
+    'through the pipe': f'import os\n{SPEAK}{LEAVE}',
+    'afterwards': f'{WRITE}{LATER}',
+}
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspaces(tmp_path / 'runs').of(RunId('run'), 'agent')
+
+
+async def test_pytest_reports_what_passed_and_what_failed(workspace, sandbox):
+    await workspace.write('test_a.py', (GOOD + BAD).encode())
+    tested = await run_test_suite(workspace, sandbox)
+    assert tested.report is not None and not tested.passed
+    assert (tested.report.passed, tested.report.failed) == (1, 1)
+    assert 'test_a::test_bad' in tested.text
+    await workspace.write('test_a.py', GOOD.encode())
+    assert (await run_test_suite(workspace, sandbox)).passed
+
+
+@pytest.mark.parametrize('forged', FORGERIES.values(), ids=FORGERIES)
+async def test_code_under_test_cannot_forge_results(workspace, sandbox, forged):
+    await workspace.write('mod.py', forged.encode())
+    await workspace.write('test_a.py', b'def test_it():\n    import mod\n    assert mod.answer() == 42\n')
+    tested = await run_test_suite(workspace, sandbox)
+    assert not tested.passed
+    await workspace.write('test_a.py', b'import mod\ndef test_it():\n    assert mod.answer() == 42\n')
+    tested = await run_test_suite(workspace, sandbox)
+    assert not tested.passed
+
+
+async def test_no_tests_are_no_success(workspace, sandbox):
+    tested = await run_test_suite(workspace, sandbox)
+    assert tested.report is None and not tested.passed
+
+
+@pytest.mark.parametrize(
+    ('command', 'passed'), [('echo fine; exit 0', True), ('echo not fine; exit 3', False)]
+)
+async def test_a_command_without_a_report_is_judged_by_its_exit(workspace, sandbox, command, passed):
+    tested = await run_test_suite(workspace, sandbox, command=command)
+    assert tested.passed is passed
+    assert 'fine' in tested.output
+
+
+async def test_a_command_may_write_a_report(workspace, sandbox):
+    xml = '<testsuite time="1"><testcase classname="c" name="t"/></testsuite>'
+    tested = await run_test_suite(workspace, sandbox, command=f"printf '%s' '{xml}' > {{report}}")
+    assert tested.passed and tested.report is not None and tested.report.passed == 1
+
+
+async def test_a_project_gets_a_history(workspace, sandbox, tmp_path):
+    (tmp_path / 'given').mkdir()
+    (tmp_path / 'given' / 'a.txt').write_text('a')
+    await copy_project(str(tmp_path / 'given'), workspace, sandbox, history=True)
+    ran = await sandbox.run(['git', '-c', 'safe.directory=*', 'log', '--oneline'], workspace)
+    assert 'As it was given' in ran.output

@@ -1,0 +1,232 @@
+"""Tests of real projects: found, run with their own dependencies, and protected from weakening."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Catalog, Conductor, Status, Transition
+from engine.journal import MemoryJournal
+from engine.records import Outcome
+from engine.workspace import Sandbox
+from engine.workspace.project import SAMPLES
+from engine.workspace.test_setup import detect_tests
+from tests.support.harness import FakeModel, calls, in_turn
+
+
+def write(root: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = root / name.replace('__', '/').replace('_dot_', '.')
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+async def work(pattern: str, project: Path | str, *replies: Any, **parameters: Any) -> Outcome:
+    catalog = Catalog.load()
+    catalog.models['scripted'] = FakeModel(in_turn(*replies))
+    async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
+        run = (
+            await conductor.start(
+                pattern, {'request': 'mend it', 'project': str(project), **parameters}, approvals='none'
+            )
+        ).id
+        return await conductor.result(run)
+
+
+RUN = calls(('run_tests', {}))
+OVER = 'It is done.\nTASK_COMPLETE'
+
+
+@pytest.mark.parametrize(
+    ('files', 'command'),
+    [
+        ({'test_dot_sh': 'true'}, 'sh test.sh'),
+        ({'package_dot_json': json.dumps({'scripts': {'test': 'node --test'}})}, 'npm test --silent'),
+        ({'package_dot_json': json.dumps({'scripts': {'test': 'x'}}), 'yarn_dot_lock': ''}, 'yarn test'),
+        ({'package_dot_json': '{}', 'Makefile': 'all:\n\ttrue\ntest: all\n\ttrue\n'}, 'make test'),
+        ({'Cargo_dot_toml': ''}, 'cargo test --offline'),
+        ({'go_dot_mod': ''}, 'go test ./...'),
+        ({'tests__test_a_dot_py': '', 'Makefile': 'test:\n'}, ''),
+        ({'a_dot_txt': ''}, ''),
+    ],
+)
+async def test_the_command_is_found_in_the_files(tmp_path: Path, files: dict[str, str], command: str) -> None:
+    assert (await detect_tests(str(write(tmp_path, **files)))).command == command
+
+
+async def test_a_project_in_another_language_ends_well(sandbox: Sandbox, tmp_path: Path) -> None:
+    project = write(tmp_path, test_dot_sh='grep -q two a.txt', a_dot_txt='one')
+    mend = calls(('write_file', {'path': 'a.txt', 'text': 'two'}))
+    outcome = await work('debugger', project, RUN, mend, RUN, OVER)
+    assert outcome.status is Status.DONE, outcome.error
+    assert outcome.memory['given']['test_command'] == 'sh test.sh'
+    failed = await work('debugger', project, RUN, OVER, test_command='grep -q three a.txt')
+    assert failed.status is Status.FAILED
+
+
+async def test_the_projects_own_packages_are_used(sandbox: Sandbox, tmp_path: Path) -> None:
+    project = write(tmp_path, test_a_dot_py='import rare\n\ndef test_a():\n    assert rare.VALUE == 7\n')
+    venv.create(project / '.venv', with_pip=False, symlinks=True)
+    packages = next((project / '.venv').glob('lib/python*/site-packages'))
+    (packages / 'rare.py').write_text('VALUE = 7\n')
+    outcome = await work('builder', project, RUN, OVER)
+    assert outcome.status is Status.DONE, outcome.error
+    assert 'site-packages' in outcome.memory['given']['test_command']
+    own = next(path for path in map(Path, sys.path) if (path / 'pytest').is_dir())
+    for name in ('pytest', '_pytest', 'pluggy', 'iniconfig', 'packaging', 'pygments'):
+        if (own / name).is_dir():
+            shutil.copytree(own / name, packages / name)
+    if (own / 'py.py').exists():
+        shutil.copy(own / 'py.py', packages)
+    outcome = await work('builder', project, RUN, OVER)
+    assert outcome.status is Status.DONE, outcome.error
+    assert outcome.memory['given']['test_command'].startswith(f'{project}/.venv/bin/python ')
+
+
+@pytest.mark.parametrize(
+    'action',
+    [
+        ('run_command', {'command': 'rm tests/test_*.py && echo "def test_a(): pass" > test_b.py'}),
+        ('run_command', {'command': "sed -i 's/assert .*/pass/' tests/test_*.py test_*.py || true"}),
+        ('run_command', {'command': 'for f in $(find . -name "test_*.py"); do sed -i "1i import pytest\\n'
+                         'pytestmark = pytest.mark.skip" $f; done; echo "def test_a(): pass" > test_b.py'}),
+    ],
+    ids=['removed', 'weakened', 'skipped'],
+)  # fmt: skip
+async def test_a_debugger_that_weakens_tests_has_not_mended_anything(
+    sandbox: Sandbox, action: tuple[str, Any]
+) -> None:
+    replies = [RUN, calls(action), RUN, OVER]
+    outcome = await work('debugger', SAMPLES / 'spans', *replies)
+    assert outcome.status is Status.FAILED
+    assert 'a run of all tests, after the last change, in which none fails' in outcome.error
+    allowed = await work('debugger', SAMPLES / 'spans', *replies, change_tests=True)
+    assert allowed.status is Status.DONE
+
+
+async def test_new_tests_are_welcome(sandbox: Sandbox) -> None:
+    add = (
+        'f=$(find . -name "test_*.py" | head -1); printf "\\n\\ndef test_more():\\n    assert True\\n" >> $f'
+    )
+    outcome = await work('debugger', SAMPLES / 'slugs', calls(('run_command', {'command': add})), RUN, OVER)
+    assert outcome.status is Status.DONE, outcome.error
+
+
+@pytest.mark.parametrize(
+    ('files', 'install'),
+    [
+        ({'requirements_dot_txt': 'flask', 'test_a_dot_py': ''}, '.venv/bin/pip install -r requirements.txt'),
+        ({'uv_dot_lock': '', 'test_a_dot_py': ''}, 'uv sync'),
+        ({'pyproject_dot_toml': '[project]\ndependencies = ["flask"]'}, '.venv/bin/pip install -e .'),
+        ({'pyproject_dot_toml': '[project]\nname = "x"'}, ''),
+        ({'package_dot_json': '{"devDependencies": {"jest": "*"}}', 'package-lock_dot_json': ''}, 'npm ci'),
+        ({'package_dot_json': '{"dependencies": {"x": "*"}, "scripts": {}}'}, 'npm install'),
+        ({'package_dot_json': '{}'}, ''),
+        ({'package_dot_json': '{"dependencies": {"x": "*"}}', 'node_modules__x__a_dot_js': ''}, ''),
+    ],
+)
+async def test_dependencies_that_are_missing_are_named_with_what_installs_them(
+    tmp_path: Path, files: dict[str, str], install: str
+) -> None:
+    found = await detect_tests(str(write(tmp_path, **files)))
+    assert found.install.endswith(install) and bool(found.install) == bool(install)
+    assert ('Its dependencies are missing' in found.note) == bool(install)
+
+
+def wheel(folder: Path, name: str) -> str:
+    """A wheel of a module with a value in it, as pip takes it from a folder; returns its file name."""
+    file = f'{name}-1.0-py3-none-any.whl'
+    about = f'{name}-1.0.dist-info'
+    with zipfile.ZipFile(folder / file, 'w') as made:
+        made.writestr(f'{name}.py', 'VALUE = 7\n')
+        made.writestr(f'{about}/METADATA', f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n')
+        made.writestr(f'{about}/WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
+        made.writestr(
+            f'{about}/RECORD', f'{name}.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n'
+        )
+    return file
+
+
+async def test_dependencies_are_installed_before_the_run_where_a_person_allows_it(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    project = write(tmp_path, test_a_dot_py='import rare\n\ndef test_a():\n    assert rare.VALUE == 7\n')
+    (project / 'requirements.txt').write_text(f'./{wheel(project, "rare")}\n')
+    refused = await work('builder', project, RUN, OVER)
+    assert refused.status is Status.FAILED and refused.memory['messages'] == []
+    outcome = await work('builder', project, RUN, OVER, install=True)
+    assert outcome.status is Status.DONE, outcome.error
+    (said,) = outcome.memory['messages']
+    assert (said['kind'], said['recipient']) == ('installed', 'builder')
+    assert said['content'].startswith('$ python3 -m venv .venv') and 'rare-1.0' in said['content']
+    assert not (project / '.venv').exists(), 'the project itself is left as it is'
+
+
+async def test_only_the_installation_has_the_network(sandbox: Sandbox, tmp_path: Path) -> None:
+    project = write(tmp_path, test_dot_sh='test ! -e /etc/resolv.conf && test -e node_modules/x/marker')
+    install = 'test -e /etc/resolv.conf && mkdir -p node_modules/x && touch node_modules/x/marker'
+    outcome = await work('builder', project, RUN, OVER, install=True, install_command=install)
+    assert outcome.status is Status.DONE, outcome.error
+
+
+async def test_an_installation_that_fails_ends_the_run_with_its_output(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('PIP_INDEX_URL', 'https://me:secret@index.invalid/simple')
+    install = 'echo "Looking in $PIP_INDEX_URL"; exit 3'
+    project = write(tmp_path, test_dot_sh='true')
+    outcome = await work('builder', project, RUN, OVER, install=True, install_command=install)
+    assert outcome.status is Status.FAILED
+    assert 'the dependencies were not installed' in outcome.error and 'exit status 3' in outcome.error
+    assert 'Looking in https://index.invalid/simple' in outcome.error and 'secret' not in str(outcome.memory)
+
+
+async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Path) -> None:
+    project = write(tmp_path, test_dot_sh='true')
+    (project / 'link').symlink_to('test.sh')
+    outcome = await work('builder', project, RUN, OVER)
+    assert outcome.status is Status.DONE, outcome.error
+    (said,) = outcome.memory['messages']
+    assert said['kind'] == 'left_out' and said['content'].endswith(': link')
+    made = Catalog.load().pattern('builder')
+    notes = await made(made.parse({'request': 'mend it', 'project': str(project)})).field_notes()
+    assert notes['project'].endswith(': link') and notes['install_command'] == 'Found: nothing to install'
+
+
+async def test_installed_dependencies_are_there_after_a_restart_and_in_a_fork(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    project = write(tmp_path / 'project', test_dot_sh='test -e node_modules/marker')
+    given = {'request': 'mend it', 'project': str(project), 'install': True}
+    given['install_command'] = 'mkdir node_modules && touch node_modules/marker'
+    journal, files = MemoryJournal(), tmp_path / 'files'
+
+    def conductor(*replies: Any) -> Conductor:
+        catalog = Catalog.load()
+        catalog.models['scripted'] = FakeModel(in_turn(*replies))
+        return Conductor(journal, catalog=catalog, workspaces=files)
+
+    async with conductor(asyncio.Event()) as cut_off:
+        run = (await cut_off.start('builder', given, approvals='none')).id
+        async for item in cut_off.watch(run):
+            if isinstance(item, Transition) and item.active == ('working.thinking',):
+                break
+    async with conductor(RUN, OVER, RUN, OVER, RUN, OVER) as here:
+        await here.recover()
+        assert (await here.result(run)).status is Status.DONE
+        at = next(step.seq for step in await here.transitions(run) if step.event.name == 'recover')
+        fork = await here.fork(run, at)
+        assert (await here.result(fork)).status is Status.DONE
+        await here.delete(run)
+        await here.purge(run)
+        orphan = await here.fork(fork, at)
+        assert (await here.result(orphan)).status is Status.DONE, 'it has a copy of its own'

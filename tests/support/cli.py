@@ -1,0 +1,222 @@
+"""Runs `hemicycle` in tests: in this process, or as one that can be killed; and waits for conditions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+import typer.testing
+from typer.testing import CliRunner, Result
+
+from engine import Transition
+from engine.records import RunId, RunInfo, RunQuery
+from storage import open_journal
+from tests.support.forkserver import Command
+from ui.__main__ import Sqlite
+from ui.cli.app import app
+
+typer.testing._get_command = cache(typer.testing._get_command)  # Else all commands are made at each call.
+DEADLINE = 60.0
+"""Seconds until a condition that does not come is a failure."""
+
+PATTERNS = '''
+"""Patterns for tests of the command line."""
+
+import asyncio
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+from engine import Memory, Pattern
+
+STATES = (
+    {'name': 'working', 'invoke': 'work'},
+    {'name': 'ended', 'final': True},
+    {'name': 'broken', 'final': True, 'outcome': 'failed'},
+)
+ENDINGS = (['done', 'working', 'ended'], ['failed', 'working', 'broken'])
+
+
+class Failing(Pattern):
+    """Fails at once."""
+
+    initial = 'working'
+    states = STATES
+    transitions = ENDINGS
+
+    async def work(self, memory, activity):
+        raise ValueError('the well is dry')
+
+
+class Endless(Pattern):
+    """Works until it is stopped."""
+
+    initial = 'working'
+    states = STATES
+    transitions = ENDINGS
+
+    async def work(self, memory, activity):
+        activity.stream('at it \\x1b[31mred\\x1b[0m\\n', 'text')
+        await asyncio.Event().wait()
+
+
+class Asking(Pattern):
+    """Waits for a person."""
+
+    initial = 'asking'
+    states = ({'name': 'asking', 'waits': 'a word'}, {'name': 'ended', 'final': True})
+    transitions = (['said', 'asking', 'ended'],)
+
+
+class Counting(Pattern):
+    """Takes a number of steps, and writes the key of each call to a file outside the journal."""
+
+    class Parameters(BaseModel):
+        calls: str
+        steps: int = Field(40, ge=1)
+        pause: float = 0.01
+        unit: list[str] = []
+
+    class Memory(Memory):
+        calls: str = ''
+        steps: int = 0
+        pause: float = 0.0
+        taken: int = 0
+
+    initial = 'working'
+    answer = 'taken'
+    states = STATES
+    transitions = (
+        {'trigger': 'done', 'source': 'working', 'dest': 'ended', 'conditions': 'is_last', 'after': 'count'},
+        {'trigger': 'done', 'source': 'working', 'dest': 'working', 'after': 'count'},
+        ['failed', 'working', 'broken'],
+    )
+
+    def is_last(self, memory, event):
+        return memory.taken + 1 >= memory.steps
+
+    def count(self, memory, event):
+        memory.taken += 1
+
+    async def work(self, memory, activity):
+        with Path(memory.calls).open('a') as file:
+            file.write(activity.key + '\\n')
+        await asyncio.sleep(memory.pause)
+        return {}
+'''
+
+
+class Hemicycle:
+    """The command line over one temporary database."""
+
+    def __init__(self, home: Path, like: Hemicycle | None = None) -> None:
+        self.home = home
+        self.database = home / 'hemicycle.db'
+        self.patterns = home / 'patterns'
+        if like:
+            shutil.copytree(like.home, home, dirs_exist_ok=True)
+        self.patterns.mkdir(exist_ok=True)
+        (self.patterns / 'odd.py').write_text(PATTERNS)
+        self._environment = {
+            'HEMICYCLE_HOME': str(home),
+            'HEMICYCLE_PACE': '0',
+            'HEMICYCLE_DATABASE': None,
+            'COLUMNS': '200',
+        }
+
+    def __call__(self, *arguments: str, stdin: str | None = None) -> Result:
+        """Run a command in this process."""
+        runner = CliRunner(env=self._environment)
+        return runner.invoke(app, list(arguments), input=stdin, obj=Sqlite())
+
+    def process(self, *arguments: str) -> contextlib.AbstractContextManager[Command]:
+        """Start a command as a process; it is killed at the end if it is still there."""
+        foreign = ('PYTEST', 'NICEGUI', 'COV_')
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        own = {name: value for name, value in self._environment.items() if value is not None}
+        return _killed_at_the_end(Command(list(arguments), {**inherited, **own, 'PYTHONUNBUFFERED': '1'}))
+
+    def newest(self) -> RunInfo | None:
+        """The newest run, read by a reader of its own; None while there is no database."""
+        return asyncio.run(self._newest()) if self.database.exists() else None
+
+    def steps(self, run: RunId) -> list[Transition]:
+        """All that is journaled of a run."""
+        return asyncio.run(self._steps(run))
+
+    def journaled(self) -> int:
+        """The last journaled step of the newest run, from the file alone: it is asked often."""
+        query = 'SELECT seq FROM run ORDER BY created DESC, id DESC LIMIT 1'
+        try:
+            with contextlib.closing(sqlite3.connect(f'{self.database.as_uri()}?mode=ro', uri=True)) as file:
+                row = file.execute(query).fetchone()
+        except sqlite3.OperationalError:  # there is no file yet, or no table
+            return 0
+        return row[0] if row else 0
+
+    def reaches(self, steps: int, process: Command) -> None:
+        """Wait until so many steps of the newest run are journaled; fails when the process ends before."""
+        until(lambda: self.journaled() >= steps or process.poll() is not None, f'{steps} steps are journaled')
+        assert self.journaled() >= steps, process.communicate()
+
+    async def _newest(self) -> RunInfo | None:
+        journal = await open_journal(self.database)
+        try:
+            page = await journal.runs(RunQuery(limit=1))
+        finally:
+            await journal.close()
+        return page.runs[0] if page.runs else None
+
+    async def _steps(self, run: RunId) -> list[Transition]:
+        journal = await open_journal(self.database)
+        try:
+            return await journal.transitions(run)
+        finally:
+            await journal.close()
+
+
+@contextlib.contextmanager
+def _killed_at_the_end(command: Command) -> Iterator[Command]:
+    try:
+        yield command
+    finally:
+        command.kill()
+        command.communicate()
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for a condition. Fails when it has not come within `DEADLINE`."""
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end, f'waited {DEADLINE:g} s in vain: {what}'
+        time.sleep(0.02)
+
+
+def ended(process: Command) -> tuple[int, str, str]:
+    """Wait for a process to end: its exit code and what it wrote."""
+    out, err = process.communicate(timeout=DEADLINE)
+    return process.returncode, out, err
+
+
+def line(stream: IO[str] | None) -> str:
+    """The next line that a process writes; fails when none comes."""
+    assert stream is not None
+    signal.signal(signal.SIGALRM, _late)
+    signal.alarm(int(DEADLINE))
+    try:
+        return stream.readline().rstrip('\n')
+    finally:
+        signal.alarm(0)
+
+
+def _late(number: int, frame: object) -> None:
+    raise AssertionError(f'no line came within {DEADLINE:g} s')

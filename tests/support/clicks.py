@@ -1,0 +1,42 @@
+"""Clicks on our buttons, which hold their text in a label."""
+
+import asyncio
+
+from nicegui import ui
+from nicegui.testing import User
+from nicegui.testing.user_interaction import UserInteraction
+
+
+def click(user: User, text: str) -> None:
+    """Click the button that holds this text."""
+    for label in user.find(content=text).elements:
+        for element in (label, *label.ancestors()):
+            if element.tag == 'button':
+                with user.client:
+                    UserInteraction(user, {element}, None).click()
+                return
+    raise AssertionError(f'no button says {text!r}')
+
+
+def answer(user: User, text: str) -> None:
+    """Click the button that holds this text in the dialog that is open."""
+    for label in user.find(content=text).elements:
+        above = [label, *label.ancestors()]
+        for element in above:
+            if element.tag == 'button' and any(isinstance(one, ui.dialog) and one.value for one in above):
+                with user.client:
+                    UserInteraction(user, {element}, None).click()
+                return
+    raise AssertionError(f'no open dialog has a button that says {text!r}')
+
+
+async def hide_answered(user: User) -> None:
+    """Wait until all dialogs are answered, and say that they are hidden, as a browser does."""
+    dialogs = [element for element in user.client.elements.values() if isinstance(element, ui.dialog)]
+    for _ in range(100):
+        if not any(dialog.value for dialog in dialogs):
+            break
+        await asyncio.sleep(0.05)
+    for dialog in dialogs:
+        with user.client:
+            UserInteraction(user, {dialog}, None).trigger('hide')

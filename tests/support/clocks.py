@@ -1,0 +1,75 @@
+"""A clock for whole runs: time passes only while everyone waits for it, however long real work takes."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import math
+
+from engine.clock import settle
+
+NOW = 1_700_000_000.0
+
+
+class IdleClock:
+    """Simulated time that moves on to the next one who waits as soon as nothing else is under way.
+
+    Tests that really run, files that are really written and subprocesses take none of it. What is under way
+    is read from the tasks of the loop: an activity (named `<run>:<state>`) that does not wait for this clock,
+    or a mailbox at work.
+
+    Args:
+        now: when it begins.
+        longest: waits of more seconds than this are not waited for.
+    """
+
+    def __init__(self, now: float = NOW, *, longest: float = math.inf) -> None:
+        self._now, self._longest = now, longest
+        self._order = itertools.count()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._asleep: set[asyncio.Task[None] | None] = set()
+        self._driver: asyncio.Task[None] | None = None
+
+    def now(self) -> float:
+        """Seconds since 1970, as simulated."""
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until there is nothing else to do before then."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self._now + max(0.0, seconds), next(self._order), future))
+        task = asyncio.current_task()
+        self._asleep.add(task)
+        if self._driver is None or self._driver.done():
+            self._driver = asyncio.ensure_future(self._drive())
+        try:
+            await future
+        finally:
+            self._asleep.discard(task)
+
+    async def _drive(self) -> None:
+        while self._sleepers:
+            await settle(5)
+            if self._busy():
+                await asyncio.sleep(0.001)
+                continue
+            if self._sleepers[0][0] - self._now > self._longest:
+                await asyncio.sleep(0.001)  # So long a wait is for a person, whom the test plays.
+                continue
+            due, _, future = heapq.heappop(self._sleepers)
+            if not future.done():
+                self._now = max(self._now, due)
+                future.set_result(None)
+                await settle(5)
+
+    def _busy(self) -> bool:
+        return any(
+            task not in self._asleep and (':' in task.get_name() or _is_mailbox(task))
+            for task in asyncio.all_tasks()
+            if not task.done()
+        )
+
+
+def _is_mailbox(task: asyncio.Task[object]) -> bool:
+    return getattr(task.get_coro(), '__qualname__', '').startswith('Mailbox.')

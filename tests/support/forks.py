@@ -1,0 +1,117 @@
+"""For tests of forks: a small pattern with two agents side by side, and whether a fork equals its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from engine import Conductor, Event, Pattern, Transition
+from engine.agents.chart import agent
+from engine.history import ForkOverrides
+from engine.history.audit import recorded_fields, without_new_fields
+from engine.models.protocol import ModelRequest
+from engine.records import Change, RunId
+from tests.support.harness import calls
+
+PLAYED = ForkOverrides(after='recorded', beyond='stop')
+
+
+def told(steps: Iterable[Transition], fields: set[str] | None = None) -> list[dict[str, Any]]:
+    """What has to be the same in both: all but the run, its numbers and when it really was."""
+
+    def event(step: Transition) -> Event:
+        data = dict(step.event.data)
+        if fields is not None and step.event.name == 'start':
+            data['memory'] = {name: value for name, value in data['memory'].items() if name in fields}
+        return replace(step.event, data=data, since=0, played=0)
+
+    return [
+        {
+            'event': event(step),
+            'changes': step.changes if fields is None else without_new_fields(step.changes, fields),
+            'time': step.time,
+            **{name: getattr(step, name) for name in ('raised', 'left', 'entered', 'active')},
+            **{name: getattr(step, name) for name in ('edges', 'guards')},
+        }
+        for step in steps
+    ]
+
+
+def as_recorded(now: Any, recorded: Any) -> Any:
+    """A value without the fields that records inside of memory have gained since."""
+    if isinstance(now, Event) and isinstance(recorded, Event) and now.name == 'start':
+        return replace(now, data=as_recorded(now.data, recorded.data))
+    if isinstance(now, Change) and isinstance(recorded, Change):
+        return replace(now, value=as_recorded(now.value, recorded.value))
+    if isinstance(now, Mapping) and isinstance(recorded, Mapping):
+        return {name: as_recorded(value, recorded[name]) for name, value in now.items() if name in recorded}
+    if isinstance(now, (list, tuple)) and isinstance(recorded, (list, tuple)) and len(now) == len(recorded):
+        return type(now)(map(as_recorded, now, recorded))
+    return now
+
+
+async def forked_alike(conductor: Conductor, run: RunId, at: int) -> RunId:
+    """Fork at a step, play what is recorded, and compare: fails at the first step that is another one."""
+    fork = await conductor.fork(run, at, variation=PLAYED)
+    await conductor.result(fork)
+    own = await conductor.transitions(fork)
+    begin = (await conductor.info(fork)).parent_at
+    assert not begin or (own[begin].event.name, own[begin].changes) == ('recover', ())
+    before = await conductor.transitions(run)
+    fields = recorded_fields(before)  # The pattern may have gained some since.
+    found = told(own[:begin] + own[begin + bool(begin) :], fields)
+    wanted = told(before, fields)
+    for number, (one, now) in enumerate(zip(wanted, found, strict=False), start=1):
+        other = {name: as_recorded(value, one[name]) for name, value in now.items()}
+        differing = [(name, one[name], other[name]) for name in one if one[name] != other[name]]
+        assert not differing, f'forked at {at}, step {number} is another one: {differing}'
+    assert len(found) == len(wanted), f'forked at {at}: {len(found)} steps in place of {len(wanted)}'
+    return fork
+
+
+async def forks_alike(conductor: Conductor, run: RunId) -> int:
+    """The same at every step at which the run can be forked; returns how many these are."""
+    steps = await conductor.transitions(run)
+    ends = [step.seq for step, after in pairwise(steps) if not after.raised]
+    for at in [0, *ends]:
+        fork = await forked_alike(conductor, run, at)
+        await conductor.journal.delete(fork)
+        await conductor.workspaces.delete(fork)
+    return 1 + len(ends)
+
+
+class Pair(Pattern):
+    """Two agents side by side, each with a tool and three turns; and one who says what came of it."""
+
+    initial = 'both'
+    answer = 'said'
+    states = [
+        {
+            'name': 'both',
+            'parallel': [agent(name, then='note', tools=('calculator',)) for name in ('left', 'right')],
+        },
+        agent('closing', prompt='prompt_left', then='note'),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'both', 'closing'], ['done', 'closing', 'over'], ['failed', '*', 'lost']]
+
+    class Memory(Pattern.Memory):  # type: ignore[name-defined, misc]
+        said: str = ''
+
+    def prompt_left(self, memory: Any) -> str:
+        return f'Go on from {memory.said!r}'
+
+    prompt_right = prompt_left
+
+    def note(self, memory: Any, event: Any) -> None:
+        memory.said += f'{event.at.partition(".")[2] or event.at}: {event.data["text"]};'
+
+
+def working(request: ModelRequest) -> Any:
+    """Each uses its tool twice and then says what it heard last."""
+    if request.hints.role in ('left', 'right') and request.hints.turn < 2:
+        return calls(('calculator', {'expression': f'{request.hints.turn}+1'}))
+    return f'{request.hints.role} heard {request.messages[-1].text[:40]}'

@@ -1,0 +1,259 @@
+"""Test doubles for the engine: a fake model, small catalogs, waiting for a condition."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine import Catalog, Conductor, EventRefused, Pattern, Status, Transition
+from engine.agents.chart import agent
+from engine.journal import Journal, MemoryJournal
+from engine.models.protocol import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
+from engine.patterns.pipeline.pattern import Pipeline
+from engine.records import Outcome, RunId, Usage, View
+from engine.tools import Tool
+from engine.tools.builtin.research.calculator import calculator
+from engine.tools.builtin.research.notes import notes
+
+DEADLINE = 60.0
+"""Seconds until a condition that does not come is a failure."""
+
+
+def runs_commands(pattern: type[Pattern]) -> bool:
+    """Whether its samples run the tests of a project."""
+    return 'project' in pattern.Parameters.model_fields and pattern.name != 'parallel-review'
+
+
+@dataclass(frozen=True)
+class Calls:
+    """A reply that asks for tools: pairs of a name and the arguments, as JSON text or as a mapping."""
+
+    asked: tuple[tuple[str, Any], ...]
+    text: str = ''
+    """What is said beside them."""
+
+
+def calls(*asked: tuple[str, Any], text: str = '') -> Calls:
+    return Calls(asked, text)
+
+
+class FakeModel:
+    """Answers with what `reply` makes of a request, and keeps the requests.
+
+    A reply is a text, a mapping (sent as JSON), `calls(...)`, an exception (raised), or an event to wait for.
+    """
+
+    name = 'scripted'
+
+    def __init__(self, reply: Callable[[ModelRequest], Any] | Any = 'ok', *, simulated: bool = True) -> None:
+        self._reply = reply if callable(reply) else lambda request: reply
+        self.simulated = simulated
+        self.requests: list[ModelRequest] = []
+        self.running = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self.requests.append(request)
+        self.running += 1
+        try:
+            reply = self._reply(request)
+            if isinstance(reply, asyncio.Event):
+                yield TextPiece(text='wait')
+                await reply.wait()
+                reply = 'waited'
+            if isinstance(reply, BaseException):
+                raise reply
+            if isinstance(reply, Calls):
+                if reply.text:
+                    yield TextPiece(text=reply.text)
+                for index, (name, arguments) in enumerate(reply.asked):
+                    yield CallStarted(index=index, name=name)
+                    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+                    yield ArgumentPiece(index=index, text=text)
+            else:
+                for word in (reply if isinstance(reply, str) else json.dumps(reply)).split(' '):
+                    yield TextPiece(text=f'{word} ')
+            yield Completed(usage=Usage(input=10, output=5))
+        finally:
+            self.running -= 1
+
+
+def in_turn(*replies: Any) -> Callable[[ModelRequest], Any]:
+    """Replies one after another; the last one again and again."""
+    left = list(replies)
+    return lambda request: left.pop(0) if len(left) > 1 else left[0]
+
+
+def pipeline_reply(request: ModelRequest, *, revisions: int = 1) -> Any:
+    """The three agents of the pipeline: depends on the request alone, so a repeated call gets the same."""
+    hints = request.hints
+    if hints.role == 'researcher':
+        if hints.turn == 0:
+            return calls(
+                ('notes', {'action': 'write', 'title': 'a', 'text': 'b'}),
+                ('calculator', {'expression': '2*3'}),
+            )
+        return {'findings': ['six'], 'sources': ['arithmetic'], 'open_questions': []}
+    if hints.role == 'analyzer':
+        return f'draft {hints.visit}'
+    approved = hints.visit > revisions
+    comments = [] if approved else ['be clearer']
+    return {
+        'approved': approved,
+        'score': 50,
+        'comments': comments,
+        'summary': 'fine' if approved else 'not yet',
+    }
+
+
+PIPELINE_TASK = {'task': 'How much is two times three?'}
+SAID_KINDS = ('findings', 'draft', 'verdict', 'result', 'error', 'update')
+"""What is said between agents, without the calls behind it."""
+
+
+async def ran_pipeline(
+    reply: Any = pipeline_reply, pattern: type[Pipeline] = Pipeline, **parameters: Any
+) -> tuple[Outcome, list[str]]:
+    """How it ended, and each status that memory went through."""
+    async with Conductor(catalog=catalog(FakeModel(reply), pattern)) as conductor:
+        run = (await conductor.start(pattern.name, {**PIPELINE_TASK, **parameters})).id
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run) == (await conductor.info(run)).seq
+        passed = ['PENDING']
+        for step in await conductor.transitions(run):
+            passed += [change.value for change in step.changes if change.path == '/memory/status']
+        return outcome, passed
+
+
+async def started(conductor: Conductor, pattern: str, *parameters: Any, **options: Any) -> RunId:
+    """Start a run, for what waits for its id."""
+    return (await conductor.start(pattern, *parameters, **options)).id
+
+
+def catalog(model: FakeModel, *patterns: type[Pattern], tools: tuple[Tool, ...] = ()) -> Catalog:
+    return Catalog(
+        patterns={pattern.name: pattern for pattern in (Pipeline, *patterns)},
+        models={'scripted': model},  # type: ignore[dict-item]
+        tools={tool.name: tool for tool in (notes, calculator, *tools)},
+    )
+
+
+class Lone(Pattern):
+    """One agent, and the two ways it can end."""
+
+    initial = 'working'
+    states = [
+        agent('working', prompt='ask'),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost'], ['expired', 'working', 'lost']]
+
+    def ask(self, memory: Any) -> str:
+        return 'do it'
+
+
+async def turns() -> AsyncIterator[None]:
+    """Lets the others go on, for as long as it takes on a slow machine."""
+    end = time.monotonic() + DEADLINE
+    for turn in itertools.count():
+        yield
+        await asyncio.sleep(0 if turn < 1_000 else 0.001)
+        if time.monotonic() > end:
+            return
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Let the others go on until `condition` holds; fails where it never does."""
+    async for _ in turns():
+        if condition():
+            return
+    raise AssertionError('it never came to hold')
+
+
+async def settled(conductor: Conductor, run: RunId, leaf: str) -> View:
+    """Wait until a state is active, and return the view."""
+    async for _ in turns():
+        view = await conductor.view(run)
+        if leaf in view.active:
+            return view
+    raise AssertionError(f'{leaf} is not active, but {view.active} ({view.status}: {view.error})')
+
+
+class HastyClock:
+    """Every wait is over at once, and the time it would have taken passes; but no time-out ever comes.
+
+    Longer than `PATIENCE` seconds nobody waits for anything else.
+    """
+
+    PATIENCE = 100
+
+    def __init__(self) -> None:
+        self._now = 1_700_000_000.0
+
+    def now(self) -> float:
+        self._now += 0.001
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds > self.PATIENCE:
+            await asyncio.Event().wait()
+        self._now += max(0.0, seconds)
+        await asyncio.sleep(0)
+
+
+async def to_the_end(conductor: Conductor, run: RunId) -> Outcome:
+    """Wait for a run to end; a person says yes whenever it asks."""
+
+    async def say_yes() -> None:
+        async for item in conductor.watch(run):
+            if isinstance(item, Transition) and any(leaf.endswith('.approving') for leaf in item.active):
+                with contextlib.suppress(EventRefused):
+                    await conductor.send(run, 'approve')
+
+    yes = asyncio.ensure_future(say_yes())
+    try:
+        return await conductor.result(run)
+    finally:
+        await yes
+
+
+def sample_parameters(pattern: type[Pattern]) -> dict[str, Any]:
+    """Parameters that a newcomer would give: the first example of each required field."""
+    fields = pattern.Parameters.model_fields
+    return {
+        name: (field.examples or ['an example'])[0] for name, field in fields.items() if field.is_required()
+    }
+
+
+async def first_steps(journal: Journal, run: RunId, count: int) -> MemoryJournal:
+    """A journal that holds no more than the first `count` steps of a run."""
+    kept = MemoryJournal()
+    info = await journal.info(run)
+    await kept.create(replace(info, seq=0, status=Status.RUNNING, epoch=1), await journal.shape(run))
+    if count:
+        await kept.append(
+            replace(info, seq=count, status=Status.RUNNING, epoch=1),
+            await journal.transitions(run, until=count),
+        )
+    return kept
+
+
+def nest(folder: Path, depth: int, name: str = 'd') -> None:
+    """Make so many folders, each in the one before it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    around = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=around)
+        inner = os.open(name, os.O_RDONLY, dir_fd=around)
+        os.close(around)
+        around = inner
+    os.close(os.open('end', os.O_WRONLY | os.O_CREAT, dir_fd=around))
+    os.close(around)

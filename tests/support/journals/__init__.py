@@ -1,0 +1,1 @@
+"""Journals for tests: a slow one, and a server of PostgreSQL."""

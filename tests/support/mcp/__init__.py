@@ -1,0 +1,1 @@
+"""MCP servers for tests, and a pattern that uses one."""

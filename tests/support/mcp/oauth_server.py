@@ -1,0 +1,99 @@
+"""An MCP server that requires a sign-in, and its authorization server, both on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from tests.bench.processes import free_port
+
+TOKEN, RENEWED, REFRESH = 'access-token-of-a-test', 'renewed-token-of-a-test', 'refresh-token-of-a-test'
+
+
+@dataclass
+class Guarded:
+    """What it was asked for, and which token it takes at present."""
+
+    url: str
+    lifetime: int = 3600
+    refuses: bool = False
+    """Whether the person says no."""
+    valid: set[str] = field(default_factory=lambda: {TOKEN, RENEWED})
+    registered: list[Any] = field(default_factory=list)
+    grants: list[dict[str, str]] = field(default_factory=list)
+
+    async def answer(self, request: Request) -> Response | None:  # noqa: PLR0911  (a list of pages)
+        """The answer of the authorization server; None for what is the MCP server's."""
+        match request.url.path:
+            case '/.well-known/oauth-protected-resource/mcp':
+                return JSONResponse({'resource': f'{self.url}/mcp', 'authorization_servers': [self.url]})
+            case '/.well-known/oauth-authorization-server':
+                ends = {f'{name}_endpoint': f'{self.url}/{path}' for name, path in ENDS.items()}
+                more = {'response_types_supported': ['code'], 'code_challenge_methods_supported': ['S256']}
+                return JSONResponse({'issuer': self.url, **ends, **more})
+            case '/register':
+                self.registered.append(await request.json())
+                return JSONResponse({**self.registered[-1], 'client_id': 'client-1'}, 201)
+            case '/authorize':
+                asked = dict(request.query_params)
+                found = {'error': 'access_denied'} if self.refuses else {'code': 'a-code'}
+                back = {**found, 'state': asked['state']}
+                return RedirectResponse(f'{asked["redirect_uri"]}?{urlencode(back)}', 302)
+            case '/token':
+                given = {
+                    name: values[0] for name, values in parse_qs((await request.body()).decode()).items()
+                }
+                self.grants.append(given)
+                token = RENEWED if given['grant_type'] == 'refresh_token' else TOKEN
+                made = {'token_type': 'Bearer', 'expires_in': self.lifetime, 'refresh_token': REFRESH}
+                return JSONResponse({'access_token': token, **made})
+        if request.headers.get('authorization', '').removeprefix('Bearer ') not in self.valid:
+            where = f'{self.url}/.well-known/oauth-protected-resource/mcp'
+            return Response(
+                status_code=401, headers={'WWW-Authenticate': f'Bearer resource_metadata="{where}"'}
+            )
+        return None
+
+
+ENDS = {'authorization': 'authorize', 'token': 'token', 'registration': 'register'}
+
+
+@contextlib.asynccontextmanager
+async def guarded() -> AsyncIterator[Guarded]:
+    """Serve until the block is left."""
+    port = free_port()
+    here = Guarded(f'http://127.0.0.1:{port}')
+    server = MCPServer('guarded', log_level='CRITICAL')
+
+    @server.tool()
+    def whoami() -> str:
+        """Tell the token."""
+        return f'you came with {TOKEN}'
+
+    inner = server.streamable_http_app()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope['type'] == 'http' and (found := await here.answer(Request(scope, receive))):
+            await found(scope, receive, send)
+        else:
+            await inner(scope, receive, send)
+
+    web = uvicorn.Server(uvicorn.Config(app, port=port, log_level='critical'))
+    task = asyncio.create_task(web.serve())
+    while not web.started:  # noqa: ASYNC110  (it has no event for that)
+        await asyncio.sleep(0.01)
+    try:
+        yield here
+    finally:
+        web.should_exit = True
+        web.force_exit = True
+        await task

@@ -1,0 +1,45 @@
+"""An agent with the tools of the small MCP server, and how that server is started."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from engine import Catalog, Pattern
+from engine.agents.chart import agent
+from engine.configuration import load_configuration
+from tests.support.harness import FakeModel, catalog
+
+PROGRAM = str(Path(__file__).with_name('server.py'))
+SMALL = f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}", "stdio"]\nstart = 60\n'
+
+
+class Remote(Pattern):
+    """An agent with the tools of a server."""
+
+    initial = 'working'
+    answer = 'said'
+    states = [
+        agent('working', prompt='ask', then='keep', tools=('mcp:small',)),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
+
+    class Memory(Pattern.Memory):  # type: ignore[name-defined, misc]
+        said: str = ''
+
+    def ask(self, memory: Any) -> str:
+        return 'do it'
+
+    def keep(self, memory: Any, event: Any) -> None:
+        memory.said = event.data['text'].strip()
+
+
+def remote(model: FakeModel, file: Path, **environment: str) -> Catalog:
+    """That agent with this model; `file` says what servers there are."""
+    found = catalog(model, Remote)
+    return Catalog(
+        patterns=found.patterns, models=found.models, configuration=load_configuration(file, environment)
+    )

@@ -1,0 +1,307 @@
+"""The agent's chart: tools, structured output, turns, visits, approval."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from engine import Conductor, EventRefused, Memory, Pattern, Status, ToolContext
+from engine.agents.chart import agent
+from engine.errors import ToolError
+from engine.journal import MemoryJournal
+from engine.records import Outcome, message_of
+from engine.tools.protocol import tool
+from tests.support.harness import FakeModel, calls, catalog, in_turn, settled
+
+SEEN: list[tuple[str, str]] = []
+
+
+@tool()
+async def good(context: ToolContext, text: str) -> str:
+    """Say it back."""
+    SEEN.append((context.key, text))
+    return f'good {text}'
+
+
+@tool()
+async def bad(context: ToolContext, how: str) -> str:
+    """Go wrong in some way."""
+    if how == 'said':
+        raise ToolError('not today')
+    if how == 'exit':
+        raise SystemExit(2)
+    if how == 'number':
+        return 7  # type: ignore[return-value]
+    raise ZeroDivisionError('oh')
+
+
+@tool(approval=True)
+async def danger(context: ToolContext, text: str) -> str:
+    """Do something that needs a person's word."""
+    SEEN.append((context.key, text))
+    return f'done {text}'
+
+
+class Answer(BaseModel):
+    number: int
+
+
+class Kept(Memory):
+    text: str = ''
+    number: int = 0
+
+
+def lone(**options: Any) -> type[Pattern]:
+    class One(Pattern):
+        Memory = Kept
+        initial = 'working'
+        answer = 'text'
+        states = [
+            agent('working', tools=('good', 'bad', 'danger'), then='keep', **options),
+            {'name': 'over', 'final': True},
+            {'name': 'lost', 'final': True, 'outcome': 'failed'},
+        ]
+        transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
+
+        def prompt_working(self, memory: Kept) -> str:
+            return 'do it'
+
+        def keep(self, memory: Kept, event: Any) -> None:
+            memory.text = event.data['text'].strip()
+            memory.number = event.data.get('output', {}).get('number', 0)
+
+    return One
+
+
+async def run(reply: Callable[..., Any] | Any, **options: Any) -> tuple[Outcome, Any, FakeModel]:
+    model = FakeModel(reply)
+    SEEN.clear()
+    async with Conductor(catalog=catalog(model, lone(**options), tools=(good, bad, danger))) as conductor:
+        run_id = (await conductor.start('one')).id
+        outcome = await conductor.result(run_id)
+        assert await conductor.audit(run_id) == (await conductor.info(run_id)).seq
+        return outcome, (await conductor.view(run_id)).agents['working'], model
+
+
+def results(state: Any) -> list[tuple[bool, str]]:
+    return [
+        (part['ok'], part['text'])
+        for item in state['messages']
+        for part in item['parts']
+        if part['kind'] == 'result'
+    ]
+
+
+@pytest.mark.parametrize(
+    'prompt',
+    [
+        lambda memory, event: f'after {event.name}',
+        lambda memory: 'after start',
+        lambda memory, name='start': f'after {name}',
+    ],
+    ids=['with the event', 'without', 'with a default of its own'],
+)
+async def test_a_prompt_is_called_like_an_action_and_may_leave_out_the_event(
+    prompt: Callable[..., str],
+) -> None:
+    outcome, state, _ = await run(in_turn('the end'), prompt=prompt)
+    assert outcome.status is Status.DONE
+    assert state['messages'][0]['parts'][0]['text'] == 'after start'
+
+
+async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
+    outcome, state, model = await run(
+        in_turn(calls(('good', {'text': 'a'}), ('good', {'text': 'b'})), 'the end')
+    )
+    assert outcome.status is Status.DONE and outcome.answer == 'the end'
+    assert results(state) == [(True, 'good a'), (True, 'good b')]
+    assert [item.role for item in model.requests[1].messages] == ['user', 'assistant', 'tool']
+    assert len({key for key, _ in SEEN}) == 2, 'each call has a key of its own'
+
+
+@pytest.mark.parametrize(
+    ('asked', 'says'),
+    [
+        (('bad', {'how': 'said'}), 'not today'),
+        (('bad', {'how': 'exit'}), 'bad broke down: SystemExit: 2'),
+        (('bad', {'how': 'bug'}), 'bad broke down: ZeroDivisionError: oh'),
+        (('bad', {'how': 'number'}), 'a tool returns a text, not int'),
+        (('bad', {}), 'the arguments of bad do not fit: how: Field required'),
+        (('bad', {'how': 'x', 'why': 'y'}), 'the arguments of bad do not fit: why: Extra inputs'),
+        (('bad', '{"how": '), 'the arguments are not valid JSON'),
+        (('bad', '[' * 100_000), 'the arguments are not valid JSON'),
+        (('bad', '[1]'), 'the arguments must be a JSON object'),
+        (('nothing', {}), "there is no tool 'nothing'; there are: good, bad, danger"),
+        (('notes', {}), "there is no tool 'notes'"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_what_goes_wrong_with_a_tool_is_told_to_the_model(asked: Any, says: str) -> None:
+    outcome, state, _ = await run(in_turn(calls(asked, ('good', {'text': 'beside'})), 'sorry'))
+    assert outcome.status is Status.DONE and outcome.answer == 'sorry'
+    (failed, beside) = results(state)
+    assert failed[0] is False and says in failed[1] and len(failed[1]) < 3_000
+    assert beside == (True, 'good beside')
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '{"number": 3}',
+        '```json\n{"number": 3}\n```',
+        'In {short}: {"number": 3} {as asked}.',
+        '{"number": "3"}',
+    ],
+)
+async def test_an_answer_that_fits_is_taken_however_it_is_wrapped(text: str) -> None:
+    outcome, _, model = await run(text, output=Answer)
+    assert outcome.memory['number'] == 3 and len(model.requests) == 1
+    assert model.requests[0].schema == Answer.model_json_schema()
+
+
+@pytest.mark.parametrize(
+    'unfit', ['no', '{"number": "x"}', '{}', '[1]', '9' * 5_000, '{' * 100_000], ids=lambda text: text[:9]
+)
+async def test_an_answer_that_does_not_fit_is_asked_for_once_more(unfit: str) -> None:
+    outcome, _, model = await run(in_turn(unfit, {'number': 4}), output=Answer)
+    assert outcome.status is Status.DONE and outcome.memory['number'] == 4
+    assert model.requests[1].messages[-1].text.startswith('Your answer does not fit: ')
+
+
+async def test_an_answer_that_does_not_fit_twice_fails_and_says_why() -> None:
+    outcome, state, model = await run({'number': 'x'}, output=Answer)
+    assert outcome.status is Status.FAILED and len(model.requests) == 2
+    assert outcome.error.startswith('number: Input should be a valid integer')
+    assert state['problem'] == outcome.error
+
+
+async def test_turns_are_limited() -> None:
+    outcome, _, model = await run(calls(('good', {'text': 'again'})), turns=3)
+    assert outcome.status is Status.FAILED and len(model.requests) == 3
+    assert outcome.error == 'it used all its turns without an answer'
+
+
+class Waiting:
+    """A run that waits for a person's word on two calls."""
+
+    def __init__(self, *asked: Any) -> None:
+        self.model = FakeModel(in_turn(calls(*asked), calls(('danger', {'text': 'more'})), 'the end'))
+        self.journal = MemoryJournal()
+        SEEN.clear()
+
+    async def begin(self) -> None:
+        self.conductor = self.made()
+        self.run = (await self.conductor.start('one')).id
+        await self.waits()
+
+    def made(self) -> Conductor:
+        return Conductor(
+            self.journal, catalog=catalog(self.model, lone(), tools=(good, bad, danger)), owner='me'
+        )
+
+    async def waits(self) -> None:
+        await settled(self.conductor, self.run, 'working.approving')
+
+    async def send(self, name: str, **data: Any) -> None:
+        await self.conductor.send(self.run, name, data=data)
+
+    async def ids(self) -> list[str]:
+        state = (await self.conductor.view(self.run)).agents['working']
+        return [call.id for call in message_of(state['messages'][-1]).calls]
+
+
+@pytest.fixture
+async def waiting() -> Waiting:
+    made = Waiting(('danger', {'text': 'one'}), ('good', {'text': 'two'}))
+    await made.begin()
+    return made
+
+
+async def test_a_call_that_needs_a_word_waits_for_it(waiting: Waiting) -> None:
+    info = await waiting.conductor.info(waiting.run)
+    assert (info.status, info.waiting, SEEN) == (Status.WAITING, 'approval', [])
+    await waiting.send('approve')
+    await waiting.waits()  # The next call asks again.
+    assert [text for _, text in SEEN] == ['one', 'two']
+
+
+async def test_always_is_remembered_for_the_rest_of_the_run(waiting: Waiting) -> None:
+    await waiting.send('approve', always=True)
+    outcome = await waiting.conductor.result(waiting.run)
+    assert outcome.answer == 'the end' and [text for _, text in SEEN] == ['one', 'two', 'more']
+
+
+async def test_a_no_goes_back_with_its_reason(waiting: Waiting) -> None:
+    await waiting.send('deny', reason='too dear')
+    await waiting.waits()
+    state = (await waiting.conductor.view(waiting.run)).agents['working']
+    assert SEEN == [] and results(state) == [(False, 'A person did not allow this: too dear')] * 2
+
+
+@pytest.mark.parametrize('edited', ['{"text": "mine"}', {'text': 'mine'}], ids=['text', 'mapping'])
+async def test_arguments_can_be_changed_with_the_word(waiting: Waiting, edited: Any) -> None:
+    first, _ = await waiting.ids()
+    await waiting.send('approve', always=True, arguments={first: edited})
+    await waiting.conductor.result(waiting.run)
+    assert [text for _, text in SEEN] == ['mine', 'two', 'more']
+    assert 'mine' in waiting.model.requests[1].messages[1].calls[0].arguments, 'the model sees what was run'
+    assert await waiting.conductor.audit(waiting.run)
+
+
+@pytest.mark.parametrize('arguments', [{'call-0-9': '{}'}, ['x'], 'x'], ids=str)
+async def test_arguments_for_calls_that_do_not_wait_are_refused(waiting: Waiting, arguments: Any) -> None:
+    with pytest.raises(EventRefused):
+        await waiting.send('approve', arguments=arguments)
+    await waiting.waits()
+
+
+async def test_waiting_survives_recovery(waiting: Waiting) -> None:
+    await waiting.conductor.close()
+    waiting.conductor = waiting.made()
+    assert await waiting.conductor.recover() == [waiting.run]
+    assert (await waiting.conductor.info(waiting.run)).status is Status.WAITING
+    await waiting.send('approve', always=True)
+    assert (await waiting.conductor.result(waiting.run)).answer == 'the end'
+    assert [text for _, text in SEEN] == ['one', 'two', 'more'] and len(waiting.model.requests) == 3
+
+
+class Stopped(lone()):  # type: ignore[misc]
+    """The agent is stopped with calls that nobody has answered, and begins again."""
+
+    name = 'stopped'
+    transitions = [*lone().transitions, ['again', 'working', 'working']]
+
+
+async def test_a_second_visit_answers_the_calls_that_were_never_run() -> None:
+    model = FakeModel(in_turn(calls(('danger', {'text': 'x'})), 'the end'))
+    async with Conductor(catalog=catalog(model, Stopped, tools=(good, bad, danger))) as conductor:
+        run_id = (await conductor.start('stopped')).id
+        await settled(conductor, run_id, 'working.approving')
+        await conductor.send(run_id, 'again')
+        await conductor.result(run_id)
+    assert [item.role for item in model.requests[1].messages] == ['user', 'assistant', 'tool', 'user']
+
+
+@pytest.mark.parametrize(
+    ('prompt', 'says'),
+    [
+        (
+            lambda memory: setattr(memory, 'text', 'x'),
+            "'prompt of working' raised MemoryMisuse: .*only actions write",
+        ),
+        (lambda memory: 7, "'prompt of working' must return a text, not int"),
+        (lambda memory: memory.nothing, "'prompt of working' raised AttributeError"),
+    ],
+)
+async def test_a_prompt_that_goes_wrong_is_named(prompt: Any, says: str) -> None:
+    async with Conductor(
+        catalog=catalog(FakeModel(), lone(prompt=prompt), tools=(good, bad, danger))
+    ) as conductor:
+        outcome = await conductor.result((await conductor.start('one')).id)
+    assert outcome.status is Status.FAILED
+
+    assert re.search(f"pattern 'one', state 'working': {says}", outcome.error), outcome.error

@@ -1,0 +1,166 @@
+"""Completion criteria: the signal, what is missing, and how an agent that stops early is treated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine import Conductor, Memory, Pattern, Status, ToolContext
+from engine.agents import Check, Criteria
+from engine.agents.chart import agent
+from engine.agents.criteria import has_signal, strip_signal
+from engine.records import Outcome
+from engine.tools import ToolOutput
+from engine.tools.protocol import tool
+from tests.support.harness import FakeModel, calls, catalog, in_turn
+
+LONG = 'A sentence that says something. ' * 20
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['DONE_NOW', 'It is written.\nDONE_NOW', 'DONE_NOW\nBye.', '  DONE_NOW  ', '**DONE_NOW**', '`DONE_NOW`.'],
+)
+def test_a_line_of_its_own_is_the_signal(text: str) -> None:
+    assert has_signal('DONE_NOW', text)
+    assert 'DONE_NOW' not in strip_signal('DONE_NOW', text)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'I will say DONE_NOW later.',
+        'DONE_NOW is what I shall say',
+        '> DONE_NOW',
+        '```\nDONE_NOW\n```',
+        '~~~\n```\nDONE_NOW\n',
+        'NOT_DONE_NOW',
+        '',
+    ],
+)
+def test_anything_else_is_not(text: str) -> None:
+    assert not has_signal('DONE_NOW', text)
+    assert strip_signal('DONE_NOW', text) == text.strip()
+
+
+@tool(produces=('content',))
+async def write(context: ToolContext, text: str) -> ToolOutput:
+    """Write it."""
+    return ToolOutput(text='DONE_NOW', artifacts={'content': text})
+
+
+class Kept(Memory):
+    text: str = ''
+
+
+UNTIL = Criteria(
+    rule='all',
+    signal='DONE_NOW',
+    artifacts=('content',),
+    checks=(
+        Check(
+            name='content_is_long_enough',
+            missing='a content of 500 characters',
+            holds=lambda seen: len(str(seen.artifacts.get('content', ''))) >= 500,
+        ),
+    ),
+    words='content',
+    turns=6,
+    reminders=2,
+)
+
+
+class Writer(Pattern):
+    """One agent with criteria."""
+
+    Memory = Kept
+    initial = 'working'
+    answer = 'text'
+    states = [
+        agent('working', tools=('write',), then='keep', until=UNTIL),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
+
+    def prompt_working(self, memory: Kept) -> str:
+        return 'write it'
+
+    def keep(self, memory: Kept, event: Any) -> None:
+        memory.text = event.data['text'].strip()
+
+
+async def run(*replies: Any) -> tuple[Outcome, Any, list[Any]]:
+    model = FakeModel(in_turn(*replies))
+    async with Conductor(catalog=catalog(model, Writer, tools=(write,))) as conductor:
+        run_id = (await conductor.start('writer')).id
+        outcome = await conductor.result(run_id)
+        steps = await conductor.transitions(run_id)
+        assert await conductor.audit(run_id) == len(steps)
+        return outcome, (await conductor.view(run_id)).agents['working'], steps
+
+
+def holding(state: Any) -> dict[str, bool]:
+    return {item['name']: item['holds'] for item in state['criteria']}
+
+
+async def test_work_is_complete_when_all_hold() -> None:
+    outcome, state, steps = await run(calls(('write', {'text': LONG})), 'There it is.\nDONE_NOW')
+    assert outcome.status is Status.DONE
+    assert state['artifacts']['content'] == {'value': LONG, 'by': 'write', 'size': len(LONG), 'kept': ''}
+    assert holding(state) == {
+        'has_content': True,
+        'content_is_long_enough': True,
+        'says_done_now': True,
+        'turns_left': True,
+    }
+    last = next(step for step in reversed(steps) if 'working.done' in step.entered)
+    asked = {guard.name: guard.value for guard in last.guards}
+    assert asked['has_content'] and asked['content_is_long_enough'] and asked['says_done_now']
+
+
+async def test_what_the_agent_says_is_the_content_where_no_tool_made_one() -> None:
+    outcome, state, _ = await run(f'{LONG}\nDONE_NOW')
+    assert outcome.status is Status.DONE
+    assert state['artifacts']['content']['value'] == LONG.strip()
+
+
+async def test_what_a_tool_quotes_is_no_signal() -> None:
+    outcome, state, _ = await run(calls(('write', {'text': LONG})), 'The tool said it.', 'DONE_NOW')
+    assert outcome.status is Status.DONE and state['reminders'] == 1
+
+
+async def test_one_that_stops_early_is_told_what_is_missing_and_goes_on() -> None:
+    outcome, state, steps = await run('DONE_NOW', calls(('write', {'text': LONG})), 'DONE_NOW')
+    assert outcome.status is Status.DONE and state['reminders'] == 1
+    told = [part['text'] for item in state['messages'] if item['role'] == 'user' for part in item['parts']]
+    assert told[1] == (
+        'This is not complete yet. What is missing:\n'
+        "- the artifact 'content'\n- a content of 500 characters\nGo on."
+    )
+    missing = next(step for step in steps if any(guard.name == 'has_content' for guard in step.guards))
+    assert not next(guard for guard in missing.guards if guard.name == 'has_content').value
+
+
+async def test_one_that_never_meets_them_fails_with_what_is_missing() -> None:
+    outcome, state, _ = await run('no')
+    assert outcome.status is Status.FAILED
+    assert outcome.error == (
+        'it stopped 3 times, and there is still missing: a content of 500 characters; '
+        'a last line that is DONE_NOW and nothing else'
+    )
+    assert state['artifacts']['content']['value'] == 'no'
+
+
+async def test_one_that_works_for_ever_fails_after_its_turns() -> None:
+    outcome, state, _ = await run(calls(('write', {'text': 'short'})))
+    assert outcome.status is Status.FAILED and state['turns'] == 6
+    assert outcome.error.startswith('it used all its 6 turns, and there is still missing: a content of 500')
+    assert holding(state)['turns_left'] is False
+
+
+async def test_a_word_of_farewell_does_not_take_the_place_of_what_was_written() -> None:
+    outcome, state, _ = await run(LONG, 'There.\nDONE_NOW')
+    assert outcome.status is Status.DONE
+    assert state['artifacts']['content']['value'] == LONG.strip()

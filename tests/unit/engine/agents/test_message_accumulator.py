@@ -1,0 +1,85 @@
+"""Assembling a model's stream: order, calls, opaque parts, refusals, and the total usage."""
+
+import pytest
+
+from engine.agents.message_accumulator import MessageAccumulator
+from engine.errors import ModelError
+from engine.journal.usage_records import usage_to_dict
+from engine.models.protocol import (
+    ArgumentPiece,
+    CallStarted,
+    Completed,
+    ModelEvent,
+    OpaquePiece,
+    ReasoningPiece,
+    Started,
+    TextPiece,
+    UsageReport,
+)
+from engine.records import Usage
+from engine.records.message import Opaque, Reasoning, Text, ToolCall
+
+
+def gathered(*events: ModelEvent) -> MessageAccumulator:
+    made = MessageAccumulator()
+    for event in events:
+        made.add(event)
+    return made
+
+
+def test_parts_stand_in_the_order_in_which_they_began() -> None:
+    made = gathered(
+        Started(model='m', id='r'),
+        ReasoningPiece(text='hm'),
+        ReasoningPiece(text='m'),
+        OpaquePiece(provider='p', data={'signature': 's'}),
+        TextPiece(text=''),
+        CallStarted(index=0, name='one', id='0'),
+        CallStarted(index=1, name='two', id='0'),
+        ArgumentPiece(index=1, text='{"a":'),
+        ArgumentPiece(index=1, text='1'),
+        TextPiece(text='so'),
+        Completed(reason='tools'),
+    )
+    assert made.started.id == 'r'
+    assert made.message('c').parts == (
+        Reasoning(text='hmm'),
+        Opaque(provider='p', data={'signature': 's'}),
+        ToolCall(id='c-1', name='one', arguments='{}'),
+        ToolCall(id='c-2', name='two', arguments='{"a":1'),
+        Text(text='so'),
+    )
+
+
+def test_a_stream_without_its_end_is_an_error_that_knows_what_was_used() -> None:
+    made = gathered(TextPiece(text='half'), UsageReport(usage=Usage(input=3)))
+    with pytest.raises(ModelError) as caught:
+        made.message('c')
+    assert (caught.value.kind, caught.value.retryable) == ('truncated', True)
+    assert caught.value.usage == Usage(input=3)
+
+
+def test_an_answer_that_was_held_back_is_an_error() -> None:
+    made = gathered(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
+    with pytest.raises(ModelError, match=r'held the answer back \(refusal\): I cannot') as caught:
+        made.message('c')
+    assert (caught.value.kind, caught.value.retryable) == ('content filter', False)
+
+
+def test_a_sum_of_usage_is_as_sure_as_its_least_sure_part() -> None:
+    one = Usage(input=1, output=2, calls=1, cached=1, written=4, reasoning=2)
+    total = one + Usage(input=10, calls=1, source='missing') + Usage(source='estimated')
+    assert total == Usage(input=11, output=2, calls=2, cached=1, written=4, reasoning=2, source='missing')
+
+
+def test_a_cost_with_an_unknown_part_is_unknown_and_keeps_what_is_known() -> None:
+    known, unknown = Usage(calls=2, dollars=0.5), Usage(calls=1, unpriced=1)
+    assert (known.cost, Usage().cost) == (0.5, 0.0)
+    assert ((known + unknown).cost, (known + unknown).dollars) == (None, 0.5)
+
+
+def test_usage_is_journaled_without_what_goes_without_saying() -> None:
+    assert usage_to_dict(Usage(input=1, output=2, calls=1)) == {'input': 1, 'output': 2, 'calls': 1}
+    assert usage_to_dict(Usage(cached=3, source='estimated', unpriced=1)) == {
+        'input': 0, 'output': 0, 'calls': 0, 'cached': 3, 'unpriced': 1, 'source': 'estimated',
+    }  # fmt: skip

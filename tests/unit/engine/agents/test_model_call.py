@@ -1,0 +1,275 @@
+"""A model call inside a run: fallbacks, retries, usage and cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from engine import Conductor, InvalidInput, Transition
+from engine.errors import ModelError
+from engine.models.protocol import (
+    Completed,
+    ModelEvent,
+    ModelRequest,
+    TextPiece,
+    UsageReport,
+    Waiting,
+    candidate_models,
+)
+from engine.records import Delta, Outcome, RunId, Usage
+from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, in_turn
+
+pytestmark = pytest.mark.anyio
+
+
+class Live(FakeModel):
+    """A model of a provider's: says something first if it is told to, and reports usage and cost."""
+
+    def __init__(self, reply: Callable[[ModelRequest], Any] | Any = 'ok', *, first: str = '') -> None:
+        super().__init__(reply, simulated=False)
+        self._first = first
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self.requests.append(request)
+        reply = self._reply(request)
+        if self._first:
+            yield TextPiece(text=self._first)
+        yield UsageReport(usage=Usage(input=7, output=1))
+        if isinstance(reply, BaseException):
+            raise reply
+        yield TextPiece(text=reply)
+        yield Completed(usage=Usage(input=7, output=3, cached=2), cost=0.25)
+
+
+async def played(models: dict[str, FakeModel], chosen: str) -> tuple[Outcome, list[Transition]]:
+    made = catalog(FakeModel(), Lone)
+    made.models.update(models)  # type: ignore[arg-type]
+    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+        run = (await conductor.start('lone', models={'': chosen})).id
+        outcome = await conductor.result(run)
+        return outcome, list(await conductor.transitions(run))
+
+
+def named(steps: list[Transition], name: str) -> list[dict[str, Any]]:
+    return [
+        dict(step.event.data) for step in steps if step.event.name == name and 'thinking' in step.event.at
+    ]
+
+
+def test_choices_are_named_with_commas_between() -> None:
+    assert candidate_models({'judge': 'a/b, c/d'}, 'judge') == ('a/b', 'c/d')
+    assert candidate_models({'judge': 'a/b', '': 'e'}, 'other') == ('e',)
+    assert candidate_models({}, 'other') == ('scripted',)
+
+
+async def test_a_reply_says_what_it_cost() -> None:
+    _, steps = await played({'one': Live()}, 'one')
+    (done,) = named(steps, 'done')
+    assert (done['model'], done['source'], done['cost']) == ('one', 'live', 0.25)
+    assert done['usage'] == {'input': 7, 'output': 3, 'calls': 1, 'cached': 2, 'dollars': 0.25}
+    assert 'finish' not in done and 'failed' not in done
+
+
+async def test_a_fallback_takes_over_from_a_model_that_fails_for_good() -> None:
+    one, two = Live(ModelError('no such key', kind='auth')), Live('from two')
+    outcome, steps = await played({'one': one, 'two': two}, 'one, two')
+    assert outcome.status == 'done'
+    (done,) = named(steps, 'done')
+    assert (done['model'], done['text']) == ('two', 'from two')
+    assert done['failed'] == [{'model': 'one', 'error': 'no such key', 'kind': 'auth'}]
+    assert done['usage'] == {
+        'input': 14, 'output': 4, 'calls': 2, 'cached': 2, 'dollars': 0.25, 'unpriced': 1,
+    }  # fmt: skip
+    assert done['spent'] == {
+        'one': {'input': 7, 'output': 1, 'calls': 1, 'dollars': 0.0, 'unpriced': 1},
+        'two': {'input': 7, 'output': 3, 'calls': 1, 'cached': 2, 'dollars': 0.25},
+    }
+    assert (len(one.requests), [request.model for request in two.requests]) == (1, ['two'])
+
+
+async def test_a_fallback_waits_until_all_attempts_are_used() -> None:
+    one = Live(lambda request: ModelError('busy', kind='overloaded', retryable=True))
+    _, steps = await played({'one': one, 'two': Live()}, 'one,two')
+    assert len(named(steps, 'retry')) == 3
+    assert len(one.requests) == 4
+    assert named(steps, 'done')[0]['model'] == 'two'
+
+
+async def test_attempts_that_failed_are_journaled_with_their_usage() -> None:
+    replies: list[Any] = [
+        ModelError('busy', kind='overloaded', retryable=True, status=529, request_id='r'), 'ok',
+    ]  # fmt: skip
+    _, steps = await played({'one': Live(lambda request: replies.pop(0))}, 'one')
+    (retry,) = named(steps, 'retry')
+    assert retry['usage'] == {'input': 7, 'output': 1, 'calls': 1, 'unpriced': 1}
+    assert (retry['kind'], retry['status'], retry['request_id']) == ('overloaded', 529, 'r')
+
+
+@pytest.mark.parametrize(('asked', 'tries'), [(60.0, 4), (60.5, 1), (300.0, 1)])
+async def test_a_wait_of_more_than_a_minute_is_not_waited(asked: float, tries: int) -> None:
+    error = ModelError('later', kind='rate limit', retryable=True, retry_after=asked)
+    one = Live(lambda request: error)
+    outcome, steps = await played({'one': one}, 'one')
+    assert outcome.status == 'failed'
+    assert len(one.requests) == tries
+    assert all(step['delay'] == asked for step in named(steps, 'retry'))
+
+
+async def test_a_role_thinks_as_much_as_it_was_told_and_not_more_than_its_model_can() -> None:
+    class Choosy(Live):
+        def effort_problem(self, effort: str) -> str:
+            return 'it takes low only' if effort != 'low' else ''
+
+    made = catalog(FakeModel(), Lone)
+    made.models |= {'one': (one := Choosy()), 'two': Live()}
+    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+        for effort in ({'': 'high'}, {'working': 'high'}, {'': 'low', 'working': 'high'}):
+            with pytest.raises(InvalidInput, match=r'effort(.working)?: one: it takes low only'):
+                await conductor.start('lone', models={'': 'one'}, effort=effort)
+        run = (await conductor.start('lone', models={'': 'two,one'}, effort={'': 'low'})).id
+        await conductor.result(run)
+        assert (await conductor.info(run)).options['effort'] == {'': 'low'}
+        again = (await conductor.start('lone', models={'': 'one'}, effort={'working': 'low'})).id
+        await conductor.result(again)
+        assert [request.effort for request in one.requests] == ['low']
+
+
+async def test_a_call_that_waits_for_its_endpoint_says_why() -> None:
+    class Busy(Live):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+            yield Waiting(reason='3 requests a minute', seconds=11.6)
+            yield Waiting(reason='')
+            async for event in super().stream(request):
+                yield event
+
+    made = catalog(FakeModel(), Lone)
+    made.models['busy'] = Busy()
+    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+        run = (await conductor.start('lone', models={'': 'busy'}, paused=True)).id
+        watching = asyncio.ensure_future(_deltas(conductor, run))
+        await asyncio.sleep(0)
+        await conductor.resume(run)
+        assert [(item.text, item.kind) for item in await watching] == [
+            ('Waiting for 12 s to call busy: 3 requests a minute', 'waiting'),
+            ('', 'waiting'),
+            ('ok', 'text'),
+        ]
+
+
+async def _deltas(conductor: Conductor, run: RunId) -> list[Delta]:
+    return [item async for item in conductor.watch(run) if isinstance(item, Delta)]
+
+
+async def test_an_answer_that_breaks_off_is_taken_back_and_tried_again() -> None:
+    replies: list[Any] = [ModelError('cut', kind='truncated', retryable=True), 'ok']
+    cut = Live(lambda request: replies.pop(0), first='Well')
+    _, steps = await played({'one': cut}, 'one')
+    (retry,) = named(steps, 'retry')
+    assert retry['error'] == 'cut; what it had said until then is taken back'
+    assert retry['usage']['input'] == 7
+    (done,) = named(steps, 'done')
+    assert done['text'] == 'Wellok'
+
+
+async def test_the_next_model_takes_over_from_one_that_always_breaks_off() -> None:
+    cut = Live(lambda request: ModelError('cut', kind='truncated', retryable=True), first='Well')
+    other = Live()
+    outcome, steps = await played({'one': cut, 'two': other}, 'one,two')
+    assert (outcome.status, len(cut.requests), len(other.requests)) == ('done', 4, 1)
+    (done,) = named(steps, 'done')
+    assert (done['text'], done['failed'][0]['model']) == ('ok', 'one')
+
+
+class Vague(Live):
+    """A model of a provider's that reports no numbers, though it says something."""
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__()
+        self._usage = usage
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        yield TextPiece(text='abcd' * 10)
+        yield Completed(usage=self._usage)
+
+
+@pytest.mark.parametrize('reported', [Usage(), Usage(input=7)])
+async def test_numbers_that_cannot_be_true_become_an_estimate(reported: Usage) -> None:
+    _, steps = await played({'one': Vague(reported)}, 'one')
+    (done,) = named(steps, 'done')
+    assert done['usage']['source'] == 'estimated'
+    assert done['usage']['output'] == 10
+    assert done['usage']['input'] == (reported.input or pytest.approx(done['usage']['input'], abs=0))
+    assert done['usage']['input'] > 0
+
+
+@pytest.mark.parametrize('kind', ['quota', 'auth', 'bad request'])
+async def test_what_says_no_each_time_is_asked_once(kind: Any) -> None:
+    one = Live(lambda request: ModelError('no', kind=kind))
+    outcome, _ = await played({'one': one}, 'one')
+    assert (outcome.status, len(one.requests)) == ('failed', 1)
+
+
+async def test_each_choice_must_be_there() -> None:
+    with pytest.raises(InvalidInput, match="no model 'three'"):
+        await played({'one': Live()}, 'one, three')
+
+
+class Dead(Live):
+    """A model whose endpoint is gone, and knows it when it was told."""
+
+    down = False
+
+    def mark_down(self) -> None:
+        self.down = True
+
+
+async def test_an_endpoint_that_is_down_is_remembered() -> None:
+    dead = Dead(lambda request: ModelError('nobody there', kind='connection', retryable=True))
+    made = catalog(FakeModel(), Lone)
+    made.models.update({'one': dead, 'two': Live()})  # type: ignore[arg-type]
+    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+        runs = [(await conductor.start('lone', models={'': 'one,two'})).id]
+        await conductor.result(runs[0])
+        assert len(dead.requests) == 4
+        runs += [(await conductor.start('lone', models={'': 'one,two'})).id for _ in range(3)]
+        assert {(await conductor.result(run)).status for run in runs} == {'done'}
+        assert len(dead.requests) == 4
+        (done,) = named(list(await conductor.transitions(runs[1])), 'done')
+        assert done['failed'][0]['error'].startswith('it could not be reached a short while ago')
+        dead.requests.clear()
+        assert (
+            await conductor.result((await conductor.start('lone', models={'': 'one'})).id)
+        ).status == 'failed'
+        assert len(dead.requests) == 4, 'there is no other model: it is asked'
+
+
+async def test_an_endpoint_may_have_its_own_attempts_and_patience() -> None:
+    def refuse(request: ModelRequest) -> ModelError:
+        error = ModelError('later', kind='rate limit', retryable=True, retry_after=90)
+        error.attempts, error.patience = 6, 120.0
+        return error
+
+    one = Live(refuse)
+    outcome, _ = await played({'one': one}, 'one')
+    assert (outcome.status, len(one.requests)) == ('failed', 6)
+
+
+async def test_calls_are_streamed_with_their_arguments() -> None:
+    model = FakeModel(in_turn(calls(('notes', '{"action": "list"}'), ('nothing', '{}')), 'done'))
+    seen: list[tuple[str, str]] = []
+    async with Conductor(catalog=catalog(model, Lone)) as conductor:
+        run = (await conductor.start('lone', paused=True)).id
+        with conductor.feed.subscribe(run) as subscription:
+            await conductor.resume(run)
+            await conductor.result(run)
+            seen += [(item.kind, item.text) for item in subscription.take() if isinstance(item, Delta)]
+    told = [item for item in seen if item[0] in ('call', 'arguments')]
+    assert told == [
+        ('call', 'notes\n'),
+        ('arguments', '{"action": "list"}'),
+        ('call', 'nothing\n'),
+        ('arguments', '{}'),
+    ]

@@ -1,0 +1,133 @@
+"""Trying tools by hand, outside any run; and listing a pattern's agents."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from pydantic import BaseModel
+
+from engine import Conductor, Pattern, Role, ToolContext
+from engine.agents import Scratch, agents_of
+from engine.agents.chart import agent
+from engine.tools.builtin.writing.generate_outline import generate_outline
+from engine.tools.protocol import tool
+from tests.support.harness import FakeModel, Lone, catalog, until
+
+
+@pytest.fixture
+async def conductor():
+    async with Conductor() as conductor:
+        yield conductor
+
+
+@pytest.fixture
+async def scratch(conductor: Conductor):
+    scratch = Scratch(conductor.services)
+    yield scratch
+    await scratch.empty()
+
+
+async def test_calls_share_one_folder_until_it_is_emptied(scratch: Scratch) -> None:
+    made = await scratch.use('write_file', {'path': 'a/b.txt', 'text': 'one\ntwo\n'})
+    assert made.ok and made.seconds >= 0 and '2 lines' in made.text
+    assert (await scratch.use('read_file', {'path': 'a/b.txt'})).text == 'one\ntwo\n'
+    assert [entry.path for entry in await scratch.files()] == ['a', 'a/b.txt']
+    await scratch.empty()
+    assert await scratch.files() == []
+    assert not (await scratch.use('read_file', {'path': 'a/b.txt'})).ok
+
+
+async def test_notes_are_kept_between_calls_too(scratch: Scratch) -> None:
+    await scratch.use('notes', {'action': 'write', 'title': 'a', 'text': 'b'})
+    assert (await scratch.use('notes', {'action': 'read', 'title': 'a'})).text == 'b'
+    await scratch.empty()
+    assert not (await scratch.use('notes', {'action': 'read', 'title': 'a'})).ok
+
+
+async def test_what_is_wrong_is_a_result(scratch: Scratch) -> None:
+    refused = await scratch.use('calculator', {'expression': 'import os'})
+    assert not refused.ok and 'not an arithmetic expression' in refused.text
+    assert 'there is no tool' in (await scratch.use('nothing', {})).text
+    assert 'do not fit' in (await scratch.use('calculator', {'expression': 3})).text
+
+
+async def test_nothing_of_a_run_is_touched(conductor: Conductor, scratch: Scratch) -> None:
+    await scratch.use('write_file', {'path': 'mine.txt', 'text': 'x'})
+    assert not list(conductor.workspaces.root.rglob('mine.txt'))
+
+
+async def test_a_call_that_is_cancelled_ends() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @tool()
+    async def endless(context: ToolContext) -> str:
+        """Never ends by itself."""
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return ''
+
+    async with Conductor(catalog=catalog(FakeModel(), tools=(endless,))) as conductor:
+        call = asyncio.create_task(Scratch(conductor.services).use('endless', {}))
+        await begun.wait()
+        call.cancel()
+        await until(call.done)
+        assert call.cancelled() and ended.is_set()
+
+
+class Answer(BaseModel):
+    verdict: str
+
+
+class Pair(Pattern):
+    """Two agents of different kinds."""
+
+    initial = 'asking'
+    states = [
+        agent(
+            'asking', Role(name='asker', title='Asker', instructions='Ask.', tools=('notes',)), prompt='ask'
+        ),
+        {'name': 'outer', 'initial': 'judging', 'children': [agent('judging', output=Answer, prompt='ask')]},
+    ]
+    transitions = [['done', 'asking', 'outer']]
+
+    def ask(self, memory) -> str:
+        return 'go'
+
+
+def test_the_agents_of_a_pattern_are_known_with_their_tools() -> None:
+    asker, judge = agents_of(Pair)
+    assert (asker.path, asker.role, asker.instructions, asker.tools) == (
+        'asking',
+        'asker',
+        'Ask.',
+        ('notes',),
+    )
+    assert asker.answer == {}
+    assert (judge.path, judge.role, judge.tools) == ('outer.judging', 'judging', ())
+    assert list(judge.answer['properties']) == ['verdict']
+    assert [found.role for found in agents_of(Lone)] == ['working']
+
+
+async def test_a_tool_asks_the_model_that_is_named() -> None:
+    section = {'title': 'One', 'points': ['p'], 'words': 100}
+    model = FakeModel({'title': 'Bees', 'sections': [section]})
+    async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
+        scratch = Scratch(conductor.services)
+        made = await scratch.use('generate_outline', {'topic': 'bees'}, model='scripted')
+        without = await scratch.use('generate_outline', {'topic': 'bees'})
+        await scratch.empty()
+    assert made.ok and '"title": "Bees"' in made.text and made.usage.total == 15
+    assert not without.ok and 'no model to ask' in without.text
+
+
+async def test_what_a_model_answers_in_vain_is_said() -> None:
+    model = FakeModel('no outline')
+    async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
+        scratch = Scratch(conductor.services)
+        made = await scratch.use('generate_outline', {'topic': 'bees'}, model='scripted')
+        await scratch.empty()
+    assert not made.ok and 'no answer that fits' in made.text and made.usage.total == 30

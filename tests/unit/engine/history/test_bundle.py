@@ -1,0 +1,534 @@
+"""Bundles: exported and imported without loss, and what an import rejects."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import hashlib
+import io
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import Conductor, EngineError, Status
+from engine.errors import BundleError, UnknownRun
+from engine.history import Redaction
+from engine.history.bundle import reader, validation
+from engine.history.bundle.format import MAX_LINE
+from engine.history.bundle.staging import STAGING_PREFIX, Staging
+from engine.journal import Journal, MemoryJournal
+from engine.models.recording.exchange import read_exchanges
+from engine.records import RunId, RunQuery
+from storage import open_journal
+from tests.support.harness import (
+    FakeModel,
+    HastyClock,
+    Lone,
+    calls,
+    catalog,
+    pipeline_reply,
+    settled,
+    to_the_end,
+)
+from tests.unit.engine.workspace.test_run_files import Pair, jot
+
+pytestmark = pytest.mark.anyio
+SECRET = 'sk-first-secret-of-all-12345'
+TAKE = {
+    'state': 'researching.thinking', 'step': 2, 'model': 'far/m', 'wire': 'm', 'endpoint': {'url': 'http://far'},
+    'key': 'k', 'method': 'POST', 'url': 'http://far/x', 'body': {'messages': []}, 'status': 200,
+    'headers': {'content-type': 'text/event-stream'}, 'pieces': [[0.1, 'data: x']], 'end': '',
+}  # fmt: skip
+
+
+CHANGE = {'op': 'remove', 'path': '/memory/x/y', 'value': None}
+
+
+def reply(request: Any) -> Any:
+    if request.hints.role in ('one', 'two'):
+        return calls(('jot', {'name': f'{request.hints.role}.txt'})) if not request.hints.turn else 'done'
+    return pipeline_reply(request)
+
+
+def place(home: Path, journal: Journal | None = None) -> Conductor:
+    patterns = catalog(FakeModel(reply), Lone, Pair, tools=(jot,))
+    return Conductor(journal or MemoryJournal(), catalog=patterns, clock=HastyClock(), workspaces=home)
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
+    async with place(tmp_path / 'here') as made:
+        yield made
+
+
+@pytest.fixture(params=['memory', 'sql'])
+async def there(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
+    journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
+    async with place(tmp_path / 'there', journal) as made:
+        yield made
+
+
+@pytest.fixture
+async def target(tmp_path: Path) -> AsyncIterator[Conductor]:
+    async with place(tmp_path / 'target') as made:
+        yield made
+
+
+async def whole(conductor: Conductor, *runs: RunId, compressed: bool = False, **given: Any) -> bytes:
+    pieces = [piece async for piece in conductor.export_bundle(runs, compressed=compressed, **given)]
+    return b''.join(pieces)
+
+
+async def pipeline(conductor: Conductor, **given: Any) -> RunId:
+    run = (await conductor.start('pipeline', {'task': 'Which database?'}, **given)).id
+    await to_the_end(conductor, run)
+    return run
+
+
+async def paired(conductor: Conductor) -> RunId:
+    run = (await conductor.start('pair')).id
+    await to_the_end(conductor, run)
+    return run
+
+
+def sealed(lines: list[dict[str, Any]]) -> bytes:
+    """Lines as a file whose end says of it what is so."""
+    text = b''.join(json.dumps(line).encode() + b'\n' for line in lines if line.get('kind') != 'end')
+    digest = hashlib.sha256(text).hexdigest()
+    end = {'kind': 'end', 'lines': text.count(b'\n'), 'sha256': digest, 'hidden': 0}
+    return text + json.dumps(end).encode() + b'\n'
+
+
+def lines_of(made: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in made.splitlines()]
+
+
+async def nothing_in(conductor: Conductor) -> None:
+    assert (await conductor.runs(RunQuery())).total == 0
+    root = conductor.workspaces.root
+    assert not root.exists() or await asyncio.to_thread(os.listdir, root) == []
+
+
+async def same(here: Conductor, there: Conductor, run: RunId, copy: RunId | None = None) -> None:
+    """Info, shape, steps, views at every step, files and recordings of both are the same."""
+    other = copy or run
+    before, after = await here.info(run), await there.info(other)
+    assert after == replace(before, id=other, parent=after.parent, owner='', epoch=0, bytes=after.bytes)
+    assert after.bytes > 0
+    notes = [replace(note, id=0, run=run) for note in await there.journal.notes(other)]
+    assert notes == [replace(note, id=0) for note in await here.journal.notes(run)]
+    assert await there.shape(other) == await here.shape(run)
+    steps = [replace(step, run=run) for step in await there.transitions(other)]
+    assert steps == await here.transitions(run)
+    for at in range(before.seq + 1):
+        assert replace(await there.view(other, at), run=run) == await here.view(run, at)
+    for snapshot in (await here.view(run)).files.values():
+        files = await here.workspaces.files(run, snapshot)
+        assert files and await there.workspaces.files(other, snapshot) == files
+        for file in files:
+            content = await here.workspaces.content(run, file.digest)
+            assert await there.workspaces.content(other, file.digest) == content
+    for path in (here.recordings.path(run), here.recordings.replayed_path(run)):
+        copied = there.workspaces.home(other) / path.name
+        assert copied.exists() == path.exists()
+        assert not path.exists() or read_exchanges(copied) == read_exchanges(path)
+
+
+async def test_nothing_is_lost(here: Conductor, there: Conductor) -> None:
+    run = await pipeline(here, title='A title', tags=('b', 'a'), seed=2**80)
+    await here.annotate(run, note='Two\nlines', starred=True, pinned=True)
+    await here.write_note(run, 'A note', at=3)
+    here.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
+    here.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
+    pair = await paired(here)
+    for one, compressed in ((run, True), (pair, False)):
+        [found] = await there.import_bundle(io.BytesIO(await whole(here, one, compressed=compressed)))
+        assert (found.run, found.origin, found.outcome, found.closed) == (one, one, 'new', False)
+        await same(here, there, one)
+        assert await there.audit(one) == (await here.info(one)).seq
+
+
+async def test_long_histories_get_snapshots(here: Conductor, there: Conductor, monkeypatch: Any) -> None:
+    monkeypatch.setattr(reader, 'SNAPSHOT_STEPS', 5)
+    run = await pipeline(here)
+    await there.import_bundle(io.BytesIO(await whole(here, run)))
+    assert await there.journal.snapshot(run, (await here.info(run)).seq)
+    await same(here, there, run)
+
+
+async def test_what_is_here_stays_as_it_is(here: Conductor, there: Conductor) -> None:
+    run = await pipeline(here)
+    made = await whole(here, run)
+    await there.import_bundle(io.BytesIO(made))
+    await there.annotate(run, title='Mine')
+    [again] = await there.import_bundle(io.BytesIO(made))
+    assert (again.outcome, again.run) == ('known', run)
+    assert (await there.info(run)).title == 'Mine'
+    lines = lines_of(made)
+    altered = sealed(
+        [line if line.get('kind') != 'step' else line | {'time': line['time'] + 1} for line in lines]
+    )
+    [other] = await there.import_bundle(io.BytesIO(altered))
+    assert other.outcome == 'renamed' and other.run != run and other.origin == run
+    assert (await there.runs(RunQuery())).total == 2
+    assert (await there.transitions(run)) == await here.transitions(run)
+
+
+async def test_a_family_keeps_its_links(here: Conductor, there: Conductor) -> None:
+    parent = await paired(here)
+    fork = await here.fork(parent, 2)
+    await to_the_end(here, fork)
+    grandchild = await here.fork(fork, 3)
+    await to_the_end(here, grandchild)
+    await paired(here)
+    runs = await here.family(fork)
+    assert runs == [parent, fork, grandchild]
+    made = await whole(here, *runs)
+    assert any(line.get('kind') == 'same' for line in lines_of(made))
+    found = await there.import_bundle(io.BytesIO(made))
+    assert [one.run for one in found] == runs
+    for one in runs:
+        await same(here, there, one)
+    assert (await there.info(grandchild)).parent == fork
+    # Alone, it names a parent that need not be there.
+    async with place(there.workspaces.root.parent / 'third') as third:
+        await third.import_bundle(io.BytesIO(await whole(here, grandchild)))
+        assert (await third.info(grandchild)).parent == fork
+
+
+async def test_a_parent_that_gets_another_id_takes_its_forks_along(here: Conductor, there: Conductor) -> None:
+    parent = await paired(here)
+    fork = await here.fork(parent, 2)
+    await to_the_end(here, fork)
+    taken = await pipeline(there)
+    made = (await whole(here, parent, fork)).replace(parent.encode(), taken.encode())
+    found = await there.import_bundle(io.BytesIO(sealed(lines_of(made))))
+    assert [one.outcome for one in found] == ['renamed', 'new']
+    assert (await there.info(fork)).parent == found[0].run != taken
+
+
+async def test_an_unfinished_run_comes_to_rest_and_can_be_forked(here: Conductor, there: Conductor) -> None:
+    run = (await here.start('pipeline', {'task': 'Which database?'})).id
+    await settled(here, run, 'reviewing.thinking')
+    await here.pause(run)
+    made = await whole(here, run)
+    seq = next(line['info']['seq'] for line in lines_of(made) if line.get('kind') == 'run')
+    [found] = await there.import_bundle(io.BytesIO(made))
+    assert found.closed
+    info = await there.info(run)
+    assert (info.status, info.seq, info.error) == (Status.CANCELLED, seq + 1, reader.CLOSED_REASON)
+    assert (await there.transitions(run))[:-1] == (await here.transitions(run, until=seq))
+    assert await there.recover() == [] and await there.journal.unfinished() == []
+    assert not there.runs_here(run)
+    [again] = await there.import_bundle(io.BytesIO(made))
+    assert again.outcome == 'known'
+    fork = await there.fork(run, seq)
+    assert (await to_the_end(there, fork)).status is Status.DONE
+
+
+async def test_no_state_that_a_file_claims_is_believed(here: Conductor, there: Conductor) -> None:
+    run = await pipeline(here)
+    lines = lines_of(await whole(here, run))
+    lines[1]['info'] |= {'status': 'running', 'waiting': 'your password', 'error': 'x'}
+    lines[1]['info']['usage']['dollars'] = -5.0
+    await there.import_bundle(io.BytesIO(sealed(lines)))
+    await same(here, there, run)
+
+
+# Secrets
+
+
+async def test_secrets_are_taken_out(here: Conductor, there: Conductor, tmp_path: Path) -> None:
+    run = await paired(here)
+    await here.annotate(run, note=f'with {SECRET} in it', title='ghp_' + 'a' * 36)
+    workspace = here.workspaces.of(run, 'both.one')
+    await workspace.write('deep/key.txt', f'the key: {SECRET}'.encode())
+    snapshot = await workspace.snapshot()
+    steps = await here.transitions(run)
+    at = next(step.seq for step in steps if step.event.data.get('snapshots'))
+    old = next(iter(steps[at - 1].event.data['snapshots'].values()))
+    forged = [
+        json.loads(json.dumps(line).replace(old, snapshot)) for line in lines_of(await whole(here, run))
+    ]
+    objects = here.workspaces.objects(run)
+    contents = [
+        {'kind': 'object', 'digest': name, 'data': base64.b64encode(objects.get(name)).decode()}
+        for name in (f'{path.parent.name}{path.name}' for path in objects.root.glob('??/*'))
+    ]
+    forged = [line for line in forged if line.get('kind') != 'object'] + contents
+    forged[1]['info']['note'] = f'with {SECRET} in it'
+    async with place(tmp_path / 'middle') as middle:
+        await middle.import_bundle(io.BytesIO(sealed(forged)))
+        made = await whole(middle, run, redaction=Redaction([lambda text: text.replace(SECRET, '[hidden]')]))
+    assert SECRET.encode() not in made and b'ghp_' not in made
+    assert lines_of(made)[-1]['hidden'] >= 3
+    assert all(SECRET.encode() not in base64.b64decode(line.get('data', '')) for line in lines_of(made))
+    [found] = await there.import_bundle(io.BytesIO(made))
+    assert found.hidden >= 3
+    views = await there.view(run, at)
+    files = [file for tree in views.files.values() for file in await there.workspaces.files(run, tree)]
+    hidden = next(file for file in files if file.path == 'deep/key.txt')
+    content = await there.workspaces.content(run, hidden.digest)
+    assert content == b'the key: [hidden]' and hidden.size == len(content)
+
+
+def test_secrets_of_this_process_are_known() -> None:
+    environment = {
+        'WORK_KEY': 'a-long-secret-value',
+        'SHORT_KEY': 'word',
+        'KEY_PATH_KEY': '/etc/some/long/path',
+    }
+    redaction = Redaction.of(catalog(FakeModel()), environment)
+    said = {'a-long-secret-value': ['x a-long-secret-value', 3], 'word': '/etc/some/long/path'}
+    assert redaction.value(said) == {'[hidden]': ['x [hidden]', 3], 'word': '/etc/some/long/path'}
+    assert redaction.found == 2
+
+
+@pytest.mark.parametrize(
+    'text', ['task-management-for-everybody-in-town', 'a' * 64, 'sk-short', 'risk-' + 'a' * 30]
+)
+def test_what_only_resembles_a_key_stays(text: str) -> None:
+    assert Redaction().text(text) == text
+
+
+# What is refused
+
+
+@pytest.fixture
+async def good(here: Conductor) -> bytes:
+    return await whole(here, await paired(here))
+
+
+async def refused(target: Conductor, made: bytes, match: str) -> BundleError:
+    with pytest.raises(BundleError, match=match) as caught:
+        await target.import_bundle(io.BytesIO(made))
+    await nothing_in(target)
+    return caught.value
+
+
+async def test_a_file_that_was_cut_off_is_refused(target: Conductor, good: bytes) -> None:
+    for end in (0, 1, len(good) // 2, good.rindex(b'\n', 0, -1) + 1, len(good) - 1):
+        await refused(target, good[:end], 'cut off|no bundle')
+    packed = gzip.compress(good)
+    for end in (1, 10, len(packed) // 2, len(packed) - 4):
+        await refused(target, packed[:end], 'cut off|no bundle')
+    await refused(target, good + b'{}\n', 'follows')
+    await refused(target, b'{"some": "json"}\n', 'no bundle')
+    await refused(target, b'\x00\x01\x02', 'no bundle')
+
+
+def changed(made: bytes, which: str, **fields: Any) -> bytes:
+    lines = lines_of(made)
+    wanted = next(line for line in lines if line.get('kind', 'head') == which)
+    for name, value in fields.items():
+        place: Any = wanted
+        *way, last = name.split('__')
+        for part in way:
+            place = place[int(part)] if isinstance(place, list) else place[part]
+        place[last] = value
+    return sealed(lines)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'fields', 'match', 'field'),
+    [
+        ('head', {'version': 2, 'program': '9.9'}, 'newer version .9.9.: its format is 2', 'version'),
+        ('head', {'runs': []}, 'at least 1', 'runs'),
+        ('head', {'runs': ['../../etc']}, 'match pattern', 'runs.0'),
+        ('head', {'runs': ['one']}, 'not the run', 'info.id'),
+        ('run', {'info__owner': 'me'}, 'not for it to say', 'info'),
+        ('run', {'info__seq': '5'}, 'valid integer', 'info.seq'),
+        ('run', {'info__seq': 99}, 'has 99 steps', ''),
+        ('run', {'info__created': float('nan')}, 'no time', 'info.created'),
+        ('run', {'info__novelty': 1}, 'Unexpected', 'info.novelty'),
+        ('run', {'shape__states__0__path': 'a.b'}, 'no state', 'shape.states.0.path'),
+        ('run', {'shape__edges__0__dest': 'nowhere'}, 'joins no states', 'shape.edges.0'),
+        ('step', {'seq': 3}, 'step 1 is missing', 'seq'),
+        ('step', {'seq': 0}, 'greater than or equal', 'seq'),
+        ('step', {'active': ['elsewhere']}, "no state 'elsewhere'", 'active'),
+        ('step', {'event__data': []}, 'be an object', 'event.data'),
+        (
+            'step',
+            {'changes': [{'op': 'remove', 'path': '/memory/x/y', 'value': None}]},
+            'does not fit',
+            'changes',
+        ),
+        (
+            'step',
+            {'changes': [{'op': 'test', 'path': '/memory', 'value': None}]},
+            'Input should be',
+            'changes.0.op',
+        ),
+        ('object', {'digest': '0' * 64}, 'another digest', 'digest'),
+        ('object', {'digest': '../../../etc/passwd'}, 'match pattern', 'digest'),
+        ('object', {'data': '***'}, 'not base64', 'data'),
+        ('object', {'more': True}, 'rest of the content', ''),
+        ('object', {'kind': 'novelty'}, 'novelty', ''),
+    ],
+)
+async def test_what_is_wrong_is_named(
+    target: Conductor, good: bytes, kind: str, fields: dict[str, Any], match: str, field: str
+) -> None:
+    error = await refused(target, changed(good, kind, **fields), match)
+    assert error.field == field
+    assert str(error).startswith(f'line {error.line}') and error.line > 0
+
+
+async def test_a_file_of_other_bytes_than_its_end_says_is_refused(target: Conductor, good: bytes) -> None:
+    await refused(target, good.replace(b'"raised":false', b'"raised":true ', 1), 'not what was written')
+
+
+async def test_files_outside_of_their_folder_are_refused(target: Conductor, good: bytes) -> None:
+    lines = lines_of(good)
+    old = next(line for line in lines if line.get('event', {}).get('data', {}).get('snapshots'))
+    digest = next(iter(old['event']['data']['snapshots'].values()))
+    empty = hashlib.sha256(b'x').hexdigest()
+    for tree in (
+        {'../../outside': ['file', empty, 1, False]},
+        {'..': ['folder', empty]},
+        {'a/b': ['file', empty, 1, False]},
+        {'a': ['file', '../x', 1, False]},
+        {'a': ['device', empty]},
+        {'a': ['file', empty, 3 << 30, False]},
+    ):
+        content = json.dumps(tree).encode()
+        name = hashlib.sha256(content).hexdigest()
+        forged = [json.loads(json.dumps(line).replace(digest, name)) for line in lines]
+        for line in forged:
+            if line.get('kind') == 'object' and line['digest'] == name:
+                line['data'] = base64.b64encode(content).decode()
+        error = await refused(target, sealed(forged), 'no snapshot|holds more')
+        assert error.line == lines.index(old) + 1
+    assert not (target.workspaces.root.parent / 'outside').exists()
+
+
+async def test_nobody_can_fill_the_memory(target: Conductor, good: bytes, monkeypatch: Any) -> None:
+    head, rest = good.split(b'\n', 1)
+    await refused(target, gzip.compress(head + b'\n' + b' ' * (MAX_LINE + 5) + rest), 'longer than 16 MiB')
+    await refused(target, b'[' * (MAX_LINE + 5), 'longer than')
+    await refused(target, head + b'\n' + b'{"kind":' + b'[' * 100_000 + b'\n', 'recursion|nested')
+    monkeypatch.setattr(reader, 'MAX_BYTES', 1)
+    await refused(target, good, 'more than 1 bytes')
+    monkeypatch.setattr(reader, 'MAX_BYTES', 1 << 30)
+    monkeypatch.setattr(validation, 'MAX_DOCUMENT', 100)
+    await refused(target, good, 'bytes by then')
+
+
+@pytest.mark.parametrize('seed', range(2))
+async def test_mutations_are_taken_in_whole_or_not_at_all(tmp_path: Path, good: bytes, seed: int) -> None:
+    async with place(tmp_path / f'there{seed}') as target:
+
+        async def take(made: bytes) -> None:
+            try:
+                [found] = await target.import_bundle(io.BytesIO(made))
+            except EngineError:
+                await nothing_in(target)
+                return
+            info = await target.info(found.run)
+            assert info.status.ended and len(await target.transitions(found.run)) == info.seq
+            await target.view(found.run)
+            await target.journal.delete(found.run)
+            await target.workspaces.delete(found.run)
+
+        lines = good.splitlines(keepends=True)
+        mutations = st.one_of(
+            st.tuples(st.just('cut'), st.integers(0, len(good))),
+            st.tuples(st.just('drop'), st.integers(0, len(lines) - 1)),
+            st.tuples(st.just('twice'), st.integers(0, len(lines) - 1)),
+            st.tuples(st.just('byte'), st.integers(0, len(good) - 1)),
+            st.tuples(st.just('value'), st.integers(0, 10_000)),
+        )
+        loop = asyncio.get_running_loop()
+
+        @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+        @given(mutation=mutations, value=st.sampled_from([None, -1, 'x', [], {}, 1e308, True, [[]]]))
+        def mutate(mutation: tuple[str, int], value: Any) -> None:
+            kind, at = mutation
+            at = (at + seed * 7919) % max(1, len(good) if kind in ('cut', 'byte') else len(lines))
+            made = {
+                'cut': lambda: good[:at],
+                'drop': lambda: b''.join(lines[:at] + lines[at + 1 :]),
+                'twice': lambda: b''.join([*lines[: at + 1], *lines[at:]]),
+                'byte': lambda: good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :],
+                'value': lambda: swapped(lines_of(good), at, value),
+            }[kind]()
+            asyncio.run_coroutine_threadsafe(take(made), loop).result(60)
+
+        await asyncio.to_thread(mutate)
+
+
+def swapped(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
+    """One value somewhere in a line is another; the file's end agrees with it."""
+    line = lines[at % len(lines)]
+    here: Any = line
+    for turn in range(at % 5):
+        inner = [key for key, item in here.items() if isinstance(item, dict) and item]
+        if not inner:
+            break
+        here = here[inner[turn % len(inner)]]
+    key = list(here)[at % len(here)]
+    here[key] = value
+    return sealed(lines)
+
+
+# Crashes
+
+
+async def test_a_journal_that_refuses_leaves_nothing(
+    here: Conductor, target: Conductor, monkeypatch: Any
+) -> None:
+    made = await whole(here, await paired(here))
+
+    async def broken(runs: Any) -> None:
+        raise OSError(28, 'No space left on device')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(target.journal, 'put', broken)
+        with pytest.raises(BundleError, match='No space left'):
+            await target.import_bundle(io.BytesIO(made))
+    await nothing_in(target)
+    await target.import_bundle(io.BytesIO(made))
+
+
+async def test_what_a_dead_process_left_is_removed(here: Conductor, target: Conductor) -> None:
+    run = await paired(here)
+    root = target.workspaces.root
+    await asyncio.to_thread((root / f'{STAGING_PREFIX}dead' / '0').mkdir, parents=True)
+    (root / run / 'objects').mkdir(parents=True)  # settled, and then the power went
+    living = Staging(root)
+    await target.import_bundle(io.BytesIO(await whole(here, run)))
+    await same(here, target, run)
+    assert sorted(path.name for path in root.iterdir()) == sorted([run, living.folder.name])
+    living.close()
+
+
+async def test_nobody_waits_any_more(here: Conductor, target: Conductor) -> None:
+    made = await whole(here, await paired(here))
+    importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(made)))
+    await asyncio.sleep(0)
+    importing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await importing
+    await nothing_in(target)
+
+
+async def test_progress_is_told(here: Conductor, target: Conductor) -> None:
+    told: list[int] = []
+    made = await whole(here, *[await pipeline(here) for _ in range(6)])
+    await target.import_bundle(io.BytesIO(made), progress=told.append)
+    assert told == sorted(told) and 0 < told[-1] <= len(made)
+
+
+async def test_an_unknown_run_is_named(here: Conductor) -> None:
+    with pytest.raises(UnknownRun):
+        await whole(here, RunId('nobody'))
+    with pytest.raises(UnknownRun):
+        await here.family(RunId('nobody'))

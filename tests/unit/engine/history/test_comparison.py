@@ -1,0 +1,306 @@
+"""Comparing two runs: aligned by the states they passed through, region by region."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Event, Status, Transition
+from engine.history import Comparison
+from engine.history.comparison.alignment import align
+from engine.history.comparison.comparison import compare
+from engine.history.comparison.json_diff import json_differences
+from engine.history.comparison.run_stats import RunStats, count_run
+from engine.journal import Fold
+from engine.records import Edge, GuardResult, RunId, RunInfo, Shape, StatePath
+from tests.support.shapes import state
+from ui.formatting.comparison import verdict_sentence
+
+SHAPE = Shape(
+    pattern='p',
+    title='P',
+    initial=StatePath('first'),
+    states=(
+        state('first'),
+        state('beside', 'parallel'),
+        *(state(f'beside.{one}', 'compound') for one in 'lr'),
+        *(state(f'beside.{one}.{name}') for one in 'lr' for name in 'uvw'),
+        state('last', 'final'),
+    ),
+    edges=(),
+)
+Word = tuple[str, str]
+"""An event and the edge it takes."""
+
+
+def steps(*words: Word, run: str = 'a') -> list[Transition]:
+    """Steps that take these edges; one to `beside` enters it."""
+    found = []
+    for seq, (event, edge) in enumerate(words, start=1):
+        source, _, dest = edge.partition('>')
+        entered = ('beside', 'beside.l', 'beside.r') if dest == 'beside' else (dest,)
+        found.append(
+            Transition(
+                run=RunId(run),
+                seq=seq,
+                time=float(seq),
+                event=Event(name=event, at=StatePath(source)),
+                edges=(Edge(source=StatePath(source), dest=dest),),
+                entered=tuple(map(StatePath, entered)),
+                active=leaves(dest),
+            )
+        )
+    return found
+
+
+def leaves(dest: str) -> tuple[StatePath, ...]:
+    """The active leaves where one region is at `dest`; where both have just begun; or the one state."""
+    if not dest.startswith('beside'):
+        return (StatePath(dest),)
+    region = dest.split('.')[1:2]
+    return tuple(StatePath(dest if [one] == region else f'beside.{one}.u') for one in 'lr')
+
+
+def side(history: Sequence[Transition], *, run: str = 'a', **facts: object) -> RunStats:
+    info = RunInfo(id=RunId(run), pattern='p', title=run, **facts)
+    return count_run(info, SHAPE, Fold(info.id, SHAPE).take_all(history).view, history)
+
+
+def compared(a: Sequence[Transition], b: Sequence[Transition]) -> Comparison:
+    return compare(side(a), side(b, run='b'), a, b)
+
+
+ENTER, LEAVE = ('done', 'first>beside'), ('done', 'beside>last')
+BACK = ('done', 'beside>beside')
+INNER = st.sampled_from(
+    [(event, f'{source}>{dest}') for event in ('done', 'failed') for source in 'uv' for dest in 'vw']
+)
+REGION = st.lists(INNER, max_size=6)
+VISIT = st.tuples(REGION, REGION)
+
+
+def inside(region: str, words: Sequence[Word]) -> list[Word]:
+    return [(event, '>'.join(f'beside.{region}.{end}' for end in edge.split('>'))) for event, edge in words]
+
+
+def woven(draw: st.DrawFn, left: Sequence[Word], right: Sequence[Word]) -> list[Word]:
+    """Both in one order, each in its own."""
+    queues, found = [inside('l', left), inside('r', right)], []
+    while any(queues):
+        full = [queue for queue in queues if queue]
+        found.append(draw(st.sampled_from(full)).pop(0))
+    return found
+
+
+@st.composite
+def ways(draw: st.DrawFn, count: int = 1) -> list[list[Word]]:
+    """`count` runs that did the same in each region, and took turns as they liked."""
+    visits = draw(st.lists(VISIT, max_size=3))
+    runs = []
+    for _ in range(count):
+        run = [ENTER]
+        for number, visit in enumerate(visits):
+            run += ([BACK] if number else []) + woven(draw, *visit)
+        runs.append([*run, LEAVE])
+    return runs
+
+
+def swapped(found: Comparison) -> list[tuple[int | None, int | None, str]]:
+    return sorted(((row.b, row.a, row.region) for row in found.rows), key=str)
+
+
+def paired(found: Comparison) -> list[tuple[int | None, int | None, str]]:
+    return sorted(((row.a, row.b, row.region) for row in found.rows), key=str)
+
+
+@settings(max_examples=30, deadline=None)
+@given(ways())
+def test_a_run_went_the_same_way_as_itself(way):
+    found = compared(steps(*way[0]), steps(*way[0]))
+    assert found.same_way
+    assert sorted((row.a, row.b) for row in found.rows) == [(seq, seq) for seq in range(1, len(way[0]) + 1)]
+    assert all(row.facets == () for row in found.rows)
+
+
+@settings(max_examples=30, deadline=None)
+@given(ways(count=2))
+def test_in_which_order_regions_take_turns_is_no_difference(pair):
+    assert compared(*(steps(*way) for way in pair)).same_way
+
+
+@settings(max_examples=30, deadline=None)
+@given(ways(), ways())
+def test_comparing_is_symmetric(one, other):
+    forth, back = compared(steps(*one[0]), steps(*other[0])), compared(steps(*other[0]), steps(*one[0]))
+    assert paired(forth) == swapped(back)
+    assert {name: counts[::-1] for name, counts in forth.edges.items()} == back.edges
+    assert (forth.divergence is None) == (back.divergence is None)
+
+
+@settings(max_examples=30, deadline=None)
+@given(ways(), ways())
+def test_every_step_of_both_is_in_one_row(one, other):
+    found = compared(steps(*one[0]), steps(*other[0]))
+    assert sorted(row.a for row in found.rows if row.a) == list(range(1, len(one[0]) + 1))
+    assert sorted(row.b for row in found.rows if row.b) == list(range(1, len(other[0]) + 1))
+
+
+@given(st.lists(st.sampled_from('abc'), max_size=20), st.lists(st.sampled_from('abc'), max_size=20))
+def test_pairs_are_equal_in_order_and_as_many_as_can_be(a, b):
+    pairs = [(x, y) for x, y in align(a, b) if x is not None and y is not None]
+    assert all(a[x] == b[y] for x, y in pairs)
+    assert pairs == sorted(pairs)
+    lengths = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for x, one in enumerate(a):
+        for y, other in enumerate(b):
+            longer = max(lengths[x][y + 1], lengths[x + 1][y])
+            lengths[x + 1][y + 1] = lengths[x][y] + 1 if one == other else longer
+    assert len(pairs) == lengths[-1][-1]
+
+
+def test_a_loop_more_is_in_one_run_only_and_what_follows_answers_again():
+    found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE))
+    assert [(row.kind, row.a, row.b) for row in found.rows] == [
+        ('same', 1, 1),
+        ('only-b', None, 2),
+        ('same', 2, 3),
+    ]
+    assert found.edges['beside>beside'] == (0, 1)
+
+
+def test_where_they_part_the_next_step_of_either_is_named_and_the_guard_that_answered_otherwise():
+    guard = GuardResult(name='is_good', value=True, wanted=True, source=StatePath('beside'), dest='last')
+    a, b = steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE)
+    a[1], b[1] = replace(a[1], guards=(guard,)), replace(b[1], guards=(replace(guard, value=False),))
+    parted = compared(a, b).divergence
+    assert parted is not None
+    assert (parted.row, parted.cause) == (1, 'guard')
+    assert (parted.a, parted.b) == (a[1], b[1])
+    assert [(one.name, one.a, one.b) for one in parted.guards] == [('is_good', True, False)]
+
+
+def test_the_reason_names_a_guard_once_and_not_what_follows_from_its_answer():
+    guard = GuardResult(name='is_good', value=True, wanted=True, source=StatePath('beside'), dest='last')
+    twice, after = replace(guard, dest='first'), replace(guard, name='is_late')
+    a, b = steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE)
+    a[1] = replace(a[1], guards=(guard, twice))
+    no = [replace(one, value=False) for one in (guard, twice)]
+    b[1] = replace(b[1], guards=(*no, after))
+    told = verdict_sentence(compared(a, b))
+    assert 'The guard “is good” was met in A and not met in B: A went' in told
+    a[1] = replace(a[1], guards=())
+    assert '“is late” was not evaluated in A and met in B' in verdict_sentence(compared(a, b))
+
+
+def test_another_event_in_the_same_place_is_the_cause():
+    parted = compared(steps(ENTER, LEAVE), steps(ENTER, ('expired', 'beside>last'))).divergence
+    assert parted is not None
+    assert parted.cause == 'event' and (parted.a.event.name, parted.b.event.name) == ('done', 'expired')
+
+
+def test_one_region_parts_and_the_other_does_not():
+    shared = inside('l', [('done', 'u>v')])
+    a = steps(ENTER, *shared, *inside('r', [('done', 'u>v')]), LEAVE)
+    b = steps(ENTER, *inside('r', [('done', 'u>w')]), *shared, LEAVE)
+    found = compared(a, b)
+    assert [(row.kind, row.region) for row in found.rows if row.kind != 'same'] == [('apart', 'beside.r')]
+    assert found.divergence is not None and found.divergence.region == 'beside.r'
+    assert [(row.a, row.b) for row in found.rows if row.region == 'beside.l'] == [(2, 3)]
+
+
+def test_a_run_that_goes_on_may_yet_do_the_same():
+    behind = compared(steps(ENTER, *inside('l', [('done', 'u>v')]), LEAVE), steps(ENTER))
+    assert behind.divergence is None
+    assert not behind.same_way
+    assert [row.pending for row in behind.rows] == [False, True, True]
+
+
+def test_what_a_run_that_goes_on_did_otherwise_is_a_difference():
+    found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK))
+    assert found.divergence is not None
+    assert [row.kind for row in found.rows] == ['same', 'apart']
+
+
+def test_after_they_have_parted_nothing_is_awaited_any_more():
+    found = compared(steps(ENTER, LEAVE), steps(ENTER, BACK, BACK))
+    assert [(row.kind, row.pending) for row in found.rows] == [
+        ('same', False),
+        ('apart', False),
+        ('only-b', False),
+    ]
+
+
+def test_a_run_that_is_over_earlier_parts_there():
+    def over(history, **facts):
+        made = side(history, **facts)
+        return replace(made, view=replace(made.view, status=Status.CANCELLED))
+
+    a, b = steps(ENTER, LEAVE), steps(ENTER)
+    parted = compare(over(a), over(b, run='b'), a, b).divergence
+    assert parted is not None
+    assert (parted.cause, parted.a, parted.b) == ('end', a[1], None)
+
+
+def test_steps_that_only_note_something_are_not_of_the_way():
+    pause = Transition(
+        run=RunId('a'), seq=2, time=2.0, event=Event(name='pause'), active=(StatePath('beside'),)
+    )
+    a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
+    assert compared([a[0], pause, replace(a[1], seq=3)], b).same_way
+
+
+def test_the_same_way_with_other_words_and_tools_is_said():
+    def reply(text: str, call: str, model: str = 'm'):
+        message = {
+            'role': 'assistant',
+            'parts': [{'kind': 'call', 'id': text, 'name': call, 'arguments': '{}'}],
+        }
+        data = {'text': text, 'message': message, 'model': model, 'usage': {'m': len(text)}}
+        return [replace(step, event=replace(step.event, data=data)) for step in steps(ENTER)]
+
+    assert compared(reply('x', 'search'), reply('x', 'search')).rows[0].facets == ()
+    assert compared(reply('x', 'search'), reply('y', 'search')).rows[0].facets == ('text',)
+    assert compared(reply('x', 'search'), reply('x', 'fetch', 'n')).rows[0].facets == ('model', 'tools')
+
+
+def test_the_ids_of_calls_are_no_difference():
+    def batch(number: str):
+        data = {'results': [{'id': number, 'name': 'search', 'ok': True, 'text': 'found'}]}
+        return [replace(step, event=replace(step.event, data=data)) for step in steps(ENTER)]
+
+    found = compared(batch('1'), batch('2'))
+    assert found.rows[0].facets == ()
+    assert found.tools == {'search': (1, 1)}
+
+
+def test_forks_and_siblings_have_the_steps_before_the_fork_in_common():
+    a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
+    child = side(b, run='b', parent=RunId('a'), parent_at=1)
+    sibling = side(b, run='c', parent=RunId('a'), parent_at=2)
+    assert compare(side(a), child, a, b).shared == 1
+    assert compare(child, side(a), b, a).shared == 1
+    assert compare(sibling, child, a, b).shared == 1
+    assert compared(a, b).shared == 0
+
+
+def test_ten_thousand_steps_of_either_are_aligned_exactly():
+    """Cost is bounded by the algorithm: no cut-off, whatever they did."""
+    a = ['u', 'v', 'w'] * 3_333
+    b = ['u', 'w', 'v'] * 3_333
+    pairs = [(x, y) for x, y in align(a, b) if x is not None and y is not None]
+    assert len(pairs) == 2 * 3_333
+
+
+def test_places_at_which_documents_differ():
+    a = {'same': 1, 'text': 'x', 'list': [1, 2], 'gone': None, 'flag': True}
+    b = {'same': 1, 'text': 'y', 'list': [1, 3, 4], 'new': {}, 'flag': 1}
+    assert [(one.path, one.a, one.b, one.only) for one in json_differences(a, b)] == [
+        ('/text', 'x', 'y', ''),
+        ('/list/1', 2, 3, ''),
+        ('/list/2', None, 4, 'b'),
+        ('/gone', None, None, 'a'),
+        ('/flag', True, 1, ''),
+        ('/new', None, {}, 'b'),
+    ]
+    assert len(json_differences(list(range(500)), list(range(1, 501)), most=7)) == 7

@@ -1,0 +1,222 @@
+"""Mixing recorded, live and simulated work in forks, and forecasts of the number of model calls."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from engine import Conductor, Status
+from engine.agents.chart import agent
+from engine.errors import ModelError
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.records import Change, RunId
+from tests.support.clocks import IdleClock
+from tests.support.forks import Pair, working
+from tests.support.harness import FakeModel, Lone, calls, catalog, to_the_end, until
+
+pytestmark = pytest.mark.anyio
+WAYS = ('recorded', 'live', 'simulated')
+
+
+class Counting(Lone):
+    """One agent with a tool."""
+
+    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
+
+
+class Two:
+    """A model that costs something, and one that only plays."""
+
+    def __init__(self) -> None:
+        self.real, self.playing = FakeModel(working, simulated=False), FakeModel(working)
+        made = catalog(self.playing, Pair)
+        made.models['real'] = self.real  # type: ignore[assignment]
+        self.conductor = Conductor(MemoryJournal(), catalog=made, clock=IdleClock())
+
+    async def done(self) -> RunId:
+        run = (await self.conductor.start('pair', models={'': 'real'})).id
+        assert (await self.conductor.result(run)).status is Status.DONE
+        return run
+
+    def called(self) -> tuple[int, int]:
+        found = len(self.real.requests), len(self.playing.requests)
+        self.real.requests.clear()
+        self.playing.requests.clear()
+        return found
+
+
+PLAYS = ({'right': 'live'}, {'both.left': 'simulated'}, {'closing': 'recorded'}, {'@4': 'live'}, {})
+
+
+def mixes() -> list[Any]:
+    """All ways before and after, each with two of the exceptions."""
+    pairs = list(itertools.product(WAYS, WAYS))
+    return [(*pair, PLAYS[(n + more) % 5]) for n, pair in enumerate(pairs) for more in (0, 2)]
+
+
+@pytest.mark.parametrize(('before', 'after', 'plays'), mixes())
+async def test_a_forecast_says_how_often_a_model_is_called(before: Any, after: Any, plays: Any) -> None:
+    two = Two()
+    async with two.conductor as conductor:
+        run = await two.done()
+        wanted, original = await conductor.view(run), await conductor.transitions(run)
+        for at in (0, 4, 9):
+            two.called()
+            way = ForkOverrides(before=before, after=after, plays=plays)
+            said = await conductor.forecast(run, at, way)
+            fork = await conductor.fork(run, at, variation=way)
+            outcome = await conductor.result(fork)
+            real, playing = two.called()
+            assert (outcome.status, sorted(outcome.answer)) == (Status.DONE, sorted(wanted.memory['said'])), (
+                at
+            )
+            assert said.calls == real and not (said.free and real), (at, said)
+            assert sum(usage.calls for usage in said.roles.values()) == real + playing, (at, said.roles)
+            assert await conductor.audit(fork)
+        assert await conductor.transitions(run) == original
+
+
+async def part_of(conductor: Conductor, run: RunId, count: int) -> RunId:
+    """A run of which no more is recorded than the first steps of another."""
+    info = replace(
+        await conductor.info(run), id=RunId(f'part{count}'), parent=run, parent_at=count, seq=count
+    )
+    await conductor.journal.fork(replace(info, status=Status.CANCELLED), await conductor.journal.shape(run))
+    return info.id
+
+
+@pytest.mark.parametrize('count', range(3, 13))
+async def test_where_nothing_more_is_recorded_it_is_done_as_it_was_said(count: int) -> None:
+    two = Two()
+    async with two.conductor as conductor:
+        run = await two.done()
+        part = await part_of(conductor, run, count)
+        steps = await conductor.transitions(run, after=count)
+        left = sum('usage' in step.event.data for step in steps)
+        for begin, beyond in itertools.product((0, 1, 2), ('live', 'simulated', 'stop')):
+            two.called()
+            way = ForkOverrides(after='recorded', beyond=beyond)  # type: ignore[arg-type]
+            said = await conductor.forecast(part, begin, way)
+            assert said.free is (beyond != 'live')
+            fork = await conductor.fork(part, begin, variation=way)
+            if beyond == 'stop':
+                live = conductor._live.runs[fork]
+                await until(lambda: live.projection.status is Status.PAUSED)  # noqa: B023
+                assert two.called() == (0, 0)
+                await conductor.resume(fork)
+            assert (await conductor.result(fork)).status is Status.DONE
+            assert two.called() == ((0, left) if beyond == 'simulated' else (left, 0)), (begin, beyond)
+            assert await conductor.audit(fork)
+
+
+async def test_a_fork_before_the_first_step_is_the_run_anew_with_what_is_otherwise() -> None:
+    two = Two()
+    async with two.conductor as conductor:
+        run = await two.done()
+        two.called()
+        change = Change(op='replace', path='/memory/said', value='mine;')
+        assert (await conductor.forecast(run, 0)).calls == 7
+        fork = await conductor.fork(run, 0, variation=ForkOverrides(changes=[change]))
+        assert (await conductor.result(fork)).answer.startswith('mine;')
+        info = await conductor.info(fork)
+        assert (info.parent, info.parent_at) == (run, 0) and two.called() == (7, 0)
+
+
+@pytest.mark.parametrize('after', ['recorded', 'live'])
+async def test_an_edit_at_each_step_of_a_parallel_state_is_seen_by_both_regions_to_the_end(
+    after: Any,
+) -> None:
+    two = Two()
+    async with two.conductor as conductor:
+        run = await two.done()
+        original = await conductor.transitions(run)
+        inside = [step.seq for step, then in pairwise(original) if len(step.active) == 2 and not then.raised]
+        assert len(inside) > 7
+        regions = {step.event.at.rpartition('.')[0] for step in original[1:] if step.seq in inside}
+        assert regions >= {'both.left', 'both.right'}
+        for at in inside:
+            two.called()
+            edit = Change(op='add', path='/memory/said', value=f'edited at {at};')
+            fork = await conductor.fork(run, at, variation=ForkOverrides(after=after, changes=[edit]))
+            outcome = await conductor.result(fork)
+            assert outcome.status is Status.DONE and outcome.answer.startswith(f'edited at {at};')
+            done = (await conductor.view(run, at)).memory['said']
+            for side in ('left', 'right'):  # What was said before was edited away.
+                assert (f';{side}.thinking: {side} heard' in outcome.answer) is (side not in done), at
+            left = sum('usage' in step.event.data for step in original[at:])
+            assert two.called() == (0 if after == 'recorded' else left, 0)
+            assert await conductor.audit(fork)
+            assert (await conductor.transitions(fork))[at].active == original[at - 1].active
+            if after == 'recorded':
+                steps = [
+                    step.active for step in await conductor.transitions(fork) if step.event.name != 'recover'
+                ]
+                assert steps == [step.active for step in original]
+        assert await conductor.transitions(run) == original
+
+
+def flaky(request: ModelRequest) -> Any:
+    """As the pair, but that each second reply needs two attempts."""
+    down = request.hints.turn == 1 and request.hints.attempt == 1
+    return ModelError('it is down', kind='server', retryable=True) if down else working(request)
+
+
+@pytest.mark.parametrize(
+    'plays', [{'both.left': 'live'}, {'right': 'simulated'}, {'@6': 'live'}, {'@8': 'live'}]
+)
+async def test_an_attempt_that_failed_is_played_once_and_leaves_nothing_behind(plays: Any) -> None:
+    two = Two()
+    two.real._reply = two.playing._reply = flaky
+    async with two.conductor as conductor:
+        run = await two.done()
+        steps = await conductor.transitions(run)
+        assert [step.event.name for step in steps].count('retry') == 2
+        for at in (1, 3, 5):
+            way = ForkOverrides(after='recorded', beyond='simulated', plays=plays)
+            fork = await conductor.fork(run, at, variation=way)
+            outcome = await asyncio.wait_for(conductor.result(fork), 20)
+            assert outcome.status is Status.DONE
+            assert outcome.answer.count(' heard') >= 3
+            assert await conductor.audit(fork)
+
+
+@pytest.mark.parametrize(('expression', 'waits'), [('1+1', False), ('6*7', True)])
+async def test_what_a_person_allowed_is_allowed_for_the_same_call_only(expression: str, waits: bool) -> None:
+    asked = ['1+1', expression]
+    model = FakeModel(
+        lambda request: 'done' if request.hints.turn else calls(('calculator', {'expression': asked.pop(0)}))
+    )
+    async with Conductor(MemoryJournal(), catalog=catalog(model, Counting), clock=IdleClock()) as conductor:
+        run = (await conductor.start('counting', approvals='all')).id
+        assert (await to_the_end(conductor, run)).status is Status.DONE
+        fork = await conductor.fork(
+            run, 1, variation=ForkOverrides(after='recorded', plays={'working': 'live'})
+        )
+        live = conductor._live.runs[fork]
+        await until(lambda: live.projection.status.ended or (live.projection.waiting and live.is_idle))
+        assert live.projection.status is (Status.WAITING if waits else Status.DONE)
+        if waits:
+            assert (await to_the_end(conductor, fork)).status is Status.DONE
+
+
+async def test_what_a_person_edited_is_edited_in_a_fork_that_goes_the_same_way() -> None:
+    two = Two()
+    async with two.conductor as conductor:
+        run = (await conductor.start('pair', models={'': 'real'}, paused=True)).id
+        edit = {'op': 'add', 'path': '/memory/said', 'value': 'begin;'}
+        await conductor.send(run, 'edit', data={'changes': [edit]})
+        await conductor.resume(run)
+        assert (await conductor.result(run)).answer.startswith('begin;')
+        for plays in ({}, {'right': 'live'}, {'closing': 'simulated'}):
+            way = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
+            fork = await conductor.fork(run, 1, variation=way)
+            if (await conductor.info(fork)).status is Status.PAUSED:
+                await conductor.resume(fork)
+            assert (await conductor.result(fork)).answer.startswith('begin;'), plays

@@ -1,0 +1,242 @@
+"""Tools with side effects in forks: recorded ones do nothing again, live ones use the fork's folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Conductor, Pattern, Status, ToolContext
+from engine.agents.chart import agent
+from engine.errors import WorkspaceError
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.records import RunId
+from engine.tools.builtin.research.fetch_page import fetch_page
+from engine.tools.builtin.writing.blog_notion import blog_notion
+from engine.tools.protocol import tool
+from tests.support.clocks import IdleClock
+from tests.support.forks import PLAYED, forks_alike
+from tests.support.harness import FakeModel, Lone, calls, catalog, settled, to_the_end, until
+from tests.support.http_server import local, sent
+from tests.unit.engine.tools.test_notion import Stand
+
+pytestmark = pytest.mark.anyio
+
+SENT: Counter[str] = Counter()
+"""What went out, by its key: nothing takes it back."""
+
+
+@tool(side_effects=True)
+async def send(context: ToolContext, text: str) -> str:
+    """Send something to somebody, and keep a copy."""
+    SENT[context.key] += 1
+    files = context.files
+    known = (await files.read('sent.txt')).decode() if (files.folder / 'sent.txt').exists() else ''
+    await files.write('sent.txt', f'{known}{text}\n'.encode())
+    return f'{known}{text}'
+
+
+class Post(Pattern):
+    """One writes three letters, and another adds one of its own in the same folder."""
+
+    initial = 'writing'
+    states = [
+        agent('writing', prompt='ask', tools=('send',), folder='work'),
+        agent('adding', prompt='ask', tools=('send',), folder='work'),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'writing', 'adding'], ['done', 'adding', 'over'], ['failed', '*', 'lost']]
+
+    def ask(self, memory: Any) -> str:
+        return 'go'
+
+
+def letters(request: ModelRequest) -> Any:
+    hints = request.hints
+    if hints.turn < (3 if hints.role == 'writing' else 1):
+        return calls(('send', {'text': f'{hints.role} {hints.turn}'}))
+    return 'sent'
+
+
+ALL = 'writing 0\nwriting 1\nwriting 2\nadding 0\n'
+
+
+def here(model: FakeModel, root: Path, journal: MemoryJournal | None = None) -> Conductor:
+    made = catalog(model, Post, tools=(send,))
+    return Conductor(journal or MemoryJournal(), catalog=made, clock=IdleClock(), workspaces=root)
+
+
+async def posted(conductor: Conductor) -> RunId:
+    SENT.clear()
+    run = (await conductor.start('post')).id
+    assert (await conductor.result(run)).status is Status.DONE
+    return run
+
+
+def on_disk(conductor: Conductor, run: RunId) -> str:
+    file = conductor.workspaces.of(run, 'work').folder / 'sent.txt'
+    return file.read_text() if file.exists() else ''
+
+
+async def kept(conductor: Conductor, run: RunId, at: int | None = None) -> str:
+    """What the file held at a step, by its snapshot."""
+    files = (await conductor.view(run, at)).files
+    if 'work' not in files:
+        return ''
+    (file,) = await conductor.workspaces.files(run, files['work'])
+    return (await conductor.workspaces.content(run, file.digest)).decode()
+
+
+async def batches(conductor: Conductor, run: RunId) -> list[int]:
+    """The steps at which tools had been run."""
+    return [step.seq for step in await conductor.transitions(run) if 'results' in step.event.data]
+
+
+async def test_recorded_tools_do_nothing_again_and_their_files_are_there_at_every_step(
+    tmp_path: Path,
+) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        assert set(SENT.values()) == {1} and len(SENT) == 4 and on_disk(conductor, run) == ALL
+        assert await forks_alike(conductor, run) > 8
+        fork = await conductor.fork(run, 3, variation=PLAYED)
+        await conductor.result(fork)
+        own = await batches(conductor, fork)
+        assert [await kept(conductor, fork, at) for at in own] == [
+            await kept(conductor, run, at) for at in await batches(conductor, run)
+        ]
+        assert len(SENT) == 4 and on_disk(conductor, run) == ALL
+        await conductor.workspaces.delete(run)
+        assert await kept(conductor, fork) == ALL, 'it has its own copies'
+
+
+@pytest.mark.parametrize('how', ['live', 'simulated'])
+async def test_tools_of_a_live_fork_work_in_its_own_folder_from_the_files_of_its_step(
+    tmp_path: Path, how: Any
+) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        second = (await batches(conductor, run))[1]
+        before = await kept(conductor, run, second)
+        fork = await conductor.fork(run, second, variation=ForkOverrides(after=how), paused=True)
+        assert (on_disk(conductor, fork), len(SENT)) == ('writing 0\nwriting 1\n', 4) and before
+        await conductor.resume(fork)
+        assert (await conductor.result(fork)).status is Status.DONE
+        assert on_disk(conductor, fork) == await kept(conductor, fork) == ALL
+        assert on_disk(conductor, run) == ALL and set(SENT.values()) == {1}
+        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 2}
+
+
+async def test_a_live_agent_finds_the_files_that_were_played_before_it(tmp_path: Path) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        way = ForkOverrides(after='recorded', plays={'adding': 'live'})
+        fork = await conductor.fork(run, 2, variation=way)
+        assert (await conductor.result(fork)).status is Status.DONE
+        assert on_disk(conductor, fork) == await kept(conductor, fork) == ALL
+        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
+        assert on_disk(conductor, run) == ALL
+
+
+async def test_a_batch_that_is_live_among_played_ones_is_made_on_their_files(tmp_path: Path) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        second = (await batches(conductor, run))[1]
+        way = ForkOverrides(after='recorded', plays={f'@{second}': 'live'})
+        fork = await conductor.fork(run, 1, variation=way)
+        await conductor.result(fork)
+        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
+        assert await kept(conductor, fork) == ALL == await kept(conductor, run)
+
+
+async def test_what_was_done_live_is_not_undone_when_a_mixed_fork_is_cut_off(tmp_path: Path) -> None:
+    journal, model = MemoryJournal(), FakeModel(letters)
+    way = ForkOverrides(after='recorded', plays={'adding': 'live'})
+    async with here(model, tmp_path, journal) as conductor:
+        run = await posted(conductor)
+        model._reply = lambda request: asyncio.Event() if request.hints.turn else letters(request)
+        fork = await conductor.fork(run, 2, variation=way)
+        await until(lambda: model.running)
+        assert on_disk(conductor, fork) == ALL
+    async with here(FakeModel(letters), tmp_path, journal) as heir:
+        assert await heir.recover() == [fork]
+        assert (await heir.result(fork)).status is Status.DONE
+        assert on_disk(heir, fork) == await kept(heir, fork) == ALL
+        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
+
+
+async def test_a_fork_that_goes_on_live_where_nothing_is_recorded_has_the_files_so_far(
+    tmp_path: Path,
+) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        third = (await batches(conductor, run))[2]
+        part = await conductor.fork(run, third, paused=True)
+        await conductor._live.runs[part].release()  # as if its process were gone
+        fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
+        assert (await conductor.result(fork)).status is Status.DONE
+        assert on_disk(conductor, fork) == await kept(conductor, fork) == ALL
+        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
+        assert on_disk(conductor, part) == 'writing 0\nwriting 1\nwriting 2\n'
+
+
+async def test_files_that_are_not_kept_any_more_refuse_a_fork_with_the_reason(tmp_path: Path) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        at = (await batches(conductor, run))[1]
+        await conductor.workspaces.delete(run)
+        with pytest.raises(WorkspaceError, match='is not kept any more'):
+            await conductor.fork(run, at)
+        assert (await conductor.runs()).total == 1
+
+
+class Web(Lone):
+    """An agent that reads a page and publishes what it found."""
+
+    states = [agent('working', prompt='ask', tools=('fetch_page', 'blog_notion')), *Lone.states[1:]]
+
+
+def publishing(url: str) -> Any:
+    def reply(request: ModelRequest) -> Any:
+        if request.hints.turn == 0:
+            return calls(('fetch_page', {'url': f'{url}/page'}))
+        return 'done' if request.hints.turn > 1 else calls(('blog_notion', {'title': 'T', 'content': 'text'}))
+
+    return reply
+
+
+async def test_the_web_and_notion_are_asked_by_live_forks_only_and_a_draft_needs_a_word_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand = Stand(keyed=True)
+    with local(lambda *asked: sent({'page': 1}) if asked[1] == '/page' else stand(*asked)) as server:
+        for name, value in (('TOKEN', 'secret'), ('DATABASE_ID', 'd1')):
+            monkeypatch.setenv(f'NOTION_{name}', value)
+        monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)
+        made = catalog(FakeModel(publishing(server.url)), Web, tools=(fetch_page, blog_notion))
+        async with Conductor(MemoryJournal(), catalog=made, private_addresses=True) as conductor:
+            run = (await conductor.start('web')).id
+            assert (await to_the_end(conductor, run)).status is Status.DONE
+            asked = len(server.asked)
+            assert len(stand.pages) == 1 and asked > 2
+            assert await forks_alike(conductor, run) > 4
+            assert len(server.asked) == asked, 'what is recorded asks nobody'
+            reading, published = await batches(conductor, run)
+            for at in (reading - 1, reading):
+                fork = await conductor.fork(run, at)
+                await settled(conductor, fork, 'working.approving')
+                fetched = len(server.asked) - asked
+                assert (fetched, len(stand.pages)) == (int(at < reading), 1), 'it waits for a word of its own'
+                await conductor.cancel(fork)
+                asked = len(server.asked)
+            way = ForkOverrides(after='recorded', plays={f'@{published}': 'live'})
+            fork = await conductor.fork(run, 1, variation=way)
+            assert (await conductor.result(fork)).status is Status.DONE
+            assert len(stand.pages) == 2, 'a draft of its own, for the call that was allowed'
+            assert not any(path == '/page' for _, path, _, _ in server.asked[asked:])

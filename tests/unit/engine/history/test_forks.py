@@ -1,0 +1,235 @@
+"""Forks with changes, several at once, reruns and retries, lineage, and forecasts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine import Conductor, EventRefused, InvalidInput, Status
+from engine.errors import ModelError
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.records import Change
+from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, pipeline_reply, to_the_end
+
+pytestmark = pytest.mark.anyio
+
+
+def here(model: FakeModel, *patterns: Any) -> Conductor:
+    return Conductor(MemoryJournal(), catalog=catalog(model, *patterns), clock=HastyClock())
+
+
+async def drafted(conductor: Conductor) -> tuple[Any, int]:
+    """A pipeline that is done, and the step at which its draft was made."""
+    run = (await conductor.start('pipeline', {'task': 'Count the bees'}, tags=('bees',))).id
+    await conductor.result(run)
+    steps = await conductor.transitions(run)
+    return run, next(step.seq for step in steps if 'reviewing.thinking' in step.active)
+
+
+async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, at = await drafted(conductor)
+        before = await conductor.transitions(run)
+        change = Change(op='replace', path='/memory/analysis', value='mine')
+        fork = await conductor.fork(run, at, variation=ForkOverrides(changes=[change]))
+        await conductor.result(fork)
+        first = (await conductor.transitions(fork))[at]
+        assert (first.event.name, first.changes) == ('recover', (change,))
+        assert (await conductor.view(fork, at + 1)).memory['analysis'] == 'mine'
+        assert await conductor.audit(fork) == (await conductor.info(fork)).seq
+        assert await conductor.transitions(run) == before
+
+
+@pytest.mark.parametrize(
+    ('variation', 'field'),
+    [
+        (ForkOverrides(changes=[Change(op='replace', path='/memory/nothing', value=1)]), 'nothing'),
+        (ForkOverrides(changes=[Change(op='add', path='/memory/iteration', value='x')]), 'iteration'),
+        (ForkOverrides(instructions={'poet': 'rhyme'}), 'instructions.poet'),
+        (ForkOverrides(models={'': 'no/such'}), 'models'),
+        (ForkOverrides(models={'poet': 'scripted'}), 'models.poet'),
+        (ForkOverrides(tools={'researcher': ['hammer']}), 'tools.researcher'),
+        (ForkOverrides(effort={'poet': 'low'}), 'effort.poet'),
+        (ForkOverrides(effort={'': 'a lot'}), 'effort'),
+        (ForkOverrides(effort={'researcher': 'much'}), 'effort.researcher'),
+        (ForkOverrides(prompts={'nobody': 'go'}), 'prompts.nobody'),
+        (ForkOverrides(parameters={'max_iterations': 'many'}), 'max_iterations'),
+        (ForkOverrides(after='now'), 'after'),  # type: ignore[arg-type]
+        (ForkOverrides(beyond='never'), 'beyond'),  # type: ignore[arg-type]
+        (ForkOverrides(plays={'poet': 'live'}), 'plays.poet'),
+    ],
+)
+async def test_a_variation_that_does_not_fit_is_refused_with_the_field(
+    variation: ForkOverrides, field: str
+) -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, at = await drafted(conductor)
+        with pytest.raises(InvalidInput) as refused:
+            await conductor.fork(run, at, variation=variation)
+        assert list(refused.value.problems) == [field]
+        assert (await conductor.runs()).total == 1
+
+
+async def test_an_agent_that_has_begun_and_one_that_has_not_get_other_instructions() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, at = await drafted(conductor)
+        asked = len(model.requests)
+        told = {'reviewer': 'Be kind.', 'analyzer': 'Be brief.'}
+        fork = await conductor.fork(run, at, variation=ForkOverrides(instructions=told))
+        await conductor.result(fork)
+        heard = {request.hints.role: request.messages[0].text for request in model.requests[asked:]}
+        assert heard == told
+        early = await conductor.fork(run, 1, variation=ForkOverrides(instructions=told))
+        asked = len(model.requests)
+        await conductor.result(early)
+        heard = {request.hints.role: request.messages[0].text for request in model.requests[asked:]}
+        assert {role: heard[role] for role in told} == told and heard['researcher'] != 'Be kind.'
+        assert await conductor.audit(early) and await conductor.audit(fork)
+
+
+async def test_a_prompt_takes_the_place_of_what_an_agent_was_told_last() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, at = await drafted(conductor)
+        asked = len(model.requests)
+        await conductor.result(
+            await conductor.fork(run, at, variation=ForkOverrides(prompts={'reviewing': 'Look again.'}))
+        )
+        assert model.requests[asked].messages[-1].text == 'Look again.'
+
+
+async def test_models_and_tools_are_changed_by_role() -> None:
+    model, other = FakeModel(pipeline_reply), FakeModel(pipeline_reply, simulated=False)
+    async with here(model) as conductor:
+        conductor.catalog.models['other'] = other  # type: ignore[assignment]
+        run, at = await drafted(conductor)
+        chosen = ForkOverrides(models={'reviewer': 'other'}, tools={'researcher': ['calculator']})
+        fork = await conductor.fork(run, 1, variation=chosen)
+        model.requests.clear()
+        await conductor.result(fork)
+        assert {request.hints.role for request in other.requests} == {'reviewer'}
+        tools = {request.hints.role: [tool.name for tool in request.tools] for request in model.requests}
+        assert tools['researcher'] == ['calculator'] and not (await conductor.info(fork)).simulated
+        again = await conductor.fork(fork, at)
+        assert (await conductor.info(again)).options['tools'] == {'researcher': ['calculator']}
+
+
+async def test_a_fork_thinks_as_much_as_it_is_told() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        started_with = {'': 'low', 'reviewer': 'high'}
+        run = (await conductor.start('pipeline', {'task': 'Count'}, effort=started_with)).id
+        await conductor.result(run)
+        model.requests.clear()
+        fork = await conductor.fork(run, 1, variation=ForkOverrides(effort={'': 'max', 'reviewer': ''}))
+        await conductor.result(fork)
+        assert (await conductor.info(fork)).options['effort'] == {'': 'max'}
+        assert {request.effort for request in model.requests} == {'max'}
+        none = await conductor.fork(fork, 1, variation=ForkOverrides(effort={'': ''}))
+        assert 'effort' not in (await conductor.info(none)).options
+
+
+async def test_parameters_change_in_the_middle_where_the_chart_stays() -> None:
+    async with here(FakeModel(lambda request: pipeline_reply(request, revisions=9))) as conductor:
+        run, at = await drafted(conductor)
+        fork = await conductor.fork(run, at, variation=ForkOverrides(parameters={'max_iterations': 1}))
+        await conductor.result(fork)
+        assert (await conductor.info(fork)).parameters['max_iterations'] == 1
+        assert (await conductor.info(fork)).seq < (await conductor.info(run)).seq
+        assert await conductor.audit(fork) and await conductor.audit(await conductor.fork(fork, at + 1))
+
+
+async def test_a_rerun_begins_anew_with_the_same_and_is_of_the_family() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, _ = await drafted(conductor)
+        again = await conductor.rerun(run, paused=True)
+        assert (await conductor.info(again)).status is Status.PAUSED
+        await conductor.resume(again)
+        await conductor.result(again)
+        one, other = await conductor.info(run), await conductor.info(again)
+        assert (other.parameters, other.models, other.seed, other.tags) == (
+            one.parameters, one.models, one.seed, one.tags,
+        )  # fmt: skip
+        family = await conductor.lineage(again)
+        assert (family.run, family.kind) == (run, 'root')
+        assert [(kin.run, kin.kind, kin.at) for kin in family.children] == [(again, 'rerun', 0)]
+
+
+async def test_a_retry_makes_the_call_that_failed_again_with_all_its_attempts() -> None:
+    broken = ModelError('it is down', kind='server', retryable=True)
+    replies: list[Any] = [calls(('calculator', {'expression': '1+1'})), *[broken] * 4, broken, 'done']
+    model = FakeModel(lambda request: replies.pop(0))
+    async with here(model, Lone) as conductor:
+        conductor.catalog.patterns['lone'] = Lone
+        run = (await conductor.start('lone')).id
+        assert (await conductor.result(run)).status is Status.FAILED
+        with pytest.raises(EventRefused):
+            await conductor.retry(again := await conductor.retry(run))
+        outcome = await conductor.result(again)
+        assert (outcome.status, replies) == (Status.DONE, [])
+        assert (await conductor.lineage(run)).children[0].kind == 'retry'
+        with pytest.raises(EventRefused, match='it has not failed'):
+            await conductor.retry(again)
+
+
+async def test_a_cancelled_run_is_retried_from_before_that() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
+        await conductor.pause(run)
+        await conductor.cancel(run)
+        again = await conductor.retry(run)
+        if (await conductor.info(again)).status is Status.PAUSED:
+            await conductor.resume(again)
+        assert (await to_the_end(conductor, again)).status is Status.DONE
+
+
+async def test_variants_have_a_tag_in_common_and_one_winner() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, at = await drafted(conductor)
+        kind, harsh = await conductor.fork_all(
+            run, at, {'kind': ForkOverrides(instructions={'reviewer': 'Be kind.'}), 'harsh': ForkOverrides()}
+        )
+        family = await conductor.lineage(kind)
+        assert [kin.run for kin in family.children] == [kind, harsh]
+        assert len({kin.group for kin in family.children}) == 1 and family.children[0].group
+        assert [kin.info.title for kin in family.children] == [
+            'Count the bees (kind)',
+            'Count the bees (harsh)',
+        ]
+        await conductor.mark_winner(kind)
+        await conductor.mark_winner(harsh)
+        family = await conductor.lineage(run)
+        assert [kin.winner for kin in family.children] == [False, True]
+        below = await conductor.fork(harsh, at + 1)
+        assert [kin.run for kin in (await conductor.lineage(run)).children[1].children] == [below]
+        with pytest.raises(InvalidInput, match='worse: instructions'):
+            await conductor.fork_all(run, at, {'worse': ForkOverrides(instructions={'poet': 'x'})})
+
+
+async def test_a_forecast_counts_what_would_be_called_anew() -> None:
+    async with here(FakeModel(pipeline_reply, simulated=False)) as conductor:
+        run, at = await drafted(conductor)
+        whole = await conductor.forecast(run, at, ForkOverrides(before='live'))
+        part = await conductor.forecast(run, at)
+        used = (await conductor.info(run)).usage
+        assert (whole.calls, whole.tokens, whole.basis) == (used.calls, used.total, 'parent')
+        assert part.calls is not None and 0 < part.calls < used.calls and not part.free
+        assert part.dollars is None  # for nobody knows the price of that model
+        some = await conductor.forecast(run, at, ForkOverrides(plays={'reviewer': 'simulated'}))
+        assert some.calls is not None and some.calls < part.calls
+        nothing = await conductor.forecast(run, at, ForkOverrides(after='simulated'))
+        assert (nothing.calls, nothing.free) == (0, True)
+
+
+async def test_a_forecast_of_a_run_that_is_not_done_asks_the_others() -> None:
+    async with here(FakeModel(pipeline_reply, simulated=False)) as conductor:
+        going = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
+        await conductor.pause(going)
+        assert (await conductor.forecast(going, 1)).basis == 'none'
+        run, _ = await drafted(conductor)
+        found = await conductor.forecast(going, 1)
+        assert (found.basis, found.calls) == ('runs', (await conductor.info(run)).usage.calls)

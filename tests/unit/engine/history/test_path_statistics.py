@@ -1,0 +1,78 @@
+"""Path statistics of real runs, and of a damaged journal."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from engine import Conductor, SimulatedClock, Status
+from engine.history.path_statistics import refresh
+from engine.records import RunId, RunQuery
+from storage import open_journal
+from tests.support.harness import FakeModel, catalog, pipeline_reply
+
+pytestmark = pytest.mark.anyio
+
+
+def conductor(journal: object = None) -> Conductor:
+    return Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]
+
+
+async def ended(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
+    run = (await made.start('pipeline', {'task': 'a question'}, tags=tags)).id
+    await made.result(run)
+    return run
+
+
+async def test_the_loop_of_the_pipeline_is_seen_over_many_runs() -> None:
+    async with conductor() as made:
+        for _ in range(3):
+            await ended(made)
+        found = await made.traffic(RunQuery(pattern='pipeline'))
+        edges = {f'{edge.source}>{edge.dest}': (edge.times, edge.runs) for edge in found.edges}
+        assert edges['reviewing>analyzing'] == edges['researching>analyzing'] == (3, 3)
+        analyzing = next(state for state in found.states if state.path == 'analyzing')
+        assert (analyzing.runs, analyzing.visits, analyzing.repeated, analyzing.most) == (3, 6, 3, 2)
+        assert found.statuses == {Status.DONE: 3} and not found.unread
+        assert found.shapes == ((made.draw('pipeline', {'task': 'a question'}), 3),)
+
+
+async def test_a_list_by_edge_needs_no_survey_before() -> None:
+    async with conductor() as made:
+        run = await ended(made)
+        assert [info.id for info in (await made.runs(RunQuery(edges=('reviewing>analyzing',)))).runs] == [run]
+        assert (await made.runs(RunQuery(state='reviewing', trouble=True))).total == 0
+
+
+async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
+    async with conductor(await open_journal(tmp_path / 'runs.db')) as made:
+        broken, _ = await ended(made), await ended(made)
+        connection = sqlite3.connect(tmp_path / 'runs.db')
+        connection.execute('UPDATE "transition" SET body = x\'00\' WHERE run = 1 AND seq = 3')
+        connection.commit()
+        connection.close()
+        found = await made.traffic()
+        assert list(found.unread) == [broken] and 'step 3' in found.unread[broken]
+        assert {edge.runs for edge in found.edges} == {1}
+
+
+async def test_a_survey_that_is_cancelled_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refresh, 'TOGETHER', 2)
+    async with conductor() as made:
+        for _ in range(3):
+            await ended(made)
+        progress: list[tuple[int, int]] = []
+
+        def tell(done: int, of: int) -> None:
+            progress.append((done, of))
+            if done == 2:
+                looking.cancel()
+
+        looking = asyncio.ensure_future(made.traffic(progress=tell))
+        with pytest.raises(asyncio.CancelledError):
+            await looking
+        assert (await made.traffic(progress=lambda done, of: progress.append((done, of)))).runs == 3
+        assert progress == [(0, 3), (2, 3), (0, 1), (1, 1)]

@@ -1,0 +1,236 @@
+"""Forks that replay the record: exact without edits, live where asked, stopped where it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine import Breakpoint, Budget, Conductor, Pattern, Status, Transition
+from engine.agents.chart import agent
+from engine.errors import ModelError
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.records import RunId
+from tests.support.clocks import IdleClock
+from tests.support.forks import PLAYED, forks_alike, told
+from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_fork_without_edits_reaches_the_same_journal_at_every_step() -> None:
+    model = FakeModel(pipeline_reply)
+    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
+        await to_the_end(conductor, run)
+        asked = len(model.requests)
+        assert await forks_alike(conductor, run) > 5
+        assert len(model.requests) == asked
+
+
+class Counting(Lone):
+    """One agent with a tool."""
+
+    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
+
+
+def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type[Pattern]) -> Conductor:
+    return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
+
+
+async def piped(conductor: Conductor) -> tuple[RunId, int]:
+    """A pipeline that is done, and the step at which its first review begins."""
+    run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
+    await conductor.result(run)
+    steps = await conductor.transitions(run)
+    return run, next(step.seq for step in steps if 'reviewing.thinking' in step.active)
+
+
+def roles(model: FakeModel) -> list[str]:
+    return [request.hints.role for request in model.requests]
+
+
+async def test_one_role_is_live_and_all_others_are_played() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, _ = await piped(conductor)
+        model.requests.clear()
+        fork = await conductor.fork(
+            run, 1, variation=ForkOverrides(after='recorded', plays={'reviewer': 'live'})
+        )
+        outcome = await conductor.result(fork)
+        assert outcome.status is Status.DONE, outcome.error
+        assert roles(model) == ['reviewer', 'reviewer']
+        assert outcome.memory == (await conductor.view(run)).memory
+        played = {step.event.at for step in await conductor.transitions(fork) if step.event.played}
+        assert 'analyzing.thinking' in played and 'reviewing.thinking' not in played
+        assert await conductor.audit(fork)
+
+
+async def test_one_step_is_made_anew_and_what_came_after_it_is_played() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, at = await piped(conductor)
+        ended = next(
+            step.seq for step in await conductor.transitions(run, after=at) if step.event.name == 'done'
+        )
+        model.requests.clear()
+        way = ForkOverrides(after='recorded', plays={f'@{ended}': 'live'})
+        assert (await conductor.result(await conductor.fork(run, at, variation=way))).status is Status.DONE
+        assert roles(model) == ['reviewer']
+
+
+async def test_an_edit_that_leads_elsewhere_plays_what_fits_and_then_goes_on_live() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, _ = await piped(conductor)
+        model.requests.clear()
+        short = ForkOverrides(after='recorded', parameters={'max_iterations': 1})
+        fork = await conductor.fork(run, 1, variation=short)
+        assert (await conductor.result(fork)).status.ended and roles(model) == []
+        assert await conductor.audit(fork)
+
+
+async def test_where_the_parent_never_got_a_fork_stops_or_goes_on() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
+        async for item in conductor.watch(run):
+            if isinstance(item, Transition) and item.seq == 6:
+                break
+        await conductor.cancel(run)
+        last = (await conductor.info(run)).seq - 1
+        assert last
+        journal = conductor.journal
+        parent = replace(await journal.info(run), id=RunId('cut'), status=Status.RUNNING, seq=last)
+        await journal.fork(replace(parent, parent=run, parent_at=last), await journal.shape(run))
+        asked = len(model.requests)
+        fork = await conductor.fork(
+            RunId('cut'), 1, variation=ForkOverrides(after='recorded', beyond='stop'), title='stops'
+        )
+        await until(lambda: conductor._live.runs[fork].projection.status is Status.PAUSED)
+        view = await conductor.view(fork)
+        assert (view.status, len(model.requests)) == (Status.PAUSED, asked)
+        assert 'nothing is recorded' in view.stopped
+        await conductor.resume(fork)
+        assert (await conductor.result(fork)).status is Status.DONE and len(model.requests) > asked
+        steps = await conductor.transitions(fork)
+        assert [step.event.name for step in steps if 'left' in step.event.data] == ['recover']
+        assert await conductor.audit(fork)
+        freely = await conductor.fork(RunId('cut'), 1, variation=ForkOverrides(after='recorded'))
+        assert (await conductor.result(freely)).status is Status.DONE
+
+
+async def test_a_fork_that_is_cut_off_while_it_plays_goes_on_playing() -> None:
+    model, journal = FakeModel(pipeline_reply), MemoryJournal()
+    async with here(model, journal) as conductor:
+        run, _ = await piped(conductor)
+        wanted = told(await conductor.transitions(run))
+        asked = len(model.requests)
+        fork = await conductor.fork(run, 1, variation=PLAYED)
+        async for item in conductor.watch(fork):
+            if isinstance(item, Transition) and item.seq == 6:
+                break
+    async with here(model, journal) as heir:
+        assert await heir.recover() == [fork]
+        assert (await heir.result(fork)).status is Status.DONE
+        steps = [step for step in await heir.transitions(fork) if step.event.name != 'recover']
+        assert told(steps) == wanted and len(model.requests) == asked
+
+
+async def waiting(conductor: Conductor, fork: RunId) -> list[Transition]:
+    """The steps of a fork once nothing is played any more: nobody lets it go on."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+    return await conductor.transitions(fork)
+
+
+async def test_a_person_may_pause_a_fork_that_plays() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, _ = await piped(conductor)
+        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        await waiting(conductor, fork)
+        info = await conductor.info(fork)
+        assert (info.seq, info.status) == (info.parent_at + 1, Status.PAUSED)
+        await conductor.resume(fork)
+        assert (await conductor.result(fork)).status is Status.DONE
+
+
+async def test_a_person_may_step_through_a_fork_that_plays() -> None:
+    model = FakeModel(pipeline_reply)
+    async with here(model) as conductor:
+        run, _ = await piped(conductor)
+        asked, wanted = len(model.requests), await conductor.transitions(run)
+        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        known = len(await waiting(conductor, fork))
+        while not (await conductor.info(fork)).status.ended:
+            assert (await conductor.info(fork)).status is Status.PAUSED
+            await conductor.step(fork)
+            steps = await waiting(conductor, fork)
+            stepped, *played = [step.event for step in steps[known:] if not step.raised]
+            assert stepped.name == 'step' and len(played) == 1
+            known = len(steps)
+        played = [step for step in steps if step.event.name not in ('recover', 'step')]
+        assert told(played) == told(wanted) and len(model.requests) == asked
+
+
+async def test_a_step_over_plays_until_the_workflow_moves() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, _ = await piped(conductor)
+        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        await conductor.step(fork, 'over')
+        steps = await waiting(conductor, fork)
+        view = await conductor.view(fork)
+        assert (view.status, view.stopped) == (Status.PAUSED, f'stepped over at step {steps[-1].seq - 1}')
+        assert 'analyzing' in steps[-2].entered and 'analyzing' not in steps[-3].active
+        await conductor.step(fork, 'out')
+        await waiting(conductor, fork)
+        assert 'reviewing.thinking' in (await conductor.view(fork)).active
+        await conductor.resume(fork)
+        assert (await conductor.result(fork)).status is Status.DONE
+
+
+async def test_a_breakpoint_that_a_person_sets_halts_what_is_played() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run, _ = await piped(conductor)
+        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        await conductor.set_breakpoints(fork, [Breakpoint(enter='reviewing')])
+        await conductor.resume(fork)
+        await waiting(conductor, fork)
+        view = await conductor.view(fork)
+        assert view.status is Status.PAUSED and 'reviewing.thinking' in view.active
+        assert 'breakpoint' in view.stopped
+        await conductor.set_breakpoints(fork, [])
+        await conductor.resume(fork)
+        assert (await conductor.result(fork)).status is Status.DONE
+
+
+async def test_human_answers_retries_and_a_fork_of_a_fork_are_played() -> None:
+    broken = ModelError('it is down', kind='server', retryable=True)
+    replies: list[Any] = [broken, calls(('calculator', {'expression': '1+1'})), 'two']
+    model = FakeModel(lambda request: replies.pop(0))
+    async with here(model, None, Counting) as conductor:
+        run = (await conductor.start('counting', approvals='all')).id
+        assert (await to_the_end(conductor, run)).status is Status.DONE
+        names = [step.event.name for step in await conductor.transitions(run)]
+        assert 'retry' in names and 'approve' in names
+        assert await forks_alike(conductor, run) > 3
+        fork = await conductor.fork(run, 2, variation=PLAYED)
+        await conductor.result(fork)
+        assert await forks_alike(conductor, fork) > 3
+
+
+async def test_budget_steps_are_played_and_what_was_played_is_not_counted() -> None:
+    async with here(FakeModel(pipeline_reply)) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Count the bees'}, budget=Budget(tokens=40))).id
+        await to_the_end(conductor, run)
+        names = [step.event.name for step in await conductor.transitions(run)]
+        assert 'warn' in names or 'exhaust' in names
+        assert await forks_alike(conductor, run) > 1
+        fork = await conductor.fork(run, 1, variation=PLAYED)
+        await conductor.result(fork)
+        view = await conductor.view(fork)
+        assert view.usage.total == view.inherited.total > 0

@@ -1,0 +1,258 @@
+"""Forks that are killed, disturbed, paused or stopped still reach the end in their parent's journal."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine import Budget, Conductor, EventRefused, Pattern, Status
+from engine.agents.chart import agent
+from engine.errors import ModelError
+from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
+from engine.records import Change, RunId
+from tests.support.clocks import IdleClock
+from tests.support.forks import PLAYED, Pair, forks_alike, told, working
+from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
+
+pytestmark = pytest.mark.anyio
+
+
+class Counting(Lone):
+    """One agent with a tool."""
+
+    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
+
+
+def here(model: FakeModel, journal: Any = None, *patterns: type[Pattern]) -> Conductor:
+    return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
+
+
+async def first_of(journal: MemoryJournal, parent: RunId, run: RunId, count: int) -> MemoryJournal:
+    """A journal that holds a run whole, and the first `count` steps of a fork of it."""
+    kept = MemoryJournal()
+    for known, steps in ((parent, None), (run, count)):
+        info, history = await journal.info(known), await journal.transitions(known, until=steps)
+        cut = (
+            replace(info, epoch=1)
+            if steps is None
+            else replace(info, epoch=1, status=Status.RUNNING, seq=count)
+        )
+        await kept.create(replace(cut, seq=0), await journal.shape(known))
+        if history:
+            await kept.append(cut, history)
+    return kept
+
+
+async def warned(model: FakeModel, journal: MemoryJournal) -> RunId:
+    """A pair that was warned of its budget while one of them was at work, who hears of it later."""
+    going = asyncio.Event()
+    model._reply = lambda request: going if request.hints.role == 'right' else working(request)
+    async with here(model, journal, Pair) as conductor:
+        run = (await conductor.start('pair', budget=Budget(tokens=200, warn=0.05))).id
+        await until(lambda: conductor._live.runs[run].projection.seq > 4)
+        going.set()
+        assert (await conductor.result(run)).status is Status.DONE
+        (warning,) = (step for step in await conductor.transitions(run) if step.event.name == 'warn')
+        assert 'both.right.thinking' in warning.active and '/told/both.right' not in str(warning.changes)
+        return run
+
+
+async def spent(model: FakeModel, journal: MemoryJournal) -> RunId:
+    """A pipeline whose budget was spent."""
+    async with here(model, journal) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Count the bees'}, budget=Budget(tokens=50))).id
+        await to_the_end(conductor, run)
+        assert 'exhaust' in {step.event.name for step in await conductor.transitions(run)}
+        return run
+
+
+async def approved(model: FakeModel, journal: MemoryJournal) -> RunId:
+    """A run with an attempt that failed, and a tool that somebody allowed."""
+    replies: list[Any] = [
+        ModelError('it is down', kind='server', retryable=True),
+        calls(('calculator', {'expression': '1+1'})),
+        'two',
+    ]
+    model._reply = lambda request: replies.pop(0)
+    async with here(model, journal, Counting) as conductor:
+        run = (await conductor.start('counting', approvals='all')).id
+        assert (await to_the_end(conductor, run)).status is Status.DONE
+        return run
+
+
+async def taken(conductor: Conductor, run: RunId, seen: int) -> None:
+    """Wait until a step by hand, and what it brought about, are journaled."""
+    live = conductor._live.runs[run]
+    await until(lambda: live.projection.seq > seen + 1 and live.is_idle)
+
+
+async def extended(model: FakeModel, journal: MemoryJournal) -> RunId:
+    """A pair that was warned of its budget, which was then raised by too little to take the warning back."""
+    model._reply = working
+    async with here(model, journal, Pair) as conductor:
+        run = (await conductor.start('pair', budget=Budget(tokens=200, warn=0.1), paused=True)).id
+        while 'warn' not in (names := [step.event.name for step in await conductor.transitions(run)]):
+            await conductor.step(run)
+            await taken(conductor, run, len(names))
+        await conductor.send(run, 'extend', data={'tokens': 1})
+        await conductor.resume(run)
+        assert (await conductor.result(run)).status is Status.DONE
+        return run
+
+
+@pytest.mark.parametrize('begun', [warned, extended, spent, approved])
+@pytest.mark.parametrize('at', [0, 2])
+async def test_a_fork_that_is_cut_off_at_any_step_reaches_the_same_end(begun: Any, at: int) -> None:
+    model, journal = FakeModel(pipeline_reply), MemoryJournal()
+    run = await begun(model, journal)
+    async with here(model, journal, Counting, Pair) as conductor:
+        fork = await conductor.fork(run, at, variation=PLAYED)
+        whole = await conductor.result(fork)
+        wanted, original = told(await conductor.transitions(run)), await conductor.transitions(run)
+    begin, asked = (await journal.info(fork)).parent_at, len(model.requests)
+    steps = await journal.transitions(fork, after=begin)
+    for count in (step.seq - 1 for step in steps if not step.raised):  # a turn is written as a whole
+        kept = await first_of(journal, run, fork, count)
+        async with here(model, kept, Counting, Pair) as heir:
+            assert await heir.recover() == [fork]
+            outcome = await heir.result(fork)
+            assert (outcome.status, outcome.memory) == (whole.status, whole.memory), count
+            steps = [step for step in await heir.transitions(fork) if step.event.name != 'recover']
+            assert told(steps) == wanted, count
+            assert await heir.transitions(run) == original
+            assert await heir.audit(fork)
+            view, as_was = await heir.view(fork), await heir.view(run)
+            assert view.agents == as_was.agents and view.usage == as_was.usage, count
+            assert view.inherited.total == view.usage.total, count
+    assert len(model.requests) == asked
+
+
+async def test_a_budget_that_was_raised_is_counted_as_it_was_then() -> None:
+    model, journal = FakeModel(), MemoryJournal()
+    run = await extended(model, journal)
+    async with here(model, journal, Pair) as conductor:
+        assert await forks_alike(conductor, run) > 5
+        fork = await conductor.fork(run, 4, variation=PLAYED)
+        await conductor.result(fork)
+        one, other = await conductor.view(run), await conductor.view(fork)
+        assert other.inherited.total == other.usage.total, 'it has used nothing itself'
+        assert {kind: gauge.used for kind, gauge in other.budget.items()} == {
+            kind: gauge.used for kind, gauge in one.budget.items()
+        }
+
+
+async def test_what_is_refused_meanwhile_does_not_stop_a_fork_that_plays() -> None:
+    model, journal = FakeModel(working), MemoryJournal()
+    async with here(model, journal, Pair) as conductor:
+        run = (await conductor.start('pair')).id
+        await conductor.result(run)
+        fork = await conductor.fork(run, 1, variation=PLAYED)
+        refused = 0
+        while fork in conductor._live.runs:
+            try:
+                await conductor.send(fork, 'approve')
+            except EventRefused:
+                refused += 1
+            assert refused < 500, (await conductor.view(fork)).active
+        assert refused > 3
+        assert (await conductor.info(fork)).status is Status.DONE
+
+
+@pytest.mark.parametrize('at', [0, 4])
+async def test_a_fork_that_is_to_wait_plays_nothing_before_it_is_resumed(at: int) -> None:
+    model, journal = FakeModel(working), MemoryJournal()
+    async with here(model, journal, Pair) as conductor:
+        run = (await conductor.start('pair')).id
+        await conductor.result(run)
+        fork = await conductor.fork(run, at, variation=PLAYED, paused=True)
+        for _ in range(200):
+            await asyncio.sleep(0)
+        info = await conductor.info(fork)
+        assert (info.seq, info.status) == (at + 1, Status.PAUSED)
+    async with here(model, journal, Pair) as heir:
+        assert await heir.recover() == [fork]
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert (await heir.info(fork)).status is Status.PAUSED
+        await heir.resume(fork)
+        assert (await heir.result(fork)).status is Status.DONE
+        unplayed = ('recover', 'resume')
+        steps = [step for step in await heir.transitions(fork) if step.event.name not in unplayed]
+        found, wanted = told(steps), told(await heir.transitions(run))
+        assert found[1:] == wanted[1:] and len(model.requests) == 7
+
+
+async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
+    """A fork that stops since its parent never got further."""
+    run = (await conductor.start('pair')).id
+    await conductor.result(run)
+    journal = conductor.journal
+    part = replace(await journal.info(run), id=RunId('part'), parent=run, parent_at=5, seq=5)
+    await journal.fork(replace(part, status=Status.CANCELLED), await journal.shape(run))
+    model.requests.clear()
+    fork = await conductor.fork(part.id, 1, variation=ForkOverrides(after='recorded', beyond='stop'))
+    await until(lambda: conductor._live.runs[fork].projection.status is Status.PAUSED)
+    return fork
+
+
+async def test_one_word_is_enough_to_go_on_live_also_after_a_restart() -> None:
+    model, journal = FakeModel(working), MemoryJournal()
+    async with here(model, journal, Pair) as conductor:
+        fork = await stuck(conductor, model)
+        assert model.requests == []
+    async with here(model, journal, Pair) as heir:
+        assert await heir.recover() == [fork]
+        await heir.resume(fork)
+        assert (await heir.result(fork)).status is Status.DONE and model.requests
+
+
+async def test_a_pause_with_a_reason_of_a_persons_own_is_no_word_to_go_on_live() -> None:
+    model, journal = FakeModel(working), MemoryJournal()
+    async with here(model, journal, Pair) as conductor:
+        run = (await conductor.start('pair')).id
+        await conductor.result(run)
+        journal = conductor.journal
+        part = replace(await journal.info(run), id=RunId('part'), parent=run, parent_at=9, seq=9)
+        await journal.fork(replace(part, status=Status.CANCELLED), await journal.shape(run))
+        model.requests.clear()
+        variation = ForkOverrides(after='recorded', beyond='stop')
+        fork = await conductor.fork(part.id, 1, variation=variation, paused=True)
+        await conductor.resume(fork)
+        await conductor.send(fork, 'pause', data={'reason': 'lunch'})
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert (await conductor.view(fork)).stopped == 'lunch'
+        await conductor.resume(fork)
+        for _ in range(2000):
+            await asyncio.sleep(0)
+        assert (await conductor.view(fork)).status is Status.PAUSED and model.requests == []
+
+
+@pytest.mark.parametrize('after', ['live', 'recorded'])
+async def test_a_fork_that_is_cut_off_before_its_first_step_begins_as_it_was_asked_for(after: Any) -> None:
+    model, journal = FakeModel(working), MemoryJournal()
+    async with here(model, journal, Pair) as conductor:
+        run = (await conductor.start('pair')).id
+        await conductor.result(run)
+        change = Change(op='replace', path='/memory/said', value='mine')
+        way = ForkOverrides(after=after, changes=[change])
+        fork = await conductor.fork(run, 4, variation=way, paused=True, budget=Budget(tokens=500))
+        first = (await conductor.transitions(fork))[4]
+        assert first.changes == (change,)
+        kept = await first_of(journal, run, fork, 4)
+    async with here(model, kept, Pair) as heir:
+        assert await heir.recover() == [fork]
+        found = (await heir.transitions(fork))[4]
+        assert (found.event.data, found.changes) == (first.event.data, first.changes)
+        view = await heir.view(fork)
+        assert (view.status, view.memory['said']) == (Status.PAUSED, 'mine')
+        await heir.resume(fork)
+        assert (await heir.result(fork)).answer.startswith('mine')
+    async with here(model, kept, Pair) as again:
+        below = await again.fork(fork, 6)
+        assert 'changes' not in (await again.transitions(below))[6].event.data
+        await again.result(below)

@@ -1,0 +1,81 @@
+"""Runs saved as tests: they pass offline, and report differences once the pattern has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from engine import Conductor, Status
+from engine.history import RegressionTest
+from engine.journal import MemoryJournal
+from engine.patterns.pipeline.pattern import Pipeline
+from tests.support.cli import Hemicycle
+from tests.support.clocks import IdleClock
+from tests.support.harness import FakeModel, catalog, pipeline_reply, settled
+from tests.unit.engine.history.test_fork_tools import Post, letters, send
+
+pytestmark = pytest.mark.anyio
+
+
+class Hasty(Pipeline):
+    """A pipeline that takes whatever it is given."""
+
+    name = 'pipeline'
+
+    def is_approved(self, memory, event):
+        return True
+
+
+async def test_a_saved_run_passes_without_a_call_and_a_changed_pattern_is_seen() -> None:
+    model = FakeModel(pipeline_reply)
+    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
+        await conductor.result(run)
+        test = await conductor.save_test(run)
+    asked = len(model.requests)
+    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+        result = await conductor.check(test)
+        assert result.passed and not result.parted and result.steps == len(test.recorded)
+        strict = test.model_copy(deep=True)
+        strict.expect.tokens, strict.expect.not_visited = 1, ['reviewing.thinking']
+        strict.expect.answer, strict.expect.visits = 'something else', {'reviewing.thinking': 1}
+        missed = await conductor.check(strict)
+        assert {miss.what for miss in missed.misses} == {'tokens', 'not_visited', 'answer', 'visits'}
+        assert all(miss.step for miss in missed.misses if miss.what != 'tokens')
+        conductor.catalog.patterns['pipeline'] = Hasty
+        other = await conductor.check(test)
+        assert other.parted and other.steps < len(test.recorded)
+    assert len(model.requests) == asked
+
+
+def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicycle) -> None:
+    file, report = tmp_path / 'tea.yaml', tmp_path / 'report.xml'
+    assert done('save-test', 'last', str(file)).exit_code == 0
+    passed = done('check', str(file), '--json')
+    assert passed.exit_code == 0 and json.loads(passed.stdout)['passed'], passed.stderr
+    text = file.read_text('utf-8')
+    assert text.count('\n  status: done\n') == 1
+    file.write_text(text.replace('\n  status: done\n', '\n  status: failed\n'), 'utf-8')
+    failed = done('check', str(file), '--junit', str(report))
+    assert failed.exit_code == 1 and 'status at step' in failed.stdout
+    assert 'failures="1"' in report.read_text('utf-8')
+    file.write_text(text.replace('\n  status: done\n', '\n  color: red\n'), 'utf-8')
+    refused = done('check', str(file))
+    assert refused.exit_code == 2 and 'expect.color' in refused.stderr
+
+
+async def test_a_run_that_waits_and_has_files_is_a_test_too() -> None:
+    made = catalog(FakeModel(letters), Post, tools=(send,))
+    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
+        run = (await conductor.start('post', approvals='all')).id
+        await settled(conductor, run, 'writing.approving')
+        await conductor.send(run, 'approve')
+        await settled(conductor, run, 'writing.approving')
+        test = RegressionTest.model_validate((await conductor.save_test(run)).model_dump(mode='json'))
+        assert test.expect.status is Status.WAITING
+    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
+        result = await asyncio.wait_for(conductor.check(test), 30)
+        assert result.passed and not result.misses

@@ -1,0 +1,125 @@
+"""The retention policy: old, many or large runs, and those that are always kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine import Status
+from engine.configuration import RetentionSection, parse_size
+from engine.journal.retention_policy import DAY, Retention, expired_runs
+from engine.records import RunId, RunInfo
+
+NOW = 1_700_000_000.0
+
+
+def run(name: str, days: float = 0, **given: Any) -> RunInfo:
+    """A run that ended so many days ago."""
+    at = NOW - days * DAY
+    plain = {'pattern': 'p', 'title': name, 'status': Status.DONE, 'created': at - 60, 'updated': at}
+    return RunInfo(id=RunId(name), **(plain | given))
+
+
+def takes(policy: Retention, *runs: RunInfo, size: int = 100) -> str:
+    return ''.join(found.info.id for found in expired_runs(policy, [(info, size) for info in runs], NOW))
+
+
+def test_without_limits_nothing_is_taken() -> None:
+    assert Retention().idle
+    assert takes(Retention(), run('a', 9999)) == ''
+
+
+def test_age_counts_from_the_end() -> None:
+    old = run('a', 30.1)
+    long = run('b', 1, created=NOW - 99 * DAY)
+    assert takes(Retention(days=30), old, long, run('c', 29.9)) == 'a'
+    (found,) = expired_runs(Retention(days=30), [(old, 7)], NOW)
+    assert (found.reason, found.bytes) == ('ended more than 30 days ago', 7)
+
+
+def test_the_newest_of_each_pattern_stay() -> None:
+    runs = [run('a', 5), run('b', 4), run('c', 3), run('x', 9, pattern='q'), run('y', 8, pattern='q')]
+    assert takes(Retention(runs=2), *runs) == 'a'
+    assert takes(Retention(runs=1), *runs) == 'xab'  # the oldest first
+    (found,) = expired_runs(Retention(runs=2), [(info, 1) for info in runs], NOW)
+    assert found.reason == 'not among the 2 newest of p'
+
+
+def test_those_that_ended_first_make_room() -> None:
+    runs = [run('a', 1), run('b', 3), run('c', 2)]
+    assert takes(Retention(size=300), *runs) == ''
+    assert takes(Retention(size=299), *runs) == 'b'
+    assert takes(Retention(size=100), *runs) == 'bc'
+    assert takes(Retention(size=0), *runs) == 'bca'
+
+
+def test_what_another_limit_takes_makes_room_already() -> None:
+    assert takes(Retention(size=200, days=30), run('a', 1), run('b', 40), run('c', 2)) == 'b'
+
+
+@pytest.mark.parametrize(
+    'spared',
+    [
+        {'pinned': True},
+        {'starred': True},
+        {'status': Status.RUNNING},
+        {'status': Status.PAUSED},
+        {'status': Status.WAITING},
+    ],
+    ids=lambda given: next(iter(str(value) for value in given.values())) + next(iter(given)),
+)
+@pytest.mark.parametrize(
+    'policy', [Retention(days=1), Retention(runs=1), Retention(size=0)], ids=['age', 'count', 'size']
+)
+def test_what_is_pinned_starred_or_unfinished_is_left(policy: Retention, spared: dict[str, Any]) -> None:
+    newest = run('z', 0)
+    assert takes(policy, run('a', 99), newest).startswith('a')
+    assert takes(policy, run('a', 99, **spared), newest).strip('z') == ''
+
+
+def test_a_pinned_run_leaves_its_place_among_the_newest() -> None:
+    runs = [run('a', 1, pinned=True), run('b', 2), run('c', 3)]
+    assert takes(Retention(runs=1), *runs) == 'c'
+
+
+@pytest.mark.parametrize(
+    'policy', [Retention(days=10), Retention(runs=1), Retention(size=150)], ids=['age', 'count', 'size']
+)
+def test_no_fork_that_stays_loses_its_parent(policy: Retention) -> None:
+    parent, child = run('a', 90), run('b', 50, parent=RunId('a'))
+    grandchild = run('c', 0, parent=RunId('b'), pinned=True)
+    newest = run('z', 0)
+    assert 'a' not in takes(policy, parent, child, grandchild, newest)
+    assert 'b' not in takes(policy, parent, child, grandchild, newest)
+
+
+def test_a_family_goes_together() -> None:
+    family = [run('a', 90), run('b', 50, parent=RunId('a')), run('c', 40, parent=RunId('b'))]
+    assert takes(Retention(days=10), *family) == 'abc'
+    assert takes(Retention(size=150), *family) == 'bc'  # forks first: their parent would be an orphan's
+    assert takes(Retention(size=0), *family) == 'abc'
+
+
+def test_a_parent_that_was_purged_long_ago_is_no_matter() -> None:
+    assert takes(Retention(days=10), run('b', 50, parent=RunId('gone'))) == 'b'
+
+
+@pytest.mark.parametrize(
+    ('text', 'size'),
+    [('20 GB', 20 * 10**9), ('1.5kB', 1500), ('7', 7), (7, 7), ('3 b', 3), (None, None), ('2TB', 2 * 10**12)],
+)
+def test_sizes_are_read(text: Any, size: int | None) -> None:
+    assert RetentionSection(size=text).policy().size == size
+
+
+@pytest.mark.parametrize('text', ['', 'much', '20 QB', '-3 MB', '1 2 MB'])
+def test_a_size_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match='is no size'):
+        parse_size(text)
+
+
+@pytest.mark.parametrize('wrong', [{'days': 0}, {'runs': 0}, {'size': -1}, {'trash_days': -1}, {'month': 1}])
+def test_a_section_that_is_wrong_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        RetentionSection(**wrong)

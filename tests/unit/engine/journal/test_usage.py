@@ -1,0 +1,145 @@
+"""Usage and cost: per call, agent, model and run; also from old journals."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from engine import Conductor, Event, Transition
+from engine.errors import ModelError
+from engine.journal import Fold
+from engine.journal.projection import RunProjection
+from engine.journal.usage_records import usage_from_dict
+from engine.models.protocol import Completed, ModelRequest, TextPiece, ToolSpec
+from engine.models.usage_estimate import estimate_usage
+from engine.records import RunId, Shape, Spending, StatePath, Usage
+from engine.records.message import Message
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, in_turn, pipeline_reply
+
+SILENT = Usage(source='missing')
+
+
+class Silent(FakeModel):
+    """A provider that says nothing of usage; `cents` is what its calls cost, if that is known."""
+
+    def __init__(self, reply: Any = 'four', *, cents: float | None = None) -> None:
+        super().__init__(reply, simulated=False)
+        self._cents = cents
+
+    def price(self, usage: Usage) -> float | None:
+        return None if self._cents is None else self._cents / 100
+
+    async def stream(self, request: ModelRequest) -> Any:
+        self.requests.append(request)
+        reply = self._reply(request)
+        if isinstance(reply, str):
+            yield TextPiece(text=reply)
+            yield Completed(usage=SILENT)
+        else:
+            raise reply
+
+
+async def played(models: dict[str, Any], chosen: str) -> Fold:
+    made = catalog(FakeModel(), Lone)
+    made.models.update(models)  # type: ignore[arg-type]
+    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+        run = (await conductor.start('lone', models={'': chosen})).id
+        await conductor.result(run)
+        fold = await conductor.fold(run)
+        assert (await conductor.info(run)).usage == fold.view.usage
+        return fold
+
+
+def test_an_estimate_counts_four_characters_a_token() -> None:
+    tool = ToolSpec(name='t', description='d' * 38, schema={})
+    request = ModelRequest(model='m', messages=(Message.of('user', 'x' * 41),), tools=(tool,))
+    assert estimate_usage(request, 9) == Usage(input=21, output=3, calls=1, source='estimated')
+
+
+async def test_what_a_provider_does_not_say_is_estimated_and_priced_as_such() -> None:
+    view = (await played({'one': Silent('four', cents=2)}, 'one')).view
+    assert view.usage == Usage(input=2, output=1, calls=1, source='estimated', dollars=0.02)
+    assert view.spending == {'working': Spending(models={'one': view.usage}, origins=('live',))}
+
+
+async def test_a_cost_that_is_not_known_is_not_zero() -> None:
+    view = (await played({'one': Silent()}, 'one')).view
+    assert (view.usage.cost, view.usage.unpriced) == (None, 1)
+
+
+async def test_failed_attempts_and_fallbacks_count_for_the_model_that_was_called() -> None:
+    busy = ModelError('busy', kind='overloaded', retryable=True, usage=Usage(input=9))
+    one = Silent(in_turn(busy, ModelError('no', kind='auth')), cents=1)
+    view = (await played({'one': one, 'two': Silent(cents=3)}, 'one,two')).view
+    assert view.models['one'] == Usage(input=9, calls=2, dollars=0.01)
+    assert view.models['two'].dollars == 0.03 and view.models['two'].source == 'estimated'
+    assert view.usage.calls == 3 and view.usage.cost == pytest.approx(0.04)
+    assert view.spending['working'].origins == ('live',)
+
+
+async def test_a_failure_for_good_counts_too() -> None:
+    view = (await played({'one': Silent(ModelError('no', kind='auth', usage=Usage(input=5)))}, 'one')).view
+    assert view.status == 'failed'
+    assert view.spending['working'] == Spending(models={'one': Usage(input=5, calls=1, unpriced=1)})
+
+
+async def test_each_agent_has_its_own_sum_and_simulated_calls_cost_nothing() -> None:
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'six?'})).id
+        await conductor.result(run)
+        view = await conductor.view(run)
+    assert {path: spent.total.calls for path, spent in view.spending.items()} == {
+        'researching': 2, 'analyzing': 2, 'reviewing': 2,
+    }  # fmt: skip
+    assert all(spent.origins == ('simulated',) for spent in view.spending.values())
+    assert view.models == {'scripted': view.usage} and view.usage.cost == 0
+
+
+async def test_spending_is_the_same_from_a_snapshot() -> None:
+    fold = await played({'one': Silent(cents=2)}, 'one')
+    again = Fold.load(fold.snapshot(), fold.shape)
+    assert again.view == fold.view
+
+
+async def test_a_snapshot_of_an_old_version_still_loads() -> None:
+    fold = await played({'one': Silent(cents=2)}, 'one')
+    snapshot = fold.snapshot()
+    usage = {
+        'input': 2,
+        'output': 1,
+        'calls': 1,
+        'cached': 0,
+        'written': 0,
+        'reasoning': 0,
+        'source': 'missing',
+    }
+    state = {name: value for name, value in snapshot.state.items() if name != 'spending'} | {'usage': usage}
+    view = Fold.load(type(snapshot)(run=snapshot.run, seq=snapshot.seq, state=state), fold.shape).view
+    assert view.usage == Usage(**usage)
+    assert view.spending['working'].total.total == 3
+
+
+@pytest.mark.parametrize(
+    ('data', 'expected'),
+    [
+        ({'model': 'm', 'simulated': True}, Usage(input=1, calls=2)),
+        ({'model': 'm', 'simulated': False, 'cost': 0.5}, Usage(input=1, calls=2, dollars=0.5, unpriced=1)),
+        ({'model': 'm', 'simulated': False, 'cost': None}, Usage(input=1, calls=2, unpriced=2)),
+        ({'model': 'm', 'source': 'live', 'cost': 0.0}, Usage(input=1, calls=2, unpriced=1)),
+        ({'model': 'm', 'source': 'replayed'}, Usage(input=1, calls=2)),
+    ],
+    ids=str,
+)
+def test_replies_of_old_journals_are_read(data: dict[str, Any], expected: Usage) -> None:
+    assert usage_from_dict({**data, 'usage': {'input': 1, 'calls': 2}}) == {'m': expected}
+
+
+@pytest.mark.parametrize('usage', ['much', None, {'input': 'x', 'calls': -1, 'source': ['?']}], ids=str)
+def test_what_an_activity_calls_usage_need_not_be_one(usage: Any) -> None:
+    shape = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
+    projection = RunProjection(shape)
+    event = Event(name='done', at=StatePath('a'), data={'usage': usage})
+    projection.take(Transition(run=RunId('r'), seq=1, time=1.0, event=event))
+    assert asdict(projection.usage) | {'unpriced': 0} == asdict(Usage())

@@ -1,0 +1,313 @@
+"""Configured endpoints: the file, the environment, keys, errors, and their models."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine import Conductor
+from engine.catalog import Catalog
+from engine.configuration import Configuration, load_configuration
+from engine.errors import EngineError
+from engine.models.http.endpoint import Endpoint
+from engine.models.registry import ModelRegistry
+from tests import tree
+from tests.models.speech import OpenAISpeech
+from tests.support.harness import FakeModel, Lone, catalog
+
+KEY = 'k-very-secret-1234'
+FILE = """
+[endpoints.openai]
+key = "keyring:hemicycle/openai"
+models = ["gpt-5", "gpt-5-mini"]
+
+[endpoints.work]
+provider = "ollama"
+url = "http://gpu.example:11434/v1"
+at_once = 3
+requests_per_minute = 60
+tokens_per_minute = 90_000
+
+[endpoints.azure]
+url = "https://me.example/openai/v1"
+key = "env:WORK_KEY"
+key_header = "api-key"
+query = {api-version = "preview"}
+headers = {x-team = "env:TEAM"}
+body = {reasoning_effort = "low"}
+structure = "schema"
+
+[endpoints.groq]
+off = true
+
+[prices."work/qwen3"]
+input = 0.5
+output = 1.5
+"""
+
+
+def read(tmp_path: Path, text: str, environment: dict[str, str] | None = None, **more: Any) -> Configuration:
+    path = tmp_path / 'endpoints.toml'
+    path.write_text(text, 'utf-8')
+    return load_configuration(path, environment or {}, **{'keyring': lambda service, user: None, **more})
+
+
+def test_no_file_and_no_key_is_no_endpoint(tmp_path: Path) -> None:
+    assert load_configuration(tmp_path / 'none.toml', {}).endpoints == {}
+    assert load_configuration(None, {}).endpoints == {}
+
+
+def test_a_key_in_the_environment_is_enough() -> None:
+    made = load_configuration(
+        None, {'ANTHROPIC_API_KEY': f' {KEY}\n', 'HEMICYCLE_ANTHROPIC_URL': 'http://proxy/v1'}
+    )
+    endpoint = made.endpoints['anthropic']
+    assert (endpoint.dialect, endpoint.key, endpoint.url) == ('anthropic', KEY, 'http://proxy/v1')
+    assert list(made.endpoints) == ['anthropic']
+
+
+def test_the_file_says_more(tmp_path: Path) -> None:
+    environment = {'WORK_KEY': KEY, 'TEAM': 'secret-team', 'GROQ_API_KEY': KEY}
+    made = read(tmp_path, FILE, environment, keyring=lambda service, user: f'{service}-{user}-key')
+    assert set(made.endpoints) == {'openai', 'work', 'azure'}
+    assert made.endpoints['openai'].key == 'hemicycle-openai-key'
+    assert made.endpoints['openai'].models == ('gpt-5', 'gpt-5-mini')
+    assert made.endpoints['openai'].limit_field == 'max_completion_tokens'
+    work = made.endpoints['work']
+    assert (work.name, work.url, work.at_once, work.structure) == (
+        'work', 'http://gpu.example:11434/v1', 3, 'schema alone',
+    )  # fmt: skip
+    assert (work.requests_per_minute, work.tokens_per_minute) == (60, 90_000)
+    azure = made.endpoints['azure']
+    assert (azure.key, azure.key_header, azure.headers) == (KEY, 'api-key', {'x-team': 'secret-team'})
+    assert (azure.query, azure.body) == ({'api-version': 'preview'}, {'reasoning_effort': 'low'})
+    assert made.prices.own['work/qwen3'].output == 1.5
+
+
+def test_an_endpoint_without_its_key_is_missing(tmp_path: Path) -> None:
+    made = read(tmp_path, FILE)
+    assert set(made.endpoints) == {'work'}
+    assert made.missing == {
+        'openai': "the keyring has no password of 'openai' for 'hemicycle'",
+        'azure': 'the environment variable TEAM is not set',
+    }
+
+
+@pytest.mark.parametrize(
+    ('text', 'says'),
+    [
+        ('[endpoints.x', "endpoints.toml: Expected ']'"),
+        ('[endpoint.x]\n', 'endpoint: Extra inputs'),
+        ('[endpoints.x]\nurl = "ftp://x"', r'endpoints\.x\.url: String should match'),
+        ('[endpoints.x]\nat_once = 0', r'endpoints\.x\.at_once'),
+        ('[endpoints.x]\n', r'endpoints\.x: url: it needs one'),
+        ('[endpoints.X]\nurl = "http://x"', r'endpoints\.X: a name has small letters'),
+        ('[endpoints.x]\nprovider = "opnai"', "provider: there is no 'opnai'; there are: openai"),
+        (f'[endpoints.openai]\nkey = "{KEY}"', 'never the key itself'),
+        ('[prices.x]\ninput = -1\noutput = 0', r'prices\.x\.input'),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(EngineError, match=says) as caught:
+        read(tmp_path, text)
+    assert KEY not in str(caught.value)
+
+
+def test_a_faulty_file_is_a_fault_of_the_catalog(tmp_path: Path) -> None:
+    (tmp_path / 'endpoints.toml').write_text('[x', 'utf-8')
+    found = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
+    assert [fault.path for fault in found.faults] == [str(tmp_path / 'endpoints.toml')]
+    assert 'scripted' in found.registry
+
+
+speech = OpenAISpeech()
+ENDPOINT = Endpoint(name='here', url='http://here.example/v1', key=KEY)
+
+
+def registry_of(answer: Any, *endpoints: Endpoint, missing: dict[str, str] | None = None) -> ModelRegistry:
+    settings = Configuration(endpoints={item.name: item for item in endpoints}, missing=missing or {})
+    return ModelRegistry(
+        {'scripted': FakeModel()}, settings, transport=lambda endpoint: httpx.MockTransport(answer)
+    )
+
+
+def listing(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, json={'data': [{'id': 'b'}, {'id': 'a'}, {}]})
+
+
+@pytest.mark.anyio
+async def test_models_are_found_by_endpoint_and_name() -> None:
+    made = registry_of(listing, ENDPOINT)
+    assert list(made) == ['scripted']
+    assert (await made.test('here')).models == ('a', 'b')
+    assert list(made) == ['scripted', 'here/a', 'here/b'] and len(made) == 3
+    assert made['here/org/unlisted'].name == 'here/org/unlisted'  # type: ignore[attr-defined]
+    assert not made['here/a'].simulated
+    assert 'here/x' in made and 'ollama/qwen3' in made
+    assert 'there/x' not in made and 'here/' not in made and 'other' not in made
+    await made.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ('response', 'says'),
+    [
+        (
+            httpx.Response(401, json={'error': {'message': f'wrong key {KEY}'}}),
+            r'wrong key \[hidden\] \(HTTP 401\)',
+        ),
+        (httpx.Response(404, text='<h1>nothing here</h1>'), r'nothing here \(HTTP 404\)'),
+        (httpx.Response(200, text='<h1>hello</h1>'), 'cannot be read'),
+        (httpx.Response(200, json={'models': []}), 'cannot be read'),
+        (httpx.ConnectError('refused'), r'here\.example cannot be reached: refused'),
+    ],
+)
+async def test_a_test_says_what_is_wrong(response: Any, says: str) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if isinstance(response, Exception):
+            raise response
+        return httpx.Response(response.status_code, content=response.content)
+
+    made = registry_of(answer, ENDPOINT, missing={'there': 'the environment variable X is not set'})
+    first, second = await made.health()
+    assert re.search(says, first.problem)
+    assert KEY not in first.problem and first.models == ()
+    assert (second.endpoint, second.problem) == ('there', 'the environment variable X is not set')
+    assert (await made.test('nowhere')).problem == 'there is no such endpoint'
+    await made.close()
+
+
+@pytest.mark.anyio
+async def test_servers_on_this_machine_are_found() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.port != 11434:
+            raise httpx.ConnectError('refused')
+        return listing(request)
+
+    made = registry_of(answer)
+    await made.discover()
+    assert [endpoint.name for endpoint in made.endpoints] == ['ollama']
+    assert list(made) == ['scripted', 'ollama/a', 'ollama/b']
+    await made.close()
+
+
+def test_what_is_offered_is_told_without_a_secret(tmp_path: Path) -> None:
+    text = FILE + '[endpoints.proxy]\nurl = "http://me:hidden-word@localhost:99/v1"\n'
+    environment = {'TEAM': 'secret-team', 'MISTRAL_API_KEY': KEY, 'HEMICYCLE_MISTRAL_URL': 'http://eu/v1'}
+    made = ModelRegistry({}, read(tmp_path, text, environment, keyring=lambda service, user: KEY))
+    found = {offered.endpoint: offered for offered in made.endpoint_infos()}
+    assert {name: (offered.found, offered.key) for name, offered in found.items()} == {
+        'openai': ('file', 'keyring:hemicycle/openai'),
+        'work': ('file', ''),
+        'proxy': ('file', ''),
+        'mistral': ('environment', 'env:MISTRAL_API_KEY'),
+        'azure': ('file', 'env:WORK_KEY'),
+    }
+    assert found['azure'].problem == 'the environment variable WORK_KEY is not set'
+    assert (found['azure'].url, found['mistral'].url) == ('https://me.example/openai/v1', 'http://eu/v1')
+    assert (found['proxy'].url, found['proxy'].is_local, found['work'].is_local) == (
+        'http://localhost:99/v1',
+        True,
+        False,
+    )
+    assert found['openai'].models == ('gpt-5', 'gpt-5-mini')
+    assert not any(secret in repr(found) for secret in (KEY, 'secret-team', 'hidden-word'))
+    assert made.unconfigured()['anthropic'] == 'ANTHROPIC_API_KEY' and 'mistral' not in made.unconfigured()
+
+
+@pytest.mark.anyio
+async def test_a_server_that_was_called_unseen_is_still_found() -> None:
+    made = registry_of(listing)
+    assert made['ollama/a'].name == 'ollama/a' and made.endpoint_infos() == []
+    await made.discover()
+    assert 'ollama' in [offered.endpoint for offered in made.endpoint_infos()]
+    assert {offered.found for offered in made.endpoint_infos()} == {'this machine'}
+    await made.close()
+
+
+@pytest.mark.anyio
+async def test_a_look_asks_each_endpoint_once_in_a_while() -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        if request.url.host != 'here.example':
+            raise httpx.ConnectError('refused')
+        return listing(request)
+
+    named = Endpoint(name='named', url='http://named.example/v1', models=('one',))
+    made = registry_of(answer, ENDPOINT, named)
+    await made.refresh()
+    assert {item.endpoint: item.models for item in made.endpoint_infos()} == {
+        'here': ('a', 'b'),
+        'named': ('one',),
+    }
+    assert len(asked) == 5 and not any('named' in url for url in asked)  # four homes
+    await made.refresh()
+    assert len(asked) == 5
+    await made.close()
+
+
+@pytest.mark.anyio
+async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.headers['authorization'] == f'Bearer {KEY}'
+        body = speech.start + speech.say('from afar') + speech.stop + speech.used(5) + speech.end
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
+
+    made = catalog(FakeModel(), Lone)
+    made.registry = registry_of(answer, ENDPOINT)
+    async with Conductor(catalog=made) as conductor:
+        run = (await conductor.start('lone', models={'': 'here/m'})).id
+        outcome = await conductor.result(run)
+        info, steps = await conductor.info(run), await conductor.transitions(run)
+    assert (outcome.status, info.simulated, info.usage.output) == ('done', False, 5)
+    done = next(step.event.data for step in steps if step.event.name == 'done' and step.event.data)
+    assert (done['model'], done['text'], done['cost']) == ('here/m', 'from afar', None)
+    assert KEY not in repr(steps) + repr(info) + repr(outcome)
+
+
+def test_the_example_of_the_guide_is_valid(tmp_path: Path) -> None:
+    text = (tree.ROOT / 'assets' / 'guide' / 'models.md').read_text('utf-8')
+    example = text.partition('```toml\n')[2].partition('```')[0]
+    made = read(tmp_path, example, {'WORK_KEY': KEY})
+    assert made.endpoints['work'].at_once == 4
+    assert made.prices.own['work/large'].output == 10
+
+
+@pytest.mark.parametrize('status', [404, 405, 200])
+async def test_an_endpoint_without_a_list_of_models_is_tested_with_a_call(status: int) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if request.url.path.endswith('/models'):
+            return httpx.Response(status, content=b'<html>nothing here</html>')
+        assert json.loads(request.content)['model'] == 'one'
+        body = OpenAISpeech.say('OK') + OpenAISpeech.stop + OpenAISpeech.end
+        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
+
+    made = registry_of(answer, replace(ENDPOINT, models=('one', 'two')))
+    health = await made.test(ENDPOINT.name)
+    assert (health.problem, health.called, health.models) == ('', 'one', ('one', 'two'))
+    asked.clear()
+    await made.refresh()
+    assert not any(path.endswith('completions') for path in asked), 'only a test calls'
+    unnamed = await registry_of(answer, ENDPOINT).test(ENDPOINT.name)
+    assert 'name some in `models`' in unnamed.problem and not unnamed.called
+
+
+async def test_a_call_that_fails_says_so() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith('/models'):
+            return httpx.Response(200, json={'data': [{'id': 'one'}]})
+        return httpx.Response(401, json={'error': {'message': 'no such key'}})
+
+    health = await registry_of(answer, replace(ENDPOINT, models=('one',))).test(ENDPOINT.name)
+    assert health.kind == 'auth' and 'one: ' in health.problem and 'no such key' in health.problem

@@ -1,0 +1,51 @@
+"""The cost of a call: the user's own prices first, then the price list, otherwise unknown."""
+
+import pytest
+
+from engine.models.http.endpoint import Endpoint
+from engine.models.http.prices import Price, Prices
+from engine.records import Usage
+
+OPENAI = Endpoint(name='openai', url='https://api.openai.com/v1')
+ANTHROPIC = Endpoint(name='anthropic', url='https://api.anthropic.com/v1', dialect='anthropic')
+LOCAL = Endpoint(name='ollama', url='http://localhost:11434/v1')
+USED = Usage(input=1_000_000, output=1_000_000, cached=400_000, written=100_000)
+
+
+def test_own_prices() -> None:
+    price = Price(input=10, output=20, cached=1, written=12)
+    assert price.of(USED) == pytest.approx(0.5 * 10 + 0.4 + 1.2 + 20)
+    assert Price(input=10, output=20).of(USED) == pytest.approx(30)
+    prices = Prices(own={'gpt-4o': Price(input=1, output=1), 'openai/gpt-4o': Price(input=2, output=0)})
+    assert prices.cost(OPENAI, 'gpt-4o', USED) == pytest.approx(2)
+    assert prices.cost(LOCAL, 'gpt-4o', USED) == pytest.approx(2)
+
+
+def test_listed_prices() -> None:
+    plain = Usage(input=1_000_000)
+    assert Prices().cost(OPENAI, 'gpt-4o', plain) == pytest.approx(2.5)
+    cached = Usage(input=1_000_000, cached=1_000_000)
+    assert Prices().cost(OPENAI, 'gpt-4o', cached) == pytest.approx(1.25)
+    assert Prices().cost(ANTHROPIC, 'claude-3-5-haiku-latest', plain) == pytest.approx(0.8)
+
+
+def test_what_is_not_known_is_not_nothing() -> None:
+    assert Prices().cost(OPENAI, 'nobody-knows-this', USED) is None
+    assert Prices().cost(LOCAL, 'gpt-4o', USED) is None
+    assert Prices().cost(OPENAI, 'gpt-4o', Usage(source='missing')) is None
+
+
+def test_what_is_cached_for_an_hour_costs_more() -> None:
+    written = Usage(input=2_000_000, written=2_000_000)
+    price = Price(input=1, output=1, written=1.25, written_hour=2)
+    assert price.of(written, 1_000_000) == pytest.approx(3.25)
+    model = 'claude-sonnet-4-5'
+    few = Usage(input=100_000, written=100_000)
+    both = [Prices().cost(ANTHROPIC, model, few, written_hour=hour) for hour in (0, 50_000)]
+    assert both == [pytest.approx(0.375), pytest.approx(0.1875 + 0.3)]
+
+
+def test_the_cost_that_a_provider_names_yields_to_own_prices_only() -> None:
+    prices = Prices(own={'own': Price(input=2, output=0)})
+    assert prices.cost(OPENAI, 'gpt-4o', USED, charged=0.5) == 0.5
+    assert prices.cost(OPENAI, 'own', USED, charged=0.5) == pytest.approx(2)

@@ -1,0 +1,279 @@
+"""Recordings: stored with the run, replayed offline, forked, truncated at a crash, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from engine import Catalog, Conductor, InvalidInput, Pattern, Status, Transition
+from engine.agents.chart import agent
+from engine.configuration import Configuration
+from engine.journal import MemoryJournal
+from engine.models.http.endpoint import Endpoint
+from engine.models.recording.exchange import read_exchanges
+from engine.models.registry import ModelRegistry
+from engine.records import RunId
+from tests.models.reading import Pieces
+from tests.models.speech import OpenAISpeech, openai
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, first_steps, to_the_end
+from tests.unit.engine.agents.test_agent_chart import SEEN, good
+
+KEY = 'k-very-secret-1234'
+FAR = 'far/m'
+speech = OpenAISpeech()
+
+
+class Pair(Pattern):
+    """Two agents side by side, each of which uses a tool."""
+
+    initial = 'both'
+    answer = 'said'
+    states = [
+        {
+            'name': 'both',
+            'parallel': [
+                agent('one', prompt='ask', then='keep', tools=('good',)),
+                agent('two', prompt='ask', then='keep', tools=('good',)),
+            ],
+        },
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'both', 'over'], ['failed', 'both', 'lost']]
+
+    class Memory(Pattern.Memory):  # type: ignore[name-defined, misc]
+        said: list[str] = []
+
+    def ask(self, memory: Any) -> str:
+        return 'do it'
+
+    def keep(self, memory: Any, event: Any) -> None:
+        memory.said.append(event.data['text'])
+
+
+class Provider:
+    """Answers over HTTP: asks for a tool first, then says what number this answer has; or fails."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.fails = 0
+        self.gate: asyncio.Event | None = None
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        if self.fails:
+            self.fails -= 1
+            refusal = speech.refusal(f'Busy, {KEY}', 'overloaded_error')
+            return httpx.Response(529, content=refusal, headers={'content-type': 'application/json'})
+        number = self.asked
+        if self.gate:
+            await self.gate.wait()
+        messages = orjson.loads(request.content)['messages']
+        function = {'name': 'good', 'arguments': '{"text": "x"}'}
+        call = {'index': 0, 'id': f'theirs-{number}', 'function': function}
+        done = messages[-1]['role'] == 'tool' or 'tools' not in orjson.loads(request.content)
+        told = speech.say(f'answer {number}') if done else openai(choices=[{'delta': {'tool_calls': [call]}}])
+        body = speech.start + told + speech.stop + speech.used(3) + speech.end
+        headers = {'content-type': 'text/event-stream'}
+        return httpx.Response(200, headers=headers, stream=Pieces([body[:40], body[40:]]))
+
+
+def made(provider: Any) -> Catalog:
+    found = catalog(FakeModel(), Lone, Pair, tools=(good,))
+    endpoint = Endpoint(name='far', url='http://far.example/v1', key=KEY, query={'team': KEY})
+    settings = Configuration(endpoints={'far': endpoint} if provider else {})
+    found.registry = ModelRegistry(
+        found.models, settings, transport=lambda endpoint: httpx.MockTransport(provider)
+    )
+    return found
+
+
+class Place:
+    """A journal and a folder that conductors come and go over."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.journal, self.provider = folder, MemoryJournal(), Provider()
+
+    def open(self, *, offline: bool = False, found: Catalog | None = None) -> Conductor:
+        SEEN.clear()
+        return Conductor(
+            self.journal,
+            catalog=found or made(None if offline else self.provider),
+            clock=HastyClock(),
+            owner='me',
+            workspaces=self.folder,
+        )
+
+    def recording(self, run: RunId) -> Path:
+        return self.folder / run / 'recording.jsonl'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def sources(steps: list[Transition]) -> set[str]:
+    return {step.event.data['source'] for step in steps if 'source' in step.event.data}
+
+
+async def test_a_recorded_run_runs_again_with_no_network_and_no_key(place: Place) -> None:
+    place.provider.fails = 1
+    async with place.open() as online:
+        first = (await online.start('pair', models={'': FAR}, record=True)).id
+        told = await online.result(first)
+        assert told.status is Status.DONE and place.provider.asked == 5
+        assert sources(await online.transitions(first)) == {'live'}
+    assert KEY not in place.recording(first).read_text('utf-8')
+    async with place.open(offline=True) as offline:
+        again = (await offline.start('pair', replay=first)).id
+        found = await offline.result(again)
+        assert (found.status, sorted(found.answer)) == (Status.DONE, sorted(told.answer)), found.error
+        steps = await offline.transitions(again)
+        assert sources(steps) == {'replayed'}
+        assert any(step.event.name == 'retry' for step in steps)
+        info = await offline.info(again)
+        assert (info.models, info.simulated, info.options) == ({'': FAR}, False, {'replay': first})
+        assert not any('cost' in step.event.data for step in steps)
+        assert await offline.audit(again)
+    assert place.provider.asked == 5
+
+
+async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Place) -> None:
+    found = Catalog.load()
+    for model in found.models.values():
+        model.pace = 0  # type: ignore[attr-defined]
+    task = {'task': 'Should a small team adopt event sourcing for its order system?'}
+    async with place.open(found=found) as conductor:
+        first = (await conductor.start('pipeline', task, record=True)).id
+        told = await to_the_end(conductor, first)
+        found.models.clear()  # Nobody is there to improvise.
+        again = (await conductor.start('pipeline', replay=first)).id
+        assert (await to_the_end(conductor, again)).memory == told.memory
+        assert (await conductor.info(again)).simulated
+        assert sources(await conductor.transitions(again)) == {'replayed'}
+
+
+async def test_a_miss_says_what_differs_and_is_not_tried_again(place: Place) -> None:
+    async with place.open() as conductor:
+        first = (await conductor.start('lone', models={'': FAR}, record=True)).id
+        await conductor.result(first)
+        place.recording(first).write_text(
+            place.recording(first).read_text('utf-8').replace('do it', 'do that')
+        )
+        await conductor.result(again := (await conductor.start('lone', replay=first)).id)
+        # The key of what was asked is as it was: the body alone is what a person reads.
+        place.recording(first).write_bytes(
+            b''.join(
+                orjson.dumps({**orjson.loads(line), 'key': 'other'}) + b'\n'
+                for line in place.recording(first).read_bytes().splitlines()
+            )
+        )
+        missed = await conductor.result((await conductor.start('lone', replay=first)).id)
+        assert (await conductor.info(again)).status is Status.DONE
+        assert missed.status is Status.FAILED
+        assert f'the recording of run {first} has no answer (left) to this request' in missed.error
+        assert "recorded 'do that', asked 'do it'" in missed.error
+        unknown = await conductor.result(
+            (await conductor.start('lone', models={'': 'near/x'}, replay=first)).id
+        )
+        assert "it has no calls of 'near/x'; it has calls of: far/m" in unknown.error
+        assert place.provider.asked == 1
+
+
+async def test_what_was_under_way_at_a_crash_is_asked_anew_and_recorded_once(place: Place) -> None:
+    conductor = place.open()
+    first = (await conductor.start('lone', models={'': FAR}, record=True)).id
+    await conductor.result(first)
+    # As if the process had died between the answer and its step: the answer is on tape, the step is not.
+    steps = (await place.journal.info(first)).seq
+    journal = await first_steps(place.journal, first, steps - 2)
+    with place.recording(first).open('ab') as file:
+        file.write(b'{"torn": ')
+    place.journal = journal
+    async with place.open() as later:
+        assert await later.recover() == [first]
+        assert (await later.result(first)).status is Status.DONE
+        assert place.provider.asked == 2
+        assert len(read_exchanges(place.recording(first))) == 1
+        again = (await later.start('lone', replay=first)).id
+        await later.result(again)
+        steps = await later.transitions(again)
+        assert [step.event.data['text'] for step in steps if 'text' in step.event.data] == ['answer 2']
+    await conductor.workspaces.close()
+
+
+async def test_a_fork_takes_over_what_was_recorded_up_to_it(place: Place) -> None:
+    async with place.open() as conductor:
+        first = (await conductor.start('pair', models={'': FAR}, record=True)).id
+        await conductor.result(first)
+        steps = await conductor.transitions(first)
+        asked = [step.seq for step in steps if step.event.data.get('text') == '']
+        fork = await conductor.fork(first, asked[0])
+        told = await conductor.result(fork)
+        assert place.provider.asked == 4 + 3
+        assert len(read_exchanges(place.recording(fork))) == 4
+        again = await conductor.result((await conductor.start('pair', replay=fork)).id)
+        assert sorted(again.answer) == sorted(told.answer) != []
+        assert place.provider.asked == 7
+
+
+async def test_a_fork_of_a_replay_goes_on_live(place: Place) -> None:
+    async with place.open() as conductor:
+        first = (await conductor.start('lone', models={'': FAR}, record=True)).id
+        await conductor.result(first)
+        again = (await conductor.start('lone', replay=first)).id
+        await conductor.result(again)
+        fork = await conductor.fork(again, 1)
+        await conductor.result(fork)
+        assert 'replay' not in (await conductor.info(fork)).options
+        assert sources((await conductor.transitions(fork))[1:]) == {'live'}
+
+
+async def test_a_recording_goes_with_its_run_and_a_replay_keeps_its_own(place: Place) -> None:
+    async with place.open() as conductor:
+        first = (await conductor.start('lone', models={'': FAR}, record=True)).id
+        await conductor.result(first)
+        again = (await conductor.start('lone', replay=first)).id
+        await conductor.delete(first)
+        await conductor.purge(first)
+        assert not place.recording(first).exists()
+        assert (await conductor.result(again)).status is Status.DONE
+        await conductor.delete(again)
+        await conductor.purge(again)
+        assert list(place.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'options', 'says'),
+    [
+        ('lone', {'replay': 'plain'}, 'has no recording; it was not started with `record`'),
+        ('pair', {'replay': 'kept'}, 'is a lone, and no pair'),
+        ('lone', {'replay': 'kept', 'record': True}, 'a replay is not recorded'),
+        ('lone', {'record': 'yes'}, 'record: Input should be a valid boolean'),
+    ],
+)
+async def test_what_cannot_be_replayed_is_refused(
+    place: Place, pattern: str, options: dict[str, Any], says: str
+) -> None:
+    async with place.open() as conductor:
+        runs = {
+            'plain': (await conductor.start('lone', models={'': FAR})).id,
+            'kept': (await conductor.start('lone', models={'': FAR}, record=True)).id,
+        }
+        for run in runs.values():
+            await conductor.result(run)
+        named = {name: runs.get(value, value) for name, value in options.items()}
+        with pytest.raises(InvalidInput, match=says):
+            await conductor.start(pattern, **named)
+
+
+async def test_nothing_is_kept_of_a_run_that_is_not_recorded(place: Place) -> None:
+    async with place.open() as conductor:
+        await conductor.result(run := (await conductor.start('lone', models={'': FAR})).id)
+        assert not place.recording(run).exists()

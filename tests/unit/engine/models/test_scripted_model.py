@@ -1,0 +1,261 @@
+"""The scripted model: deterministic, streamed, paced, and interrupted where a scenario says so."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog, Conductor, SimulatedClock
+from engine.agents.message_accumulator import MessageAccumulator
+from engine.errors import ModelError
+from engine.models.protocol import (
+    ArgumentPiece,
+    CallStarted,
+    Completed,
+    Hints,
+    ModelEvent,
+    ModelRequest,
+    Started,
+    TextPiece,
+    ToolSpec,
+    UsageReport,
+)
+from engine.models.scripted.model import PACE, SETTING, Scripted
+from engine.records.message import Message
+from tests.support.harness import until
+
+pytestmark = pytest.mark.anyio
+
+SCENARIO = """
+name: sample
+title: A sample
+about: For the tests.
+pattern: pipeline
+task: Weigh the apples
+match: [APPLES]
+roles:
+  researcher:
+    - - reasoning: First I think about it for a while.
+        text: Then I speak.
+        calls:
+          - {tool: notes, arguments: {action: write, title: Plan, text: 'one "two" three – ünïcode'}}
+          - {tool: calculator, arguments: {expression: 1 + 1}}
+      - answer: {findings: [Apples are heavy.]}
+    - - text: The second visit.
+  analyzer:
+    - - text: one two three four five six
+        fail: {kind: overloaded, message: too many requests, attempts: 2, retry_after: 3, after: 4}
+  reviewer:
+    - - fail: {kind: auth, message: no such key, retryable: false}
+  team.left:
+    - - text: I am the left one.
+  member:
+    - - text: I am any member.
+expect: {status: done}
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Scripted:
+    (tmp_path / 'sample.yaml').write_text(SCENARIO, 'utf-8')
+    return Scripted(pace=1_000_000, folder=tmp_path)
+
+
+def asked(role: str = 'researcher', *, task: str = 'Weigh the apples', **hints: int | str) -> ModelRequest:
+    told = Hints(pattern='pipeline', role=role, state=role, task=task)
+    return ModelRequest(
+        model='scripted',
+        messages=(Message.of('user', task),),
+        hints=replace(told, **hints),  # type: ignore[arg-type]
+    )
+
+
+async def events(model: Scripted, request: ModelRequest) -> list[ModelEvent]:
+    return [event async for event in model.stream(request)]
+
+
+async def reply(model: Scripted, request: ModelRequest) -> Message:
+    gathered = MessageAccumulator()
+    async for event in model.stream(request):
+        gathered.add(event)
+    return gathered.message('call-1')
+
+
+async def test_the_same_request_gives_the_same_events(model: Scripted) -> None:
+    for task in ('Weigh the apples', 'Something that no scenario knows'):
+        assert await events(model, asked(task=task)) == await events(model, asked(task=task))
+
+
+async def test_another_seed_cuts_the_same_reply_elsewhere(model: Scripted) -> None:
+    assert await events(model, asked()) != await events(model, asked(seed=1))
+    assert await reply(model, asked()) == await reply(model, asked(seed=1))
+
+
+async def test_pieces_make_up_the_whole_reply(model: Scripted) -> None:
+    message = await reply(model, asked())
+    assert [part.kind for part in message.parts] == ['reasoning', 'text', 'call', 'call']
+    assert message.text == 'Then I speak.'
+    first, second = (json.loads(call.arguments) for call in message.calls)
+    assert first == {'action': 'write', 'title': 'Plan', 'text': 'one "two" three – ünïcode'}
+    assert second == {'expression': '1 + 1'}
+
+
+async def test_with_no_pace_to_keep_the_same_comes_in_fewer_pieces(model: Scripted) -> None:
+    for task in ('Weigh the apples', 'Something that no scenario knows'):
+        model.pace = 1_000_000
+        pieces, message = await events(model, asked(task=task)), await reply(model, asked(task=task))
+        model.pace = 0
+        assert await reply(model, asked(task=task)) == message
+        assert len(await events(model, asked(task=task))) < len(pieces)
+
+
+async def test_calls_come_in_fragments(model: Scripted) -> None:
+    streamed = await events(model, asked())
+    assert sum(isinstance(event, CallStarted) for event in streamed) == 2
+    assert sum(isinstance(event, ArgumentPiece) and event.index == 0 for event in streamed) > 3
+    end = streamed[-1]
+    assert isinstance(end, Completed) and end.reason == 'tools'
+
+
+async def test_a_structured_answer_is_json_text(model: Scripted) -> None:
+    assert json.loads((await reply(model, asked(turn=1))).text) == {'findings': ['Apples are heavy.']}
+
+
+async def test_usage_is_about_a_token_for_four_characters(model: Scripted) -> None:
+    streamed = await events(model, asked(visit=2))
+    end = streamed[-1]
+    assert isinstance(end, Completed) and end.reason == 'stop'
+    assert (end.usage.input, end.usage.output, end.usage.calls) == (4, 5, 1)
+    tool = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object'})
+    with_tool = (await events(model, replace(asked(visit=2), tools=(tool,))))[-1]
+    assert isinstance(with_tool, Completed) and with_tool.usage.input > end.usage.input
+
+
+@pytest.mark.parametrize(('visit', 'turn'), [(2, 0), (2, 7), (3, 0), (9, 2)])
+async def test_the_last_visit_and_turn_are_repeated(model: Scripted, visit: int, turn: int) -> None:
+    assert (await reply(model, asked(visit=visit, turn=turn))).text == 'The second visit.'
+
+
+async def test_a_state_has_lines_of_its_own_before_those_of_its_role(model: Scripted) -> None:
+    assert (await reply(model, asked('member', state='team.left'))).text == 'I am the left one.'
+    assert (await reply(model, asked('member', state='team.right'))).text == 'I am any member.'
+
+
+async def test_attempts_fail_after_some_text_and_then_succeed(model: Scripted) -> None:
+    for attempt in (1, 2):
+        streamed = []
+        with pytest.raises(ModelError, match='too many requests') as caught:
+            async for event in model.stream(asked('analyzer', attempt=attempt)):
+                streamed.append(event)
+        assert (
+            ''.join(piece.text for piece in streamed if isinstance(piece, TextPiece)) == 'one two three four'
+        )
+        assert caught.value.kind == 'overloaded'
+        assert caught.value.retryable
+        assert caught.value.retry_after == 3
+    assert (await reply(model, asked('analyzer', attempt=3))).text == 'one two three four five six'
+
+
+async def test_a_failure_can_be_for_good(model: Scripted) -> None:
+    for attempt in (1, 9):
+        with pytest.raises(ModelError, match='no such key') as caught:
+            await events(model, asked('reviewer', attempt=attempt))
+        assert not caught.value.retryable
+
+
+@pytest.mark.parametrize('change', [{'task': 'Weigh the pears'}, {'pattern': 'debate'}, {'role': 'guest'}])
+async def test_what_no_scenario_knows_is_improvised(model: Scripted, change: dict[str, str]) -> None:
+    request = asked()
+    message = await reply(model, replace(request, hints=replace(request.hints, **change, state='')))  # type: ignore[arg-type]
+    assert message.text
+    assert message.text != 'Then I speak.'
+
+
+async def test_no_pace_means_no_waiting_but_others_get_their_turn(
+    model: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = recorded(monkeypatch)
+    await events(
+        Scripted(pace=0), asked(task='Should a small team adopt event sourcing for its order system?')
+    )
+    assert len(waits) > 3
+    assert not any(waits)
+
+
+async def test_pace_is_kept_in_pieces_a_second(model: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = sum(not isinstance(event, Started | UsageReport) for event in await events(model, asked()))
+    waits = recorded(monkeypatch)
+    for pace in (10.0, 1000.0):
+        waits.clear()
+        model.pace = pace
+        assert await events(model, asked())
+        assert sum(waits) == pytest.approx(count / pace, abs=0.02)
+    assert 0 < len([wait for wait in waits if wait]) < count / 4, 'short waits are put together'
+
+
+async def test_cancelling_the_reader_stops_it(model: Scripted) -> None:
+    model.pace = 0.001
+    reader = asyncio.create_task(reply(model, asked()))
+    await asyncio.sleep(0)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+
+
+async def test_a_reader_may_leave_early(model: Scripted) -> None:
+    stream = model.stream(asked())
+    assert isinstance(stream, AsyncIterator)
+    await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+
+
+@pytest.mark.parametrize(('said', 'pace'), [('', PACE), ('0', 0.0), ('120', 120.0), ('2.5', 2.5)])
+def test_the_environment_sets_the_pace(monkeypatch: pytest.MonkeyPatch, said: str, pace: float) -> None:
+    monkeypatch.setenv(SETTING, said)
+    assert Scripted().pace == pace
+    assert Scripted(pace=7).pace == 7
+
+
+@pytest.mark.parametrize('said', ['fast', '-1', 'nan', 'inf', '1e9'])
+def test_a_pace_that_is_no_number_is_a_fault(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv(SETTING, said)
+    model = Scripted()
+    assert model.pace == PACE
+    assert [fault.path for fault in model.faults] == [SETTING]
+    assert said in model.faults[0].problem
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits, written down in place of being kept."""
+    waits: list[float] = []
+    sleep = asyncio.sleep
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr('engine.models.scripted.model.asyncio.sleep', note)
+    return waits
+
+
+async def test_a_turn_may_take_time_by_the_engines_clock(tmp_path: Path) -> None:
+    text = (
+        'name: slow\ntitle: Slow\nabout: It thinks.\npattern: pipeline\ntask: Weigh\nmatch: [weigh]\n'
+        'roles:\n  researcher:\n    - - {seconds: 30, text: Done.}\nexpect: {status: done}\n'
+    )
+    (tmp_path / 'slow.yaml').write_text(text, 'utf-8')
+    clock = SimulatedClock()
+    made = Catalog.load()
+    made.models['scripted'] = Scripted(pace=0, folder=tmp_path)
+    async with Conductor(catalog=made, clock=clock) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Weigh it'})).id
+        await clock.advance(29)
+        seq = (await conductor.info(run)).seq
+        assert (await conductor.view(run)).active == ('researching.thinking',)
+        await clock.advance(2)
+        await until(lambda: conductor._live.runs[run].projection.seq > seq)

@@ -1,0 +1,87 @@
+"""Keys, in whatever form a server repeats them, never reach a journal."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from engine import Catalog, Conductor
+from engine.models.http.endpoint import Endpoint
+from engine.models.http.endpoint_settings import EndpointSettings
+from engine.models.registry import ModelRegistry
+from engine.models.secret_filter import SecretFilter
+from tests.models.speech import openai
+from tests.support.harness import HastyClock, Lone
+
+KEY = 'sk-live+a/b=1234567890-tail'
+ECHOES = {
+    'plain': KEY,
+    'URL-encoded': quote(KEY, safe=''),
+    'base64': base64.b64encode(KEY.encode()).decode(),
+    'Basic': base64.b64encode(f'me:{KEY}'.encode()).decode(),
+    'Basic of another name': base64.b64encode(f'some:{KEY}@x'.encode()).decode(),
+    'cut at its end': KEY[:15],
+    'cut at its beginning': KEY[-12:],
+    'masked': f'{KEY[:6]}****{KEY[-4:]}',
+    'dots': f'...{KEY[-4:]}',
+}
+
+
+@pytest.mark.parametrize('form', ECHOES)
+def test_forms_of_a_key(form: str) -> None:
+    hidden = SecretFilter([KEY]).text(f'You sent "{ECHOES[form]}", it seems.')
+    assert '[hidden]' in hidden and ECHOES[form] not in hidden
+    assert KEY[-8:] not in hidden and KEY[:8] not in hidden
+    assert hidden.startswith('You sent "') and hidden.endswith('it seems.')
+
+
+@pytest.mark.parametrize('text', ['sk-live is a prefix', 'the tail', '... and tailored', '10 ** 5 tail', ''])
+def test_other_texts_stay(text: str) -> None:
+    assert SecretFilter([KEY, 'short', '']).text(text) == text
+
+
+def test_values_count_as_a_whole() -> None:
+    found = SecretFilter((), ['application/json', 'abc'])
+    assert found.value({'application/json': ['abc', 'application/js', 1]}) == {
+        '[hidden]': ['abc', 'application/js', 1]
+    }
+
+
+def chunk(**delta: Any) -> bytes:
+    return openai(choices=[{'index': 0, 'delta': delta}])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize('fails', [False, True])
+async def test_no_echo_gets_into_the_journal(fails: bool) -> None:
+    said = json.dumps(ECHOES)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.headers['authorization'] == f'Bearer {KEY}'
+        headers = {'content-type': 'text/event-stream', 'x-request-id': KEY}
+        if fails:
+            return httpx.Response(400, headers=headers, json={'error': {'message': said, 'code': KEY}})
+        call = {'index': 0, 'id': 'a', 'function': {'name': 'notes', 'arguments': said}}
+        first = [item for item in json.loads(request.content)['messages'] if item['role'] == 'tool']
+        parts = [chunk(content=said)] if first else [chunk(content=said[:9], tool_calls=[call])]
+        parts.append(openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
+        return httpx.Response(200, headers=headers, content=b''.join([*parts, b'data: [DONE]\n\n']))
+
+    made = Catalog()
+    made.add(Lone)
+    made.registry = ModelRegistry(
+        {},
+        EndpointSettings(endpoints={'here': Endpoint(name='here', url='http://x.example', key=KEY)}),
+        transport=lambda endpoint: httpx.MockTransport(answer),
+    )
+    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+        run = (await conductor.start('lone', models={'': 'here/m'})).id
+        await conductor.result(run)
+        journal = repr([*await conductor.transitions(run)])
+    assert '[hidden]' in journal
+    assert [form for form, echo in ECHOES.items() if echo in journal] == []

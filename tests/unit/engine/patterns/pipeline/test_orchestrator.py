@@ -1,0 +1,103 @@
+"""AgentOrchestrator: processes a task's state to its end, from whatever status it has."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from engine import EngineError, InvalidInput
+from engine.errors import ModelError
+from engine.patterns.pipeline import AgentOrchestrator, Pipeline
+from engine.patterns.pipeline.stage import stage
+from engine.patterns.pipeline.task_state import Draft, TaskState, TaskStatus
+from tests.support.harness import PIPELINE_TASK as TASK
+from tests.support.harness import FakeModel, catalog, pipeline_reply
+
+
+def orchestrator(reply: Any = pipeline_reply, *patterns: type[Pipeline], **options: Any) -> AgentOrchestrator:
+    return AgentOrchestrator(*patterns, catalog=catalog(FakeModel(reply)), **options)
+
+
+async def test_a_pending_task_is_taken_to_its_end_and_the_given_state_stays() -> None:
+    state = TaskState(**TASK)
+    found = await orchestrator().aprocess(state)
+    assert (found.status, found.approved, found.iteration) == (TaskStatus.COMPLETE, True, 1)
+    assert state == TaskState(**TASK)
+    assert all(item.time and item.seq for item in found.messages)
+
+
+def test_it_works_without_a_loop() -> None:
+    assert orchestrator().process(TaskState(**TASK)).status == 'COMPLETE'
+
+
+async def test_it_goes_on_from_the_status_of_the_task() -> None:
+    model = FakeModel(partial(pipeline_reply, revisions=0))
+    state = TaskState(
+        **TASK, status=TaskStatus.REVIEWING, research='- six', drafts=[Draft(version=1, text='six')]
+    )
+    found = await AgentOrchestrator(catalog=catalog(model)).aprocess(state)
+    assert [request.hints.role for request in model.requests] == ['reviewer']
+    assert found.approved and found.status == 'COMPLETE'
+
+
+@pytest.mark.parametrize('status', [TaskStatus.COMPLETE, TaskStatus.FAILED])
+async def test_a_task_that_has_ended_stays_as_it_is(status: TaskStatus) -> None:
+    state = TaskState(**TASK, status=status, analysis='six')
+    assert await orchestrator(RuntimeError('asked')).aprocess(state) == state
+
+
+async def test_a_failed_task_says_why_and_whose_work_it_was() -> None:
+    found = await orchestrator(ModelError('no luck')).aprocess(TaskState(**TASK))
+    assert (found.status, found.error) == ('FAILED', 'researcher: no luck')
+
+
+async def test_it_takes_the_limit_and_the_models_of_the_caller() -> None:
+    made = catalog(FakeModel('never'))
+    made.models['other'] = FakeModel(partial(pipeline_reply, revisions=9))  # type: ignore[assignment]
+    orchestrated = AgentOrchestrator(catalog=made, models={'': 'other'})
+    found = await orchestrated.aprocess(TaskState(**TASK, max_iterations=0))
+    assert (len(found.drafts), found.caveat) == (1, 'not approved after 0 revisions')
+
+
+class CheckedState(TaskState):
+    checked: bool = False
+
+
+class Checked(Pipeline):
+    Memory = CheckedState
+    states = [
+        *Pipeline.states,
+        stage('checking', lambda state: {'checked': True}, status='FACT_CHECK'),
+    ]
+    transitions = [
+        ['done', 'analyzing', 'checking'],
+        ['done', 'checking', 'reviewing'],
+        *Pipeline.transitions,
+    ]
+
+
+async def test_a_stage_of_ones_own_can_be_where_it_goes_on() -> None:
+    found = await orchestrator(partial(pipeline_reply, revisions=0), Checked).aprocess(
+        TaskState(**TASK, status='FACT_CHECK', drafts=[Draft(version=1, text='six')])
+    )
+    assert isinstance(found, CheckedState) and found.checked and found.status == 'COMPLETE'
+
+
+@pytest.mark.parametrize(
+    ('state', 'field'), [(TaskState(), 'task'), (TaskState(**TASK, status='LUNCH'), 'status')]
+)
+async def test_a_state_that_cannot_be_worked_on_is_refused(state: TaskState, field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await orchestrator().aprocess(state)
+    assert list(refused.value.problems) == [field]
+
+
+async def test_an_end_outside_the_pipeline_is_an_error() -> None:
+    class Broken(Pipeline):
+        def deliver(self, memory: Any, event: Any) -> None:
+            raise RuntimeError('cannot deliver')
+
+    with pytest.raises(EngineError, match='cannot deliver'):
+        await orchestrator(pipeline_reply, Broken).aprocess(TaskState(**TASK))

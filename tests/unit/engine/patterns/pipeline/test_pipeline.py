@@ -1,0 +1,182 @@
+"""The pipeline: every status and edge of the client's document."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from engine import Conductor, EngineError, InvalidInput, Status
+from engine.errors import ModelError
+from engine.patterns.pipeline.analyzer import AnalyzerAgent
+from engine.patterns.pipeline.researcher import ResearchAgent
+from engine.patterns.pipeline.reviewer import ReviewerAgent
+from engine.patterns.pipeline.task_state import AgentMessage, Draft, Review, TaskState, TaskStatus
+from tests.support.harness import PIPELINE_TASK as TASK
+from tests.support.harness import SAID_KINDS as KINDS
+from tests.support.harness import FakeModel, catalog, pipeline_reply
+from tests.support.harness import ran_pipeline as ran
+
+FINDINGS = {'findings': ['six'], 'sources': [], 'open_questions': ['why']}
+
+
+def test_the_chart_has_the_statuses_and_edges_of_the_document() -> None:
+    shape = Conductor(catalog=catalog(FakeModel())).draw('pipeline')
+    top = [state for state in shape.states if not state.parent]
+    assert {state.name.upper() for state in top} == {status.value for status in TaskStatus}
+    assert {state.name: state.outcome for state in top if state.kind == 'final'} == {
+        'complete': 'done',
+        'failed': 'failed',
+    }
+    edges = {(edge.trigger, edge.source, edge.dest) for edge in shape.edges if '.' not in edge.source}
+    assert edges >= {
+        ('start', '[*]', 'pending'),
+        ('always', 'pending', 'researching'),
+        ('done', 'researching', 'analyzing'),
+        ('done', 'analyzing', 'reviewing'),
+        ('done', 'reviewing', 'analyzing'),
+        ('done', 'reviewing', 'complete'),
+        *(('failed', name, 'failed') for name in ('researching', 'analyzing', 'reviewing')),
+    }
+
+
+async def test_it_goes_through_every_status_and_keeps_every_draft_and_verdict() -> None:
+    outcome, passed = await ran(partial(pipeline_reply, revisions=2))
+    work = ['ANALYZING', 'REVIEWING']
+    assert passed == ['PENDING', 'RESEARCHING', *work, *work, *work, 'COMPLETE']
+    state = TaskState.from_dict(outcome.memory)
+    assert [draft.text.strip() for draft in state.drafts] == ['draft 1', 'draft 2', 'draft 3']
+    assert state.drafts[1].answers == ('be clearer',) and [review.approved for review in state.reviews] == [
+        False,
+        False,
+        True,
+    ]
+    assert (state.iteration, state.approved, outcome.status) == (2, True, Status.DONE)
+    said = [item for item in state.messages if item.kind in KINDS]
+    senders = [(item.sender, item.recipient, item.kind) for item in said]
+    sent_back = [('analyzer', 'reviewer', 'draft'), ('reviewer', 'analyzer', 'verdict')]
+    assert senders == [
+        ('researcher', 'analyzer', 'findings'),
+        *sent_back * 2,
+        ('analyzer', 'reviewer', 'draft'),
+        ('reviewer', 'orchestrator', 'verdict'),
+        ('orchestrator', 'user', 'result'),
+    ]
+    assert [item.iteration for item in said] == [0, 0, 0, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize(('limit', 'drafts'), [(0, 1), (1, 2), (3, 4)])
+async def test_at_the_limit_the_last_draft_is_delivered_unapproved(limit: int, drafts: int) -> None:
+    outcome, passed = await ran(partial(pipeline_reply, revisions=99), max_iterations=limit)
+    state = TaskState.from_dict(outcome.memory)
+    assert (len(state.drafts), state.approved, passed[-1]) == (drafts, False, 'COMPLETE')
+    assert (
+        state.messages[-1].content == f'Draft {drafts} is delivered: not approved within {limit} revisions.'
+    )
+
+
+def empty_draft(request: Any) -> Any:
+    return ' ' if request.hints.role == 'analyzer' else pipeline_reply(request, revisions=0)
+
+
+def score_of_zero(request: Any) -> Any:
+    reply = pipeline_reply(request, revisions=0)
+    return {**reply, 'score': 0} if request.hints.role == 'reviewer' else reply
+
+
+@pytest.mark.parametrize(
+    ('reply', 'limit', 'caveat'),
+    [
+        (partial(pipeline_reply, revisions=99), 0, 'not approved after 0 revisions'),
+        (partial(pipeline_reply, revisions=99), 1, 'not approved after 1 revision'),
+        (empty_draft, 1, 'the analysis is empty'),
+        (score_of_zero, 1, 'approved with a score of 0'),
+        (pipeline_reply, 1, ''),
+    ],
+)
+async def test_a_result_that_falls_short_is_done_with_issues(reply: Any, limit: int, caveat: str) -> None:
+    async with Conductor(catalog=catalog(FakeModel(reply))) as conductor:
+        run = (await conductor.start('pipeline', {**TASK, 'max_iterations': limit})).id
+        outcome = await conductor.result(run)
+        info, view = await conductor.info(run), await conductor.view(run)
+    assert outcome.status is Status.DONE
+    assert (outcome.error, info.error, view.error) == (caveat,) * 3
+    assert (outcome.done_with_issues, info.done_with_issues) == (bool(caveat),) * 2
+
+
+@pytest.mark.parametrize('role', ['researcher', 'analyzer', 'reviewer'])
+async def test_an_error_in_any_stage_leads_to_failed_with_the_reason(role: str) -> None:
+    outcome, passed = await ran(
+        lambda request: ModelError(f'no {role}') if request.hints.role == role else pipeline_reply(request)
+    )
+    state = TaskState.from_dict(outcome.memory)
+    assert (outcome.status, outcome.error, passed[-1]) == (Status.FAILED, f'{role}: no {role}', 'FAILED')
+    assert (state.error, state.messages[-1].kind) == (f'{role}: no {role}', 'error')
+
+
+async def test_an_answer_that_never_fits_leads_to_failed_with_the_reason() -> None:
+    outcome, _ = await ran(
+        lambda request: 'no JSON' if request.hints.role == 'reviewer' else pipeline_reply(request)
+    )
+    assert outcome.status is Status.FAILED and outcome.error.startswith('reviewer: it is not JSON')
+    assert outcome.memory['error'] == outcome.error
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'field'),
+    [({'task': ''}, 'task'), ({'task': '  x '}, 'task'), ({'task': 'x' * 20_001}, 'task'), ({}, 'task')]
+    + [({**TASK, 'max_iterations': number}, 'max_iterations') for number in (-1, 11, 'many')]
+    + [({**TASK, 'colour': 'red'}, 'colour')],
+)
+async def test_bad_parameters_are_refused_with_the_fields_name(
+    parameters: dict[str, Any], field: str
+) -> None:
+    async with Conductor(catalog=catalog(FakeModel())) as conductor:
+        with pytest.raises(InvalidInput) as refused:
+            await conductor.start('pipeline', parameters)
+        assert list(refused.value.problems) == [field]
+        assert (await conductor.runs()).total == 0
+
+
+def full_state() -> TaskState:
+    return TaskState(
+        task='t',
+        status=TaskStatus.REVIEWING,
+        research='- six',
+        sources=('a', 'b'),
+        drafts=[Draft(version=1, text='d', answers=('c',))],
+        reviews=[Review(approved=True, score=7, comments=('x',), summary='s')],
+        messages=[AgentMessage(sender='a', recipient='b', kind='draft', content='c', iteration=2)],
+        iteration=2,
+        approved=True,
+        error='e',
+    )
+
+
+def test_the_state_survives_the_way_through_a_dictionary() -> None:
+    state = full_state()
+    assert TaskState.from_dict(state.to_dict()) == state and TaskState.from_dict({}) == TaskState()
+    with pytest.raises(InvalidInput) as refused:
+        TaskState.from_dict({**state.to_dict(), 'iteration': 'x', 'colour': 1})
+    assert set(refused.value.problems) == {'iteration', 'colour'}
+
+
+@pytest.mark.parametrize(
+    ('agent', 'reply', 'expected'),
+    [
+        (ResearchAgent(), FINDINGS, {'research': '- six\n\nOpen questions:\n- why'}),
+        (AnalyzerAgent(), 'a draft', {'analysis': 'a draft '}),
+        (ReviewerAgent(), {'approved': True, 'score': 9, 'summary': 'ok'}, {'approved': True}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_each_agent_stands_alone(agent: Any, reply: Any, expected: dict[str, Any]) -> None:
+    state = TaskState(task='t', drafts=[Draft(version=1, text='d')])
+    before = state.to_dict()
+    found = await agent.aprocess(state, catalog=catalog(FakeModel(reply)))
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert state.to_dict() == before
+    assert [item.kind for item in found.messages if item.kind in KINDS] == [found.messages[-1].kind]
+    with pytest.raises(EngineError, match=f'{agent.role.title} failed: no luck'):
+        await agent.aprocess(state, catalog=catalog(FakeModel(ModelError('no luck'))))

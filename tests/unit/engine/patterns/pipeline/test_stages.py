@@ -1,0 +1,263 @@
+"""Custom stages: callables of every form, LangGraph nodes among them, and stages as LangGraph nodes."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, TypedDict
+
+import pytest
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+
+from engine import Conductor, PatternError, Status
+from engine.patterns.pipeline import Pipeline
+from engine.patterns.pipeline.analyzer import AnalyzerAgent
+from engine.patterns.pipeline.researcher import ResearchAgent
+from engine.patterns.pipeline.reviewer import ReviewerAgent
+from engine.patterns.pipeline.stage import stage
+from engine.patterns.pipeline.task_state import TaskState
+from tests.support.harness import PIPELINE_TASK as TASK
+from tests.support.harness import FakeModel, catalog, pipeline_reply
+from tests.support.harness import ran_pipeline as ran
+
+
+def sync_stage(state: TaskState) -> TaskState:
+    state.research = f'about {state.task}'
+    state.note('mine', 'analyzer', 'findings', 'sync')
+    return state
+
+
+async def async_stage(state: TaskState) -> TaskState:
+    await asyncio.sleep(0)
+    return sync_stage(state)
+
+
+def node(state: TaskState) -> dict[str, Any]:
+    return {'research': f'about {state.task}', 'status': 'COMPLETE', 'iteration': 99, 'max_iterations': 99}
+
+
+class Callable_:
+    async def __call__(self, state: TaskState) -> dict[str, Any]:
+        return node(state)
+
+
+@pytest.mark.parametrize(
+    'work',
+    [sync_stage, async_stage, node, Callable_(), partial(async_stage)],
+    ids=['sync', 'async', 'node', 'object', 'partial'],
+)
+async def test_any_callable_can_stand_in_for_an_agent(work: Any) -> None:
+    outcome, passed = await ran(pattern=Pipeline.with_stages('mine', researching=work))
+    assert outcome.status is Status.DONE
+    assert outcome.memory['research'] == f'about {TASK["task"]}'
+    assert passed[-1] == 'COMPLETE' and passed.count('COMPLETE') == 1 and outcome.memory['iteration'] == 1
+
+
+def raises(error: BaseException) -> Any:
+    def work(state: TaskState) -> TaskState:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ('work', 'says'),
+    [
+        (raises(RuntimeError('broken')), 'RuntimeError: broken'),
+        (raises(StopIteration()), 'RuntimeError: StopIteration'),
+        (raises(SystemExit(1)), 'SystemExit: 1'),
+        (lambda state: None, 'a stage must return the state or a mapping, not NoneType'),
+        (lambda state: {'colour': 1}, 'colour: Extra inputs are not permitted'),
+        (lambda state: {'drafts': 'x'}, 'drafts: Input should be a valid list'),
+    ],
+)
+async def test_a_callable_that_goes_wrong_leads_to_failed_with_the_reason(work: Any, says: str) -> None:
+    async with asyncio.timeout(10):
+        outcome, passed = await ran(pattern=Pipeline.with_stages('mine', analyzing=work))
+    assert outcome.status is Status.FAILED and says in outcome.error
+    assert passed[-1] == 'FAILED' and outcome.memory['error'] == outcome.error
+
+
+class CheckedState(TaskState):
+    checked: bool = False
+
+
+def check_facts(state: TaskState) -> dict[str, Any]:
+    return {'checked': 'draft' in state.analysis}
+
+
+class Checked(Pipeline):
+    """A fact-checker between the analyzer and the reviewer: one state, one edge."""
+
+    Memory = CheckedState
+    states = [*Pipeline.states, stage('checking', check_facts)]
+    transitions = [
+        ['done', 'analyzing', 'checking'],
+        ['done', 'checking', 'reviewing'],
+        *Pipeline.transitions,
+    ]
+
+
+async def test_adding_a_stage_is_one_state_and_one_edge() -> None:
+    outcome, passed = await ran(pattern=Checked)
+    assert outcome.status is Status.DONE and outcome.memory['checked'] is True
+    assert passed.count('ANALYZING') == passed.count('CHECKING') == passed.count('REVIEWING') == 2
+
+
+def reads_keys(state: Any) -> dict[str, Any]:
+    return {**state, 'analysis': f'read: {state["task"]}'}
+
+
+def takes_config(state: TaskState, config: RunnableConfig) -> dict[str, Any]:
+    return {'analysis': f'configured {sorted(config)}'}
+
+
+async def takes_config_by_name(state: TaskState, *, config: RunnableConfig) -> dict[str, Any]:
+    return takes_config(state, config)
+
+
+def commands(state: TaskState) -> Command[Any]:
+    return Command(update={'analysis': 'commanded'})
+
+
+class Draft(TypedDict, total=False):
+    task: str
+    analysis: str
+
+
+def drafts(state: Draft) -> Draft:
+    return {'analysis': f'graph: {state["task"]}'}
+
+
+def graph_of(schema: Any, work: Any) -> Any:
+    graph = StateGraph(schema)
+    graph.add_node('work', work)
+    graph.add_edge(START, 'work')
+    graph.add_edge('work', END)
+    return graph
+
+
+@pytest.mark.parametrize(
+    'work',
+    [
+        reads_keys,
+        takes_config,
+        takes_config_by_name,
+        commands,
+        RunnableLambda(reads_keys),
+        RunnableLambda(lambda state: {'analysis': state.task}),
+        graph_of(Draft, drafts).compile(),
+        graph_of(TaskState, lambda state: {'analysis': state.task}).compile(),
+    ],
+    ids=['keys', 'config', 'named-config', 'command', 'runnable', 'attributes', 'graph', 'graph-of-states'],
+)
+async def test_nodes_of_langgraph_are_stages_in_their_usual_forms(work: Any) -> None:
+    outcome, _ = await ran(
+        partial(pipeline_reply, revisions=0), Pipeline.with_stages('graphs', analyzing=work)
+    )
+    assert (outcome.status, bool(outcome.memory['analysis'])) == (Status.DONE, True), outcome.error
+    assert outcome.memory['research'] == '- six'
+
+
+def needs_a_store(state: TaskState, store: Any) -> TaskState:
+    return state
+
+
+def generates(state: TaskState) -> Any:
+    yield state
+
+
+@pytest.mark.parametrize(
+    ('work', 'says'),
+    [
+        (needs_a_store, "stage 'analyzing'.*it also needs store"),
+        (generates, 'a generator cannot be a stage'),
+        (lambda: {}, 'it takes no state'),
+        (AnalyzerAgent, 'AnalyzerAgent is a class: give an instance'),
+        (graph_of(Draft, drafts), 'a StateGraph must be compiled first'),
+        ('analyzer', 'a stage must be callable, and a str is not'),
+    ],
+)
+def test_what_cannot_be_a_stage_is_refused_where_the_pattern_is_made(work: Any, says: str) -> None:
+    with pytest.raises(PatternError, match=says):
+        Pipeline.with_stages('refused', analyzing=work)
+
+
+async def test_a_command_may_not_say_where_to_go() -> None:
+    def leaves(state: TaskState) -> Command[Any]:
+        return Command(update={'analysis': 'x'}, goto='reviewing')
+
+    outcome, _ = await ran(pattern=Pipeline.with_stages('leaving', analyzing=leaves))
+    assert outcome.status is Status.FAILED and 'the orchestrator decides what follows' in outcome.error
+
+
+def graph_of_agents(form: str) -> Any:
+    made = catalog(FakeModel(pipeline_reply))
+    graph = StateGraph(TaskState)
+    for name, agent in (('r', ResearchAgent()), ('a', AnalyzerAgent()), ('v', ReviewerAgent())):
+        graph.add_node(name, partial(getattr(agent, form), catalog=made))
+    graph.add_edge(START, 'r')
+    graph.add_edge('r', 'a')
+    graph.add_edge('a', 'v')
+    graph.add_conditional_edges('v', lambda state: END if len(state.drafts) > 1 else 'a')
+    return graph.compile()
+
+
+@pytest.mark.parametrize('form', ['process', 'aprocess'])
+async def test_agents_are_nodes_of_a_real_graph(form: str) -> None:
+    found = await graph_of_agents(form).ainvoke(TASK)
+    assert found['research'] == '- six' and len(found['drafts']) == len(found['reviews']) == 2
+
+
+def test_agents_are_nodes_of_a_real_graph_that_is_called_synchronously() -> None:
+    found = graph_of_agents('process').invoke(TASK)
+    assert found['research'] == '- six' and len(found['drafts']) == 2
+
+
+async def test_a_synchronous_call_works_where_a_loop_runs_already() -> None:
+    found = graph_of_agents('process').invoke(TASK)
+    assert found['research'] == '- six'
+
+
+async def test_a_bare_method_is_a_node() -> None:
+    graph = graph_of(TaskState, ResearchAgent().process).compile()
+    assert (await graph.ainvoke(TASK))['research']
+
+
+async def test_a_stage_that_runs_alone_takes_a_model() -> None:
+    made = catalog(FakeModel('never'))
+    made.models['other'] = FakeModel(pipeline_reply)  # type: ignore[assignment]
+    state = await ResearchAgent().aprocess(TaskState(**TASK), catalog=made, model='other')
+    assert state.research.startswith('- six')
+
+
+def asks_inside(state: TaskState) -> TaskState:
+    return ResearchAgent().process(state)
+
+
+async def awaits_inside(state: TaskState) -> TaskState:
+    return await ResearchAgent().aprocess(state)
+
+
+@pytest.mark.parametrize('work', [asks_inside, awaits_inside])
+async def test_an_agent_called_in_a_stage_plays_the_models_of_the_run(work: Any) -> None:
+    real = FakeModel(pipeline_reply, simulated=False)
+    pattern = Pipeline.with_stages('inside', researching=work)
+    made = catalog(FakeModel('never'), pattern)
+    made.models['other'] = real  # type: ignore[assignment]
+    async with asyncio.timeout(60), Conductor(catalog=made) as conductor:
+        run = (await conductor.start('inside', TASK, models={'': 'other'})).id
+        outcome, view = await conductor.result(run), await conductor.view(run)
+    assert outcome.memory['research'] == '- six'
+    spent = view.spending['researching.processing']
+    assert spent.models['other'].calls == 2 and spent.origins == ('live',)
+
+
+async def test_a_stage_that_would_block_the_run_is_told_what_to_call() -> None:
+    async def blocks(state: TaskState) -> TaskState:
+        return asks_inside(state)
+
+    outcome, _ = await ran(pattern=Pipeline.with_stages('blocks', researching=blocks))
+    assert 'must await `aprocess`' in outcome.error

@@ -1,0 +1,65 @@
+"""A coder without a file is no candidate: it is not reviewed and wins no race."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Conductor, Status
+from engine.journal import MemoryJournal
+from engine.patterns.competition.race import Race
+from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
+from tests.support.parallel_review import (
+    WordSandbox,
+    actors,
+    everybody,
+    position,
+    review_catalog,
+    reviewed,
+    writing,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_coder_without_a_file_has_failed_and_does_not_count():
+    script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
+    outcome, _ = await reviewed(script)
+    idle = outcome.memory['candidates']['coder1']
+    assert (idle['status'], idle['problem'], idle['versions']) == ('failed', 'it wrote no file', [])
+    assert outcome.memory['result'] == 'coder2'
+    outcome, _ = await reviewed(script, survivors=3)
+    assert outcome.status is Status.FAILED and 'coder1: it wrote no file' in outcome.answer
+
+
+@pytest.mark.parametrize('parts', [('project',), ('tests',), ('project', 'tests')])
+async def test_what_was_given_is_not_written_by_the_coder(parts, tmp_path):
+    (tmp_path / 'work.txt').write_text('good as it was given')
+    script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')
+    script['coder3'] = writing('good as it was given')  # The same again is nothing either.
+    outcome, _ = await reviewed(script, **dict.fromkeys(parts, str(tmp_path)))
+    statuses = [candidate['status'] for candidate in outcome.memory['candidates'].values()]
+    assert statuses == ['failed', 'ready', 'failed']
+
+
+async def test_what_tools_leave_is_not_written_by_the_coder():
+    leaves = FakeModel(actors(everybody(position('APPROVE', 'coder2'), coder1=cache_only)))
+    outcome, _ = await reviewed(leaves)
+    assert outcome.memory['candidates']['coder1']['status'] == 'failed'
+
+
+def cache_only(request):
+    if request.messages[-1].role == 'tool':
+        return 'I am done.'
+    return calls(('write_file', {'path': '.pytest_cache/README.md', 'text': 'x'}))
+
+
+async def test_nobody_wins_a_race_without_a_file(tmp_path):
+    (tmp_path / 'work.txt').write_text('good as it was given')
+    model = FakeModel(actors({'racer1': 'I am done.', 'racer2': 'I am done.'}))
+    async with Conductor(
+        MemoryJournal(), catalog=review_catalog(model, Race), clock=HastyClock(), sandbox=WordSandbox()
+    ) as here:
+        parameters = {'task': 'Do it well.', 'racers': 2, 'command': 'check', 'project': str(tmp_path)}
+        outcome = await to_the_end(here, (await here.start('race', parameters)).id)
+    assert outcome.status is Status.FAILED
+    assert outcome.answer == 'Nobody won.\n- racer1: it wrote no file\n- racer2: it wrote no file'

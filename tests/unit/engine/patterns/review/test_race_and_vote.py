@@ -1,0 +1,127 @@
+"""Race and vote: the first to pass wins and stops the others; answers are counted or judged."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import Conductor, Status
+from engine.errors import ModelError
+from engine.journal import MemoryJournal
+from engine.patterns.competition.race import Race
+from engine.patterns.competition.vote import Vote, normalize
+from engine.records import Outcome
+from tests.support.harness import FakeModel, HastyClock, to_the_end
+from tests.support.parallel_review import WordSandbox, actors, review_catalog, writing
+
+pytestmark = pytest.mark.anyio
+
+BROKEN = ModelError('no such key', kind='auth')
+
+
+async def played(name, model, **parameters) -> Outcome:
+    made = model if isinstance(model, FakeModel) else FakeModel(actors(model))
+    async with Conductor(
+        MemoryJournal(), catalog=review_catalog(made, Race, Vote), clock=HastyClock(), sandbox=WordSandbox()
+    ) as here:
+        run = (await here.start(name, {'task': 'Do it well.', **parameters})).id
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+        assert made.running == 0
+        return outcome
+
+
+async def test_the_first_that_passes_wins_and_the_others_are_stopped():
+    script = {'racer1': writing('bad'), 'racer2': writing('good'), 'racer3': lambda request: asyncio.Event()}
+    outcome = await played('race', script, command='check')
+    assert outcome.status is Status.DONE
+    assert (outcome.memory['winner'], outcome.memory['passed']) == ('racer2', True)
+    assert outcome.memory['candidates']['racer3']['versions'] == []
+
+
+async def test_when_none_passes_the_best_is_the_result_or_the_run_fails():
+    script = {f'racer{n}': writing('bad') for n in (1, 2)}
+    outcome = await played('race', script, racers=2, command='check')
+    assert (outcome.status, outcome.memory['passed']) == (Status.DONE, False)
+    assert 'best of those that did not pass' in outcome.answer
+    outcome = await played('race', script, racers=2, command='check', otherwise='fail')
+    assert outcome.status is Status.FAILED and 'racer2: 1 failed' in outcome.answer
+
+
+async def test_a_race_goes_on_without_those_who_fail():
+    outcome = await played('race', {'racer1': BROKEN, 'racer2': writing('good')}, racers=2, command='check')
+    assert outcome.memory['winner'] == 'racer2'
+    outcome = await played('race', {'racer1': BROKEN, 'racer2': BROKEN}, racers=2, command='check')
+    assert outcome.status is Status.FAILED and 'racer1: no such key' in outcome.answer
+
+
+def votes(*answers, **more):
+    """What each voter answers; a tuple holds its answers in one ballot after another."""
+    return more | {
+        f'voter{n}': [{'answer': item} if isinstance(item, str) else item for item in said]
+        if isinstance(said, tuple)
+        else {'answer': said}
+        if isinstance(said, str)
+        else said
+        for n, said in enumerate(answers, start=1)
+    }
+
+
+async def test_answers_that_mean_the_same_are_counted_together():
+    outcome = await played('vote', votes('No.', ' no', 'yes'))
+    assert (outcome.answer, outcome.memory['settled_by']) == ('No.', 'count')
+    assert outcome.memory['tally'] == {'no': 2, 'yes': 1}
+
+
+@pytest.mark.parametrize(
+    ('one', 'other', 'same'),
+    [
+        ('42', ' 42. ', True),
+        ('Yes!', 'YES', True),
+        ('a  b', 'a b', True),
+        ('-1', '1', False),
+        ('½', '0.5', False),
+    ],
+)
+def test_what_counts_as_the_same(one, other, same):
+    assert (normalize(one) == normalize(other)) is same
+
+
+async def test_a_tie_leads_to_another_ballot_that_sees_the_first():
+    model = FakeModel(actors(votes('yes', ('no', 'yes'))))
+    outcome = await played('vote', model, voters=2)
+    assert (outcome.answer, outcome.memory['number'], len(outcome.memory['ballots'])) == ('yes', 2, 4)
+    assert 'The last ballot was tied' in model.requests[-1].messages[-1].text
+
+
+async def test_a_tie_that_stays_goes_to_the_first():
+    outcome = await played('vote', votes('yes', 'no'), voters=2, max_ballots=2)
+    assert (outcome.answer, outcome.memory['settled_by'], outcome.memory['number']) == ('yes', 'first', 2)
+    outcome = await played('vote', votes('c', 'b', 'b', 'a', 'a'), voters=5, ties='first')
+    assert (outcome.answer, outcome.memory['number']) == ('b', 1)
+
+
+@pytest.mark.parametrize(
+    ('ruling', 'answer', 'by'),
+    [
+        ({'answer': 'NO', 'why': 'w'}, 'no', 'judge'),
+        ({'answer': 'neither'}, 'yes', 'first'),
+        (BROKEN, 'yes', 'first'),
+    ],
+)
+async def test_a_judge_breaks_a_tie_by_an_answer_that_was_given(ruling, answer, by):
+    outcome = await played('vote', votes('yes', 'no', judge=ruling), voters=2, ties='judge')
+    assert (outcome.answer, outcome.memory['settled_by']) == (answer, by)
+
+
+async def test_a_judge_may_decide_against_the_many():
+    outcome = await played('vote', votes('yes', 'yes', 'no', judge={'answer': 'no'}), decided_by='judge')
+    assert (outcome.answer, outcome.memory['settled_by']) == ('no', 'judge')
+
+
+async def test_a_vote_goes_on_without_those_who_fail():
+    outcome = await played('vote', votes('yes', BROKEN, 'yes'))
+    assert outcome.answer == 'yes' and 'no such key' in outcome.memory['failed']['voter2']
+    outcome = await played('vote', votes(BROKEN, BROKEN), voters=2)
+    assert outcome.status is Status.FAILED

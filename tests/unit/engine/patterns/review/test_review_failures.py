@@ -1,0 +1,172 @@
+"""Coders and reviewers who fail, stall or are stopped: the others continue and are informed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import SimulatedClock, Status
+from engine.errors import ModelError
+from tests.support.harness import FakeModel, settled, to_the_end, until
+from tests.support.parallel_review import actors, begin, conducting, everybody, phases, position, reviewed
+
+pytestmark = pytest.mark.anyio
+
+BROKEN = ModelError('no such key', kind='auth')
+
+
+async def test_one_coder_fails_and_the_others_go_on():
+    model = FakeModel(actors(everybody(position('APPROVE', 'coder2'), coder1=BROKEN)))
+    async with conducting(model) as here:
+        run = await begin(here)
+        outcome = await to_the_end(here, run)
+    memory = outcome.memory
+    assert memory['approved'] and memory['result'] == 'coder2'
+    assert memory['candidates']['coder1']['status'] == 'failed'
+    assert 'no such key' in memory['candidates']['coder1']['problem']
+    told = [request.messages[-1].text for request in model.requests if 'reviewer' in request.hints.role]
+    assert told and all('coder1: no implementation. no such key' in text for text in told)
+
+
+async def test_two_fail_and_one_is_enough():
+    script = everybody(position('APPROVE'), coder1=BROKEN, coder3=BROKEN)
+    outcome, states = await reviewed(script)
+    assert outcome.memory['approved'] and outcome.memory['result'] == 'coder2'
+    assert 'picking' not in states
+
+
+async def test_all_fail_and_the_run_says_why():
+    outcome, states = await reviewed(everybody(position('APPROVE'), coder1=BROKEN, coder2=BROKEN), coders=2)
+    assert outcome.status is Status.FAILED
+    assert states == ['preparing', 'implementing', 'failed']
+    assert outcome.answer.count('no such key') >= 2
+
+
+async def test_fewer_than_must_survive_fail_the_run():
+    outcome, _ = await reviewed(everybody(position('APPROVE'), coder1=BROKEN), survivors=3)
+    assert outcome.status is Status.FAILED
+    assert '- coder1: no such key' in outcome.answer
+
+
+async def test_a_coder_that_runs_out_of_time_is_left_behind():
+    clock = SimulatedClock()
+    model = FakeModel(
+        actors(everybody(position('APPROVE', 'coder2'), coder1=lambda request: asyncio.Event()))
+    )
+    async with conducting(model, clock=clock) as here:
+        run = await begin(here, coders=2, coder_seconds=50)
+        await settled(here, run, 'implementing.coder2.done')
+        assert 'implementing.coder1.working.thinking' in (await here.view(run)).active
+        await clock.advance(51)
+        outcome = await here.result(run)
+        assert model.running == 0
+    assert outcome.memory['approved']
+    assert 'did not end within 50 seconds' in outcome.memory['candidates']['coder1']['problem']
+
+
+async def test_a_coder_is_stopped_by_hand_and_no_other():
+    model = FakeModel(
+        actors(everybody(position('APPROVE', 'coder2'), coder1=lambda request: asyncio.Event()))
+    )
+    async with conducting(model) as here:
+        run = await begin(here, coders=2)
+        await settled(here, run, 'implementing.coder2.done')
+        await here.send(run, 'failed', at='implementing.coder1.working', data={'error': 'stopped by Ada'})
+        outcome = await to_the_end(here, run)
+        assert model.running == 0
+        assert await here.audit(run)
+    assert outcome.memory['candidates']['coder1']['problem'] == 'stopped by Ada'
+    assert outcome.memory['approved']
+
+
+async def test_a_revision_that_fails_leaves_the_version_before_it():
+    script = everybody(position('REVISE_BEST', 'coder1'))
+    script['revising.coder1.working'] = BROKEN
+    outcome, states = await reviewed(script, max_revisions=2)
+    memory = outcome.memory
+    assert states[-5:] == ['revising', 'iterating', 'revising', 'iterating', 'complete']
+    assert (memory['approved'], memory['revision_count']) == (False, 2)
+    assert len(memory['candidates']['coder1']['versions']) == 1
+    assert 'no such key' in memory['candidates']['coder1']['problem']
+
+
+async def test_a_reviewer_who_fails_takes_no_further_part_and_nobody_agrees_alone():
+    script = everybody(position('APPROVE', 'coder1'), position('APPROVE', 'coder1'))
+    script['debating.reviewer1.speaking'] = BROKEN
+    script['synthesizer'] = position('REVISE_BEST', 'coder1')
+    outcome, _ = await reviewed(script, max_rounds=2)
+    memory = outcome.memory
+    absent = [said for said in memory['transcript'] if said['problem']]
+    assert [(said['speaker'], said['round']) for said in absent] == [('reviewer1', 1)]
+    assert memory['consensuses'][0]['synthesized']
+    # In the next debate it is asked again.
+    assert memory['approved'] and memory['consensuses'][1]['by'] == ['reviewer1', 'reviewer2']
+
+
+async def test_of_three_reviewers_two_may_agree():
+    script = everybody(position('APPROVE', 'coder1'), reviewers=3)
+    script['debating.reviewer2.speaking'] = BROKEN
+    outcome, _ = await reviewed(script, reviewers=3)
+    assert outcome.memory['approved']
+    assert outcome.memory['consensuses'][0]['by'] == ['reviewer1', 'reviewer3']
+
+
+async def test_a_review_that_fails_does_not_end_the_debate():
+    script = everybody(position('APPROVE', 'coder1'))
+    script['reviewing.reviewer1.reading'] = BROKEN
+    outcome, _ = await reviewed(script)
+    assert outcome.memory['approved']
+    assert outcome.memory['transcript'][0]['problem'] == 'no such key'
+
+
+@pytest.mark.parametrize('state', ['debating', 'final_review'])
+async def test_without_any_reviewer_the_run_fails(state):
+    script = everybody(position('REVISE_BEST', 'coder1'))
+    script |= {f'{state}.reviewer{n}.speaking': BROKEN for n in (1, 2)}
+    outcome, states = await reviewed(script)
+    assert outcome.status is Status.FAILED
+    assert states[-2:] == [state, 'failed']
+    assert 'reviewer2: no such key' in outcome.answer
+
+
+async def test_a_reviewer_runs_out_of_time():
+    clock = SimulatedClock()
+    script = everybody(position('REVISE_BEST', 'coder1'), synthesizer=position('REVISE_BEST', 'coder1'))
+    script['debating.reviewer1.speaking'] = lambda request: asyncio.Event()
+    model = FakeModel(actors(script))
+    async with conducting(model, clock=clock) as here:
+        run = await begin(here, reviewer_seconds=40, max_rounds=1, max_revisions=0)
+        await until(lambda: any(r.hints.state == 'debating.reviewer1.speaking' for r in model.requests))
+        await clock.advance(41)
+        outcome = await here.result(run)
+    problems = [said['problem'] for said in outcome.memory['transcript'] if said['problem']]
+    assert problems == ['debating.reviewer1.speaking did not end within 40 seconds']
+
+
+async def test_a_missing_project_fails_the_run_with_its_name():
+    outcome, states = await reviewed({}, project='/nowhere/at/all')
+    assert outcome.status is Status.FAILED and states == ['preparing', 'failed']
+    assert "project: there is no folder '/nowhere/at/all'" in outcome.answer
+
+
+async def test_two_runs_at_once_do_not_meet():
+    script = everybody(position('REVISE_BEST', 'coder1'))
+    async with conducting(script) as here:
+        first, second = await begin(here), await begin(here, task='Write another module.')
+        ends = await asyncio.gather(here.result(first), here.result(second))
+        folders = [here.workspaces.of(run, 'coder1').folder for run in (first, second)]
+        assert await phases(here, first) == await phases(here, second)
+    assert [end.memory['approved'] for end in ends] == [True, True]
+    assert [end.memory['task'] for end in ends] == ['Write a module that adds.', 'Write another module.']
+    assert folders[0] != folders[1]
+
+
+async def test_a_cancelled_run_stops_all_its_agents():
+    model = FakeModel(lambda request: asyncio.Event())
+    async with conducting(model) as here:
+        run = await begin(here, coders=6)
+        await until(lambda: model.running == 6)
+        await here.cancel(run)
+        await until(lambda: model.running == 0)
+        assert (await here.info(run)).status is Status.CANCELLED

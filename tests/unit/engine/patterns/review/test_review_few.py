@@ -1,0 +1,98 @@
+"""A parallel review with one coder or one reviewer, and debates in which too few reviewers are left."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Status
+from engine.errors import ModelError
+from tests.support.harness import settled, to_the_end
+from tests.support.parallel_review import begin, conducting, everybody, position, reviewed, writing
+
+pytestmark = pytest.mark.anyio
+
+BROKEN = ModelError('no such key', kind='auth')
+MORE = position('REVISE_BEST', 'coder1', changes=['be quick'])
+
+
+async def test_one_coder_and_one_reviewer_need_no_debate():
+    script = everybody(MORE, position('APPROVE', 'coder1', agrees=False), reviewers=1)
+    outcome, states = await reviewed(script, coders=1, reviewers=1)
+    memory = outcome.memory
+    assert states == [
+        'preparing', 'implementing', 'consolidating', 'reviewing', 'choosing',
+        'iterating', 'revising', 'gathering', 'final_review', 'weighing', 'iterating', 'complete',
+    ]  # fmt: skip
+    assert outcome.answer.startswith('Approved: coder1, version 2, after 1 revision.')
+    assert memory['candidates']['coder1']['versions'][1]['answers'] == ['be quick']
+    assert [(found['debate'], found['by']) for found in memory['consensuses']] == [
+        (1, ['reviewer1']),
+        (2, ['reviewer1']),
+    ]
+
+
+async def test_one_reviewer_may_approve_one_of_several_at_once():
+    outcome, states = await reviewed(everybody(position('APPROVE', 'coder2'), reviewers=1), reviewers=1)
+    assert outcome.answer.startswith('Approved: coder2, version 1, after 0 revisions.')
+    assert states[-4:] == ['choosing', 'picking', 'iterating', 'complete']
+
+
+async def test_one_reviewer_approves_nothing_whose_tests_fail():
+    script = everybody(position('APPROVE', 'coder1'), reviewers=1, coder1=writing('bad'))
+    outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=0)
+    assert not outcome.memory['approved'] and 'the required tests' in outcome.memory['refusals'][0]
+
+
+async def test_when_the_only_reviewer_fails_the_run_says_why():
+    script = everybody(MORE, reviewers=1) | {'reviewing.reviewer1.reading': BROKEN}
+    outcome, states = await reviewed(script, coders=1, reviewers=1)
+    assert outcome.status is Status.FAILED and states[-1] == 'failed'
+    assert 'no such key' in outcome.answer
+
+
+async def test_the_only_reviewer_who_cannot_decide_is_not_asked_again():
+    unsure = position('UNDECIDED', 'coder1', agrees=False)
+    script = everybody(unsure, unsure, reviewers=1, synthesizer=MORE)
+    outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=1)
+    final = [said['speaker'] for said in outcome.memory['transcript'] if said['phase'] == 'final']
+    assert final == ['reviewer1', 'synthesizer']
+
+
+async def test_a_seat_of_the_only_reviewer_can_be_taken():
+    async with conducting(everybody(MORE, reviewers=1)) as here:
+        run = await begin(here, coders=1, reviewers=1, max_revisions=1, tests='', pick='person')
+        await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        await settled(here, run, 'reviewing.reviewer1.person')
+        await here.send(run, 'say', data={'text': 'Not yet.', 'verdict': 'REVISE_BEST', 'best': 'coder1'})
+        await settled(here, run, 'final_review.reviewer1.person')
+        await here.send(run, 'say', data={'text': 'It is good.', 'verdict': 'APPROVE'})
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    assert outcome.memory['approved'] and outcome.memory['transcript'][-1]['human']
+
+
+async def test_a_result_is_drawn_at_once_when_one_reviewer_is_left():
+    script = everybody(position('REVISE_BEST', 'coder1', agrees=False), synthesizer=MORE)
+    script['debating.reviewer2.speaking'] = BROKEN
+    outcome, _ = await reviewed(script, max_rounds=10, max_revisions=0)
+    debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
+    assert [(said['speaker'], said['round']) for said in debate] == [
+        ('reviewer1', 1), ('reviewer2', 1), ('synthesizer', 2),
+    ]  # fmt: skip
+
+
+async def test_who_is_left_is_heard_before_a_result_is_drawn():
+    script = everybody(position('REVISE_BEST', 'coder1', agrees=False), synthesizer=MORE)
+    script['debating.reviewer1.speaking'] = BROKEN
+    outcome, _ = await reviewed(script, max_rounds=10, max_revisions=0)
+    debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
+    assert [said['speaker'] for said in debate] == ['reviewer1', 'reviewer2', 'synthesizer']
+
+
+async def test_an_approval_that_is_synthesized_leaves_the_demands_of_the_reviewers():
+    script = everybody(position('REVISE_BEST', 'coder1', agrees=False, changes=['be quick', 'be safe']))
+    script['synthesizer'] = position('APPROVE', 'coder1', changes=['be safe', 'be short'])
+    outcome, _ = await reviewed(script, max_rounds=1)
+    first = outcome.memory['consensuses'][0]
+    assert (first['verdict'], first['changes']) == ('UNDECIDED', ['be safe', 'be short', 'be quick'])
+    assert outcome.memory['candidates']['coder1']['versions'][1]['answers'] == first['changes']

@@ -1,0 +1,163 @@
+"""Every path of a parallel review: approval, revision of the best or of all, out of rounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import InvalidInput, Status
+from tests.support.parallel_review import everybody, position, reviewed, writing
+
+pytestmark = pytest.mark.anyio
+
+START = ['preparing', 'implementing', 'consolidating', 'reviewing', 'debating', 'choosing']
+AGAIN = ['iterating', 'revising', 'gathering', 'final_review', 'weighing']
+
+
+async def test_what_is_approved_at_once_is_complete():
+    outcome, states = await reviewed(everybody(position('APPROVE', 'coder2')))
+    memory = outcome.memory
+    assert states == [*START, 'picking', 'iterating', 'complete']
+    assert (outcome.status, memory['approved'], memory['result']) == (Status.DONE, True, 'coder2')
+    assert memory['revision_count'] == 0
+    assert outcome.answer.startswith('Approved: coder2, version 1, after 0 revisions.')
+
+
+async def test_the_best_is_revised_and_no_other():
+    outcome, states = await reviewed(everybody(position('REVISE_BEST', 'coder2', changes=['be quick'])))
+    memory = outcome.memory
+    assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
+    assert [len(memory['candidates'][f'coder{n}']['versions']) for n in (1, 2, 3)] == [1, 2, 1]
+    assert memory['candidates']['coder2']['versions'][1]['answers'] == ['be quick']
+    assert (memory['approved'], memory['result'], memory['revision_count']) == (True, 'coder2', 1)
+
+
+async def test_all_are_revised_and_the_best_is_picked_afterwards():
+    ranked = position('APPROVE', ranking=['coder3', 'coder1', 'coder2'])
+    outcome, states = await reviewed(everybody(position('REVISE_ALL'), ranked))
+    memory = outcome.memory
+    assert states == [*START, *AGAIN, 'picking', 'iterating', 'complete']
+    assert {len(found['versions']) for found in memory['candidates'].values()} == {2}
+    assert (memory['approved'], memory['result']) == (True, 'coder3')
+    assert memory['choices'][-1]['by'] == 'ranking'
+
+
+async def test_without_a_strategy_the_best_is_revised_and_that_is_marked():
+    script = everybody(
+        position('UNDECIDED', 'coder2', ranking=['coder3', 'coder2', 'coder1']),
+        synthesizer=position('UNDECIDED', changes=['do it']),
+    )
+    outcome, _ = await reviewed(script, max_rounds=2)
+    memory = outcome.memory
+    assert memory['consensuses'][0]['synthesized'] and memory['consensuses'][0]['by'] == []
+    assert memory['transcript'][-3]['synthesized']
+    # coder3 was ranked first by both; nobody is revised merely for being the first in the list.
+    assert [found['coder'] for found in memory['standings']] == ['coder3', 'coder2', 'coder1']
+    assert memory['candidates']['coder3']['versions'][1]['answers'] == ['do it']
+    assert memory['candidates']['coder1']['versions'][1:] == []
+
+
+async def test_revisions_are_counted_once_and_the_last_one_is_reviewed_too():
+    no = position('REVISE_BEST', 'coder1', changes=['more'])
+    outcome, states = await reviewed(everybody(no, no), max_revisions=2)
+    memory = outcome.memory
+    assert states == [*START, 'picking', *AGAIN, *AGAIN, 'iterating', 'complete']
+    assert (outcome.status, memory['approved'], memory['revision_count']) == (Status.DONE, False, 2)
+    assert len(memory['candidates']['coder1']['versions']) == 3
+    assert [found['debate'] for found in memory['consensuses']] == [1, 2, 3]
+    assert outcome.answer.startswith('Not approved: coder1, version 3, after 2 revisions.')
+    assert '- more' in outcome.answer
+
+
+async def test_the_second_revision_may_be_approved():
+    no = position('REVISE_BEST', 'coder1', changes=['more'])
+    outcome, _ = await reviewed(everybody(no, no, position('APPROVE', 'coder1')))
+    assert (outcome.memory['approved'], outcome.memory['revision_count']) == (True, 2)
+
+
+async def test_no_revision_may_be_allowed():
+    outcome, states = await reviewed(everybody(position('REVISE_ALL')), max_revisions=0)
+    assert states == [*START, 'iterating', 'complete']
+    assert (outcome.status, outcome.memory['approved']) == (Status.DONE, False)
+
+
+async def test_an_approval_does_not_hold_while_required_tests_fail():
+    script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
+    outcome, states = await reviewed(script, max_revisions=1)
+    memory = outcome.memory
+    assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
+    assert not memory['approved'] and len(memory['refusals']) == 2
+    assert 'the required tests: 1 failed' in memory['refusals'][0]
+    # The coder is told what stood in the way.
+    assert memory['candidates']['coder1']['versions'][1]['answers'][-1] == memory['refusals'][0]
+
+
+async def test_a_revision_that_passes_is_approved():
+    script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
+    script['revising.coder1.working'] = writing('good now')
+    outcome, _ = await reviewed(script)
+    assert (outcome.memory['approved'], outcome.memory['revision_count']) == (True, 1)
+
+
+async def test_tests_may_be_left_out_of_account():
+    script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
+    outcome, _ = await reviewed(script, must_pass=False)
+    assert outcome.memory['approved']
+
+
+async def test_work_without_tests_has_no_evidence():
+    outcome, _ = await reviewed(everybody(position('APPROVE', 'coder1')), command='', max_revisions=0)
+    assert not outcome.memory['approved']
+    assert 'no test was written' in outcome.memory['refusals'][0]
+
+
+async def test_a_reviewer_who_never_agrees_ends_the_rounds_and_approves_nothing():
+    script = everybody(position('APPROVE', 'coder1'))
+    script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False)
+    script['final_review.reviewer2.speaking'] = position('REVISE_ALL', agrees=False)
+    script['synthesizer'] = position('APPROVE', 'coder1')
+    outcome, _ = await reviewed(script, max_rounds=3, final_rounds=2, max_revisions=1)
+    memory = outcome.memory
+    assert not memory['approved']
+    # A synthesis may not approve: it counts as none of the strategies, so the best is revised.
+    assert [(found['synthesized'], found['verdict']) for found in memory['consensuses']] == [
+        (True, 'UNDECIDED')
+    ] * 2
+    rounds = [said['round'] for said in memory['transcript'] if said['phase'] == 'debate']
+    assert rounds == [1, 1, 2, 2, 3, 3, 3]
+    assert sum(said['phase'] == 'final' for said in memory['transcript']) == 2 * 2 + 1
+
+
+async def test_when_the_synthesis_fails_all_demands_stand():
+    script = everybody(position('REVISE_ALL', agrees=False, changes=['one']))
+    script['debating.reviewer2.speaking'] = position('UNDECIDED', agrees=False, changes=['two'])
+    script['synthesizer'] = 'no record'
+    outcome, _ = await reviewed(script, max_rounds=1)
+    found = outcome.memory['consensuses'][0]
+    assert (found['synthesized'], found['verdict'], found['changes']) == (True, 'REVISE_BEST', ['one', 'two'])
+
+
+@pytest.mark.parametrize(('coders', 'reviewers'), [(2, 2), (6, 3), (2, 5)])
+async def test_any_number_takes_part(coders, reviewers):
+    script = everybody(position('REVISE_ALL'), position('APPROVE', 'coder2'), reviewers=reviewers)
+    outcome, _ = await reviewed(script, coders=coders, reviewers=reviewers)
+    memory = outcome.memory
+    assert memory['approved'] and len(memory['candidates']) == coders
+    assert {len(found['versions']) for found in memory['candidates'].values()} == {2}
+    assert memory['consensuses'][0]['by'] == [f'reviewer{n}' for n in range(1, reviewers + 1)]
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'field'),
+    [
+        ({'coders': 0}, 'coders'),
+        ({'coders': 7}, 'coders'),
+        ({'reviewers': 0}, 'reviewers'),
+        ({'coders': 2, 'survivors': 3}, 'survivors'),
+        ({'tests': 'sample:nothing'}, 'tests'),
+        ({'merge': 'all'}, 'merge'),
+    ],
+)
+async def test_bad_parameters_are_refused_by_name(wrong, field):
+    with pytest.raises(InvalidInput) as refused:
+        await reviewed({}, **wrong)
+    assert field in refused.value.problems

@@ -1,0 +1,189 @@
+"""People in a parallel review: they take seats, choose the best, pick files and settle conflicts."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import EventRefused, InvalidInput, Status
+from engine.errors import ModelError
+from tests.support.harness import FakeModel, settled, to_the_end, until
+from tests.support.parallel_review import actors, begin, conducting, everybody, position, reviewed, writing
+
+pytestmark = pytest.mark.anyio
+
+BEST = position('REVISE_BEST', 'coder1')
+
+
+async def test_a_seat_is_taken_before_the_turn_and_handed_back():
+    hold = asyncio.Event()
+    script = everybody(BEST, coder2=lambda request: hold)
+    model = FakeModel(actors(script))
+    async with conducting(model) as here:
+        run = await begin(here, coders=2, max_revisions=0)
+        await until(lambda: model.running)
+        await here.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
+        with pytest.raises(EventRefused):
+            await here.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
+        hold.set()
+        await settled(here, run, 'reviewing.reviewer2.person')
+        await here.send(run, 'say', data={'text': 'I have read them.'})
+        view = await settled(here, run, 'debating.reviewer2.person')
+        assert view.status is Status.WAITING and view.waiting == 'word'
+        await here.send(
+            run, 'say', data={'text': 'Not before it is tested.', 'verdict': 'REVISE_ALL', 'agrees': False}
+        )
+        await settled(here, run, 'debating.reviewer2.person')  # The seat is still taken in the next round.
+        await here.send(run, 'hand_back', data={'reviewer': 'reviewer2'})
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
+    assert [(said['speaker'], said['human']) for said in debate] == [
+        ('reviewer1', False), ('reviewer2', True), ('reviewer1', False), ('reviewer2', False),
+    ]  # fmt: skip
+    assert (debate[1]['text'], debate[1]['model']) == ('Not before it is tested.', '')
+    assert outcome.memory['seats'] == []
+    asked = [r.messages[-1].text for r in model.requests if r.hints.state == 'debating.reviewer1.speaking']
+    assert 'reviewer2 (a person), round 1' in asked[-1]
+
+
+async def test_a_seat_is_taken_while_the_agent_is_thinking():
+    script = everybody(BEST)
+    script['debating.reviewer1.speaking'] = lambda request: asyncio.Event()
+    model = FakeModel(actors(script))
+    async with conducting(model) as here:
+        run = await begin(here, max_revisions=0)
+        await settled(here, run, 'debating.reviewer1.speaking.thinking')
+        await until(lambda: model.running == 1)
+        await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        await settled(here, run, 'debating.reviewer1.person')
+        await until(lambda: model.running == 0)
+        with pytest.raises(InvalidInput):
+            await here.send(run, 'say', data={'text': ''})
+        with pytest.raises(EventRefused):
+            await here.send(run, 'say', data={'text': 'x', 'verdict': 'APPROVE', 'best': 'coder9'})
+        with pytest.raises(EventRefused):
+            await here.send(run, 'say', data={'text': 'x', 'reviewer': 'reviewer2'})
+        await here.send(run, 'say', data={'text': 'CONSENSUS: REVISE_BEST: coder1, more tests'})
+        outcome = await to_the_end(here, run)
+    assert outcome.memory['consensuses'][0]['changes'] == ['coder1, more tests']
+    assert outcome.memory['consensuses'][0]['by'] == ['reviewer1', 'reviewer2']
+
+
+async def test_there_is_no_such_seat():
+    async with conducting(FakeModel(lambda request: asyncio.Event())) as here:
+        run = await begin(here)
+        for name in ('take_seat', 'hand_back'):
+            with pytest.raises(EventRefused):
+                await here.send(run, name, data={'reviewer': 'reviewer9'})
+
+
+async def test_a_person_chooses_the_best():
+    async with conducting(everybody(BEST)) as here:
+        run = await begin(here, pick='person', max_revisions=1)
+        view = await settled(here, run, 'picking')
+        assert (view.status, view.waiting) == (Status.WAITING, 'choice')
+        with pytest.raises(EventRefused):
+            await here.send(run, 'choose', data={'candidate': 'coder9'})
+        with pytest.raises(InvalidInput):
+            await here.send(run, 'choose', data={})
+        await here.send(run, 'choose', data={'candidate': 'coder3', 'why': 'it is short'})
+        outcome = await to_the_end(here, run)
+    assert outcome.memory['choices'][0] == {'candidate': 'coder3', 'why': 'it is short', 'by': 'person'}
+    assert outcome.memory['result'] == 'coder3'
+
+
+async def test_the_tests_choose_the_best():
+    script = everybody(position('REVISE_BEST', 'coder1'), coder1=writing('bad'), coder2=writing('bad'))
+    outcome, _ = await reviewed(script, pick='tests')
+    assert (outcome.memory['result'], outcome.memory['choices'][0]['by']) == ('coder3', 'tests')
+
+
+@pytest.mark.parametrize(
+    ('said', 'result', 'by'),
+    [
+        ({'candidate': 'coder2', 'why': 'w'}, 'coder2', 'model'),
+        ({'candidate': 'the best one'}, 'coder1', 'reviewers'),
+        (ModelError('gone', kind='auth'), 'coder1', 'reviewers'),
+    ],
+)
+async def test_a_model_chooses_the_best_and_else_the_reviewers_do(said, result, by):
+    outcome, _ = await reviewed(everybody(BEST, chooser=said), pick='model')
+    assert (outcome.memory['result'], outcome.memory['choices'][0]['by']) == (result, by)
+
+
+async def test_the_others_are_set_aside():
+    outcome, _ = await reviewed(everybody(BEST), merge='one')
+    found = outcome.memory['candidates'].values()
+    assert [candidate['status'] for candidate in found] == ['ready', 'set aside', 'set aside']
+
+
+def plan(*picks: tuple[str, str]) -> dict[str, object]:
+    return {'files': [{'path': path, 'coder': coder} for path, coder in picks], 'why': 'w'}
+
+
+def merging(**script: object) -> dict[str, object]:
+    extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
+    return everybody(BEST, **extra, **script)
+
+
+async def test_files_are_taken_into_the_best_as_a_new_version():
+    outcome, _ = await reviewed(merging(merger=plan(('extra.py', 'coder2'))), merge='files')
+    first, merged, *_ = outcome.memory['candidates']['coder1']['versions']
+    assert merged['merged'] == {'extra.py': 'coder2'}
+    theirs = outcome.memory['candidates']['coder2']['versions'][0]
+    digest = {file['path']: file['digest'] for file in theirs['files']}['extra.py']
+    assert digest in {file['digest'] for file in merged['files']}
+    assert digest not in {file['digest'] for file in first['files']}
+    assert outcome.memory['approved']
+
+
+TWICE = plan(('extra.py', 'coder3'), ('extra.py', 'coder2'))
+
+
+async def test_in_a_conflict_the_first_ranked_wins():
+    script = merging(merger=TWICE)
+    script |= {
+        f'{state}.reviewer{n}.{leaf}': BEST | {'ranking': ['coder1', 'coder2', 'coder3']}
+        for n in (1, 2)
+        for state, leaf in (('reviewing', 'reading'), ('debating', 'speaking'))
+    }
+    outcome, _ = await reviewed(script, merge='files')
+    (conflict,) = outcome.memory['file_conflicts']
+    assert (conflict['coders'], conflict['taken'], conflict['rule']) == (
+        ['coder3', 'coder2'],
+        'coder2',
+        'ranked',
+    )
+
+
+async def test_a_conflict_may_fail_the_run():
+    outcome, _ = await reviewed(merging(merger=TWICE), merge='files', conflicts='fail')
+    assert outcome.status is Status.FAILED
+
+
+async def test_a_person_picks_files_and_settles_conflicts():
+    async with conducting(merging()) as here:
+        run = await begin(here, merge='files', files_by='person', conflicts='person')
+        await settled(here, run, 'merging.listing')
+        with pytest.raises(EventRefused):
+            await here.send(run, 'take_files', data=plan(('nothing.py', 'coder2')))
+        await here.send(run, 'take_files', data=TWICE)
+        assert (await settled(here, run, 'merging.resolving')).waiting == 'conflicts'
+        for wrong in ({}, {'extra.py': 'coder1'}):
+            with pytest.raises(EventRefused):
+                await here.send(run, 'resolve', data={'files': wrong})
+        await here.send(run, 'resolve', data={'files': {'extra.py': 'coder3'}})
+        outcome = await to_the_end(here, run)
+    assert outcome.memory['taken'] == {'extra.py': 'coder3'}
+    assert outcome.memory['file_conflicts'][0]['rule'] == 'person'
+
+
+@pytest.mark.parametrize('said', [plan(('none.py', 'coder2')), ModelError('gone', kind='auth')])
+async def test_a_plan_that_cannot_be_carried_out_leaves_the_best_as_it_is(said):
+    outcome, _ = await reviewed(merging(merger=said), merge='files')
+    assert outcome.memory['plan_problem'] and outcome.memory['approved']
+    assert {version['merged'] is None for version in outcome.memory['candidates']['coder1']['versions']} == {
+        True
+    }

@@ -1,0 +1,115 @@
+"""Points that reviewers answer by their ids, and comments on lines that go to the coder."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import EventRefused, InvalidInput
+from tests.support.harness import FakeModel, settled, to_the_end
+from tests.support.parallel_review import actors, begin, conducting, everybody, position, reviewed
+
+pytestmark = pytest.mark.anyio
+BEST = position('REVISE_BEST', 'coder1')
+
+
+def asked(model: FakeModel, state: str) -> str:
+    """All prompts of a state."""
+    found = [request for request in model.requests if request.hints.state == state]
+    return '\n'.join(message.text for message in found[-1].messages if message.role == 'user')
+
+
+async def test_a_reviewer_is_shown_the_open_points_of_the_others_with_their_ids():
+    first = position('REVISE_BEST', 'coder1', agrees=False, insists=['tests first'], changes=['rename it'])
+    answer = {'to': 'reviewer1/1.1/1', 'stance': 'rebuts', 'why': 'It has tests.'}
+    script = everybody(BEST)
+    script['debating.reviewer1.speaking'] = [first, BEST]
+    script['debating.reviewer2.speaking'] = [
+        position('REVISE_BEST', 'coder1', agrees=False, answers=[answer]), BEST,
+    ]  # fmt: skip
+    model = FakeModel(actors(script))
+    async with conducting(model) as here:
+        run = await begin(here, coders=2, max_revisions=0)
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    prompts = [r.messages[-1].text for r in model.requests if r.hints.state == 'debating.reviewer2.speaking']
+    assert 'reviewer1/1.1/1: tests first' in prompts[0] and 'reviewer1/1.1/2: rename it' in prompts[0]
+    second = [said for said in outcome.memory['transcript'] if said['speaker'] == 'reviewer2'][1]
+    assert second['position']['answers'] == [answer]
+
+
+async def test_an_answered_point_is_not_open_any_more():
+    first = position('REVISE_BEST', 'coder1', agrees=False, insists=['tests first', 'no globals'])
+    answer = {'to': 'reviewer1/1.1/1', 'stance': 'accepts', 'why': ''}
+    script = everybody(BEST)
+    script['debating.reviewer1.speaking'] = first
+    script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
+    script['synthesizer'] = BEST
+    model = FakeModel(actors(script))
+    async with conducting(model) as here:
+        run = await begin(here, coders=2, max_revisions=0, max_rounds=1)
+        outcome = await to_the_end(here, run)
+    assert outcome.memory['revision'] == 3
+    said = outcome.memory['transcript']
+    assert 'answers' not in said[0]['position']  # nothing is written that was not said
+
+
+async def test_a_persons_comment_goes_to_the_coder_and_holds_back_the_approval():
+    script = everybody(BEST)
+    model = FakeModel(actors(script))
+    comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
+    async with conducting(model) as here:
+        run = await begin(here, coders=2, max_revisions=2, pick='person')
+        await settled(here, run, 'picking')
+        for wrong in ({'path': 'other.txt'}, {'candidate': 'coder9'}):
+            with pytest.raises(EventRefused):
+                await here.send(run, 'comment', data=comment | wrong)
+        with pytest.raises(InvalidInput):
+            await here.send(run, 'comment', data=comment | {'line': 0})
+        await here.send(run, 'comment', data=comment)
+        await here.send(run, 'choose', data={'candidate': 'coder1'})
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    told = asked(model, 'revising.coder1.working')
+    assert 'work.txt, line 1 of version 1 (a person): Say why.' in told
+    made = outcome.memory['comments']
+    assert [(one['sent'], one['version'], one['by']) for one in made] == [(1, 1, '')]
+    assert 'work.txt, line 1: Say why.' in outcome.memory['candidates']['coder1']['versions'][1]['answers']
+    assert outcome.memory['approved']
+
+
+async def test_an_approval_waits_for_comments_that_nobody_has_heeded():
+    script = everybody(position('APPROVE', 'coder1'))
+    async with conducting(script) as here:
+        run = await begin(here, coders=2, max_revisions=1, pick='person')
+        await settled(here, run, 'picking')
+        comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
+        await here.send(run, 'comment', data=comment)
+        await here.send(run, 'choose', data={'candidate': 'coder1'})
+        outcome = await to_the_end(here, run)
+    assert 'comments on lines of version 1 are open: 1' in outcome.memory['refusals'][0]
+    assert len(outcome.memory['candidates']['coder1']['versions']) == 2 and outcome.memory['approved']
+
+
+async def test_comments_of_people_that_no_coder_got_are_in_the_outcome():
+    async with conducting(everybody(position('APPROVE', 'coder1'))) as here:
+        run = await begin(here, coders=2, max_revisions=1, pick='person')
+        await settled(here, run, 'picking')
+        comment = {'candidate': 'coder2', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
+        await here.send(run, 'comment', data=comment)
+        await here.send(run, 'choose', data={'candidate': 'coder1'})
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    assert outcome.memory['approved']
+    assert outcome.answer.endswith(
+        'Comments of people that no coder got:\n- coder2, version 1, work.txt, line 1: Say why.'
+    )
+
+
+async def test_a_reviewers_comments_go_to_the_coder_once():
+    comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Shorter.'}
+    lost = {'candidate': 'coder1', 'path': 'nowhere.txt', 'line': 1, 'text': 'Gone.'}
+    script = everybody(position('REVISE_BEST', 'coder1', comments=[comment, lost]), reviewers=1)
+    outcome, _ = await reviewed(script, coders=1, reviewers=1, max_revisions=2)
+    assert [(one['text'], one['by'], one['sent']) for one in outcome.memory['comments']] == [
+        ('Shorter.', 'reviewer1', 1)
+    ]

@@ -1,0 +1,92 @@
+"""Whatever a parallel review or a race refuses or cannot do, it gives a reason."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import EventRefused, Status
+from engine.errors import ModelError
+from tests.support.harness import FakeModel, settled
+from tests.support.parallel_review import begin, conducting, everybody, position, reviewed, writing
+
+pytestmark = pytest.mark.anyio
+
+BROKEN = ModelError('no such key', kind='auth')
+BEST = position('REVISE_BEST', 'coder1')
+
+
+async def refusal(here, run, name, **data) -> str:
+    with pytest.raises(EventRefused) as refused:
+        await here.send(run, name, data=data)
+    return str(refused.value)
+
+
+async def test_a_refused_choice_says_which_guard_and_what_it_saw():
+    async with conducting(everybody(BEST)) as here:
+        run = await begin(here, pick='person', max_revisions=0)
+        await settled(here, run, 'picking')
+        told = await refusal(here, run, 'choose', candidate='coder9')
+    assert "does not take 'choose' now: is_candidate is false: The candidate is one that is in play" in told
+    assert "event.candidate = 'coder9'" in told and 'candidates = coder1, coder2, coder3' in told
+
+
+async def test_a_refused_seat_says_why():
+    async with conducting(FakeModel(lambda request: asyncio.Event())) as here:
+        run = await begin(here)
+        told = await refusal(here, run, 'take_seat', reviewer='reviewer9')
+        assert 'may_sit is false: There is such a seat, and no person sits in it' in told
+        assert "event.seat = 'reviewer9'" in told
+        await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        assert 'seats = reviewer1' in await refusal(here, run, 'take_seat', reviewer='reviewer1')
+        # What no active state has an edge for is refused as ever.
+        assert 'the active states take' in await refusal(here, run, 'choose', candidate='coder1')
+
+
+def plan(*picks):
+    return {'files': [{'path': path, 'coder': coder} for path, coder in picks]}
+
+
+async def test_a_refused_settlement_says_why():
+    extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
+    async with conducting(everybody(BEST, **extra)) as here:
+        run = await begin(here, merge='files', files_by='person', conflicts='person')
+        await settled(here, run, 'merging.listing')
+        told = await refusal(here, run, 'take_files', **plan(('nothing.py', 'coder2')))
+        assert 'is_plan is false: Each file is in the newest version of a candidate' in told
+        assert 'nothing.py' in told
+        await here.send(run, 'take_files', data=plan(('extra.py', 'coder3'), ('extra.py', 'coder2')))
+        await settled(here, run, 'merging.resolving')
+        told = await refusal(here, run, 'resolve', files={'extra.py': 'coder1'})
+    assert 'settles is false: Each conflict is settled by one of the candidates' in told
+    assert "'extra.py': 'coder1'" in told
+
+
+async def test_a_run_with_too_few_candidates_says_how_many_there_are():
+    script = everybody(BEST, coder1=BROKEN)
+    outcome, _ = await reviewed(script, coders=2, survivors=2)
+    assert outcome.status is Status.FAILED
+    assert outcome.error == '1 of 2 coders survived, and 2 must'
+    assert outcome.answer.splitlines() == [
+        'Failed.', '- 1 of 2 coders survived, and 2 must', '- coder1: no such key',
+    ]  # fmt: skip
+
+
+async def test_a_conflict_that_fails_the_run_is_named():
+    extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
+    script = everybody(BEST, **extra, merger=plan(('extra.py', 'coder3'), ('extra.py', 'coder2')))
+    outcome, _ = await reviewed(script, merge='files', conflicts='fail')
+    assert '- extra.py differs between coder3 and coder2' in outcome.answer
+
+
+async def test_a_path_that_cannot_be_merged_is_named():
+    script = everybody(BEST, coder1=writing('good', ('a/b.py', '')), coder2=writing('good', ('a', 'x')))
+    outcome, _ = await reviewed(script | {'merger': plan(('a', 'coder2'))}, merge='files')
+    assert outcome.memory['plan_problem'].startswith('a of coder2 could not be merged: ')
+    assert 'Nothing was merged: a of coder2 could not be merged' in outcome.answer
+
+
+async def test_what_is_not_approved_falls_short():
+    outcome, _ = await reviewed(everybody(BEST, BEST), max_revisions=1)
+    assert (outcome.status, outcome.error) == (Status.DONE, 'not approved after 1 revision')

@@ -1,0 +1,110 @@
+"""Seats outside debates: a reviewer's before the first review, and a coder's."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import EventRefused, InvalidInput
+from tests.support.harness import FakeModel, settled, to_the_end, until
+from tests.support.parallel_review import actors, begin, conducting, everybody, position
+
+pytestmark = pytest.mark.anyio
+BEST = position('REVISE_BEST', 'coder1')
+
+
+async def test_a_seat_taken_before_the_first_review_is_a_seat_there():
+    hold = asyncio.Event()
+    model = FakeModel(actors(everybody(BEST, coder2=lambda request: hold)))
+    async with conducting(model) as here:
+        run = await begin(here, coders=2, max_revisions=0)
+        await until(lambda: model.running)
+        await here.send(run, 'take_seat', data={'seat': 'reviewer2'})
+        hold.set()
+        view = await settled(here, run, 'reviewing.reviewer2.person')
+        assert view.waiting == 'word'
+        await here.send(run, 'say', data={'text': 'REVISE_BEST: coder1 is mine', 'reviewer': 'reviewer2'})
+        await settled(here, run, 'debating.reviewer2.person')
+        await here.send(run, 'hand_back', data={'seat': 'reviewer2'})
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    first = [said for said in outcome.memory['transcript'] if said['phase'] == 'review']
+    assert [(said['speaker'], said['human']) for said in first] == [('reviewer1', False), ('reviewer2', True)]
+    assert first[1]['position']['best'] == 'coder1'
+    assert 'reviewing.reviewer2.reading' not in {request.hints.state for request in model.requests}
+
+
+async def test_a_seat_is_taken_during_the_first_review_and_handed_back():
+    script = everybody(BEST)
+    hold = asyncio.Event()
+    waits = iter([hold])
+    script['reviewing.reviewer1.reading'] = lambda request: next(waits, BEST)
+    model = FakeModel(actors(script))
+    async with conducting(model) as here:
+        run = await begin(here, coders=2, max_revisions=0)
+        await settled(here, run, 'reviewing.reviewer1.reading.thinking')
+        await until(lambda: model.running == 1)
+        await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        await settled(here, run, 'reviewing.reviewer1.person')
+        await here.send(run, 'hand_back', data={'seat': 'reviewer1'})
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    assert not any(said['human'] for said in outcome.memory['transcript'])
+
+
+async def test_a_person_codes_in_a_coders_seat():
+    hold = asyncio.Event()
+    model = FakeModel(actors(everybody(BEST, coder1=lambda request: hold)))
+    async with conducting(model) as here:
+        run = await begin(here, coders=2, max_revisions=0)
+        await until(lambda: model.running)
+        await here.send(run, 'take_seat', data={'seat': 'coder1'})
+        view = await settled(here, run, 'implementing.coder1.person')
+        assert view.waiting == 'work'
+        with pytest.raises(InvalidInput):
+            await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': [{'path': '../x', 'text': ''}]})
+        with pytest.raises(EventRefused):
+            await here.send(run, 'hand_in', data={'seat': 'coder2'})
+        await here.send(
+            run, 'hand_in', data={'seat': 'coder1', 'files': [{'path': 'work.txt', 'text': 'good by hand'}],
+                                  'said': 'I wrote it myself.'},
+        )  # fmt: skip
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    mine = outcome.memory['candidates']['coder1']
+    assert (mine['status'], mine['model'], mine['edits']) == ('ready', '', [])
+    assert mine['versions'][0]['said'] == 'I wrote it myself.'
+    assert mine['versions'][0]['evidence']['required']['passed'] == 1
+    assert 'good by hand' in next(r for r in model.requests if r.hints.role == 'reviewer1').messages[-1].text
+
+
+async def test_a_person_in_a_coders_seat_revises_and_removes_a_file():
+    script = everybody(BEST)
+    async with conducting(script) as here:
+        run = await begin(here, coders=1, max_revisions=1, pick='person')
+        await here.send(run, 'take_seat', data={'seat': 'coder1'})
+        await settled(here, run, 'implementing.coder1.person')
+        files = [{'path': 'work.txt', 'text': 'good'}, {'path': 'old.txt', 'text': 'x'}]
+        await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': files})
+        await settled(here, run, 'revising.coder1.person')
+        files = [{'path': 'work.txt', 'text': 'good 2'}, {'path': 'old.txt'}]
+        await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': files})
+        outcome = await to_the_end(here, run)
+    first, second = outcome.memory['candidates']['coder1']['versions']
+    assert [file['path'] for file in first['files']] == ['old.txt', 'work.txt']
+    assert [file['path'] for file in second['files']] == ['work.txt']
+
+
+async def test_what_cannot_be_written_leaves_the_person_in_the_seat():
+    async with conducting(everybody(BEST)) as here:
+        run = await begin(here, coders=1, max_revisions=0)
+        await here.send(run, 'take_seat', data={'seat': 'coder1'})
+        await settled(here, run, 'implementing.coder1.person')
+        files = [{'path': 'work.txt', 'text': 'good'}, {'path': 'work.txt/inside', 'text': 'x'}]
+        await here.send(run, 'hand_in', data={'seat': 'coder1', 'files': files})
+        view = await settled(here, run, 'implementing.coder1.person')
+        assert 'work.txt' in view.memory['candidates']['coder1']['problem']
+        await here.send(run, 'hand_back', data={'seat': 'coder1'})
+        outcome = await to_the_end(here, run)
+    assert outcome.memory['candidates']['coder1']['status'] == 'ready'

@@ -1,0 +1,85 @@
+"""Custom requests without a model: the scripted one improvises, says so, and meets the criteria."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine import Catalog, Conductor, Status
+from engine.journal import MemoryJournal
+from engine.models.scripted import has_scenario
+from engine.models.scripted.model import Scripted
+from engine.models.scripted.tool_agents import FILLER
+from engine.patterns.dynamic.dynamic_agent import DynamicAgent
+from engine.records import Outcome
+from tests.support.harness import FakeModel, HastyClock
+
+TALK = '\n'.join(
+    f'{who}: {line}'
+    for who, line in (
+        ('Anna', 'Welcome to the show about bees on the roofs of this city.'),
+        ('Bob', 'A hive on a roof weighs more than people think it does.'),
+        ('Anna', 'And what do the neighbours say when they find out about it?'),
+        ('Bob', 'Most of them ask for honey, and then they come back for more.'),
+    )
+)
+POST: dict[str, Any] = {'request': 'Write about bees on city roofs'}
+EPISODE = {'request': 'What is in this?', 'transcript': f'{TALK}\n'}
+
+
+async def played(pattern: str, parameters: dict[str, Any], model: Any = None) -> Outcome:
+    catalog = Catalog.load()
+    catalog.models['scripted'] = model or Scripted(pace=0)
+    async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock()) as conductor:
+        run = (await conductor.start(pattern, parameters)).id
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run)
+    return outcome
+
+
+@pytest.mark.parametrize('mode', ['dynamic', 'fixed', 'compare'])
+@pytest.mark.parametrize(('pattern', 'parameters'), [('blog', POST), ('podcast', EPISODE)])
+async def test_a_request_of_ones_own_is_carried_out_and_marked_as_filler(
+    pattern: str, parameters: dict[str, Any], mode: str
+) -> None:
+    outcome = await played(pattern, {**parameters, 'mode': mode})
+    assert outcome.status is Status.DONE, outcome.error
+    assert FILLER in outcome.answer and 'CONTENT_COMPLETE' not in outcome.answer
+    assert not outcome.memory['caveat']
+
+
+async def test_notes_of_ones_own_episode_quote_it() -> None:
+    outcome = await played('podcast', EPISODE)
+    assert '“A hive on a roof weighs more than people think it does.”' in outcome.answer
+
+
+async def test_sections_of_an_improvised_post_differ() -> None:
+    answer = (await played('blog', {**POST, 'mode': 'fixed'})).answer
+    headings = [line for line in answer.splitlines() if line.startswith('## ')]
+    assert len(headings) == len(set(headings)) > 1
+
+
+async def test_an_agent_that_stops_too_early_is_quoted_in_the_failure() -> None:
+    outcome = await played('podcast', EPISODE, FakeModel('I may not open files.'))
+    assert outcome.status is Status.FAILED
+    assert outcome.error.endswith('It said last: I may not open files.')
+
+
+async def test_failures_that_were_recorded_before_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    def earlier(pattern: DynamicAgent) -> Any:
+        memory = remember(pattern)
+        memory.revision = 2  # type: ignore[attr-defined]
+        return memory
+
+    remember = DynamicAgent.remember
+    monkeypatch.setattr(DynamicAgent, 'remember', earlier)
+    outcome = await played('podcast', EPISODE, FakeModel('I may not open files.'))
+    assert outcome.status is Status.FAILED and 'open files' not in outcome.error
+
+
+def test_a_scenario_fits_only_the_project_it_is_about() -> None:
+    task = 'A test of spans fails: find the bug and mend it'
+    assert has_scenario('debugger', task, {'project': 'sample:spans'})
+    assert not has_scenario('debugger', task, {'project': '/home/me/spans'})
+    assert not has_scenario('debugger', 'Something is wrong', {'project': 'sample:spans'})

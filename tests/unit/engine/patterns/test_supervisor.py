@@ -1,0 +1,327 @@
+"""The supervisor's chart: every edge, one worker after another, and failures on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine import Conductor, InvalidInput, PatternError, Role, Status, Transition
+from engine.errors import ModelError
+from engine.models.protocol import ModelRequest
+from engine.patterns.supervisor.pattern import Supervisor
+from engine.records import Outcome
+from tests.support.harness import FakeModel, calls, catalog, in_turn, settled, until
+from tests.support.supervisor_team import planned, task_in, team, team_reply, worked
+
+pytestmark = pytest.mark.anyio
+
+
+async def run(
+    reply: Any, *, models: dict[str, str] | None = None, **parameters: Any
+) -> tuple[Outcome, list[Transition], FakeModel]:
+    model = FakeModel(reply)
+    async with team(model) as conductor:
+        started = (
+            await conductor.start('supervisor', {'objective': 'a bridge', **parameters}, models=models)
+        ).id
+        outcome = await conductor.result(started)
+        steps = await conductor.transitions(started)
+        assert await conductor.audit(started) == len(steps)
+    return outcome, steps, model
+
+
+def ways(steps: list[Transition]) -> list[str]:
+    """The outermost edges that were taken, after the start."""
+    return [
+        f'{edge.source}>{edge.dest}'
+        for step in steps[1:]
+        for edge in step.edges
+        if '.' not in f'{edge.source}{edge.dest}'
+    ]
+
+
+def results(outcome: Outcome) -> list[tuple[str, str, bool]]:
+    return [
+        (found['task_id'], found['agent_role'], found['success'])
+        for found in outcome.memory['completed_results']
+    ]
+
+
+def notes(outcome: Outcome, kind: str) -> list[str]:
+    return [said['content'] for said in outcome.memory['messages'] if said['kind'] == kind]
+
+
+async def test_each_task_is_one_stay_in_executing() -> None:
+    outcome, steps, model = await run(
+        team_reply([planned('a'), planned('b', 'analyst'), planned('c', 'writer')])
+    )
+    assert outcome.status is Status.DONE and outcome.answer.strip() == 'all in all'
+    assert ways(steps) == [
+        'planning>executing',
+        'executing>executing',
+        'executing>executing',
+        'executing>synthesizing',
+        'synthesizing>complete',
+    ]
+    assert results(outcome) == [('a', 'researcher', True), ('b', 'analyst', True), ('c', 'writer', True)]
+    assert [request.hints.role for request in model.requests] == [
+        'supervisor', 'researcher', 'analyst', 'writer', 'synthesizer',
+    ]  # fmt: skip
+    assert [step['state'] for step in outcome.memory['steps']] == ['completed'] * 3
+    assert outcome.memory['under_way'] == {} and outcome.memory['pending_tasks'] == []
+
+
+async def test_an_empty_plan_ends_at_once_with_an_empty_result() -> None:
+    outcome, steps, model = await run(team_reply([]))
+    assert outcome.status is Status.DONE and outcome.answer == ''
+    assert ways(steps) == ['planning>complete']
+    assert len(model.requests) == 1 and results(outcome) == []
+
+
+async def test_one_task_leads_straight_to_the_synthesis() -> None:
+    outcome, steps, _ = await run(team_reply([planned('a')]))
+    assert ways(steps) == ['planning>executing', 'executing>synthesizing', 'synthesizing>complete']
+    assert results(outcome) == [('a', 'researcher', True)]
+
+
+@pytest.mark.parametrize(('most', 'kept'), [(1, ['b']), (2, ['b', 'a']), (3, ['b', 'a', 'c'])])
+async def test_a_plan_that_is_too_long_is_cut_and_a_message_says_so(most: int, kept: list[str]) -> None:
+    plan = [planned('a', 'writer', 'b'), planned('b'), planned('c', 'writer', 'a')]
+    outcome, _, model = await run(team_reply(plan), max_tasks=most)
+    assert [task for task, _, _ in results(outcome)] == kept
+    said = notes(outcome, 'limit')
+    assert bool(said) == (most < 3) and all('left out: ' in text and 'c' in text for text in said)
+    assert f'at most {most} tasks' in model.requests[0].messages[-1].text
+
+
+async def test_tasks_wait_for_those_they_depend_on_and_urgent_ones_come_first() -> None:
+    plan = [planned('a', 'writer', 'b'), planned('b'), planned('c'), planned('d', priority=1)]
+    outcome, _, _ = await run(team_reply(plan))
+    assert [task for task, _, _ in results(outcome)] == ['d', 'b', 'a', 'c']
+
+
+async def test_a_task_for_an_unknown_role_fails_and_the_run_goes_on() -> None:
+    outcome, steps, model = await run(team_reply([planned('a', 'plumber'), planned('b', ' Writer ')]))
+    assert outcome.status is Status.DONE
+    assert results(outcome) == [('a', 'plumber', False), ('b', 'writer', True)]
+    assert outcome.memory['completed_results'][0]['output'] == "No worker has the role 'plumber'"
+    assert 'executing>executing' in ways(steps)
+    assert [step['state'] for step in outcome.memory['steps']] == ['failed', 'completed']
+    assert "Task a failed: No worker has the role 'plumber'" in model.requests[-1].messages[-1].text
+
+
+def broken(request: ModelRequest) -> Any:
+    if request.hints.role == 'analyst':
+        return ModelError('the key was refused', kind='auth', retryable=False)
+    return worked(request)
+
+
+async def test_a_worker_that_fails_becomes_a_failed_result_and_the_run_goes_on() -> None:
+    outcome, steps, _ = await run(team_reply([planned('a', 'analyst'), planned('b', 'writer', 'a')], broken))
+    assert outcome.status is Status.DONE
+    assert results(outcome) == [('a', 'analyst', False), ('b', 'writer', True)]
+    assert 'the key was refused' in outcome.memory['completed_results'][0]['output']
+    assert outcome.memory['caveat'] == '1 of 2 tasks failed'
+    assert 'failed@executing.working' in [f'{step.event.name}@{step.event.at}' for step in steps]
+
+
+async def test_a_worker_may_say_itself_that_it_failed() -> None:
+    outcome, _, _ = await run(team_reply([planned('a')], lambda request: {'success': False, 'output': 'no'}))
+    assert results(outcome) == [('a', 'researcher', False)] and notes(outcome, 'failure') == ['no']
+    assert outcome.status is Status.FAILED and outcome.error == 'the task has not succeeded: a: no'
+
+
+async def test_an_empty_synthesis_is_no_success() -> None:
+    def reply(request: ModelRequest) -> Any:
+        return ' ' if request.hints.role == 'synthesizer' else team_reply([planned('a')])(request)
+
+    outcome, _, _ = await run(reply)
+    assert outcome.status is Status.FAILED and outcome.error == 'the synthesizer wrote nothing'
+
+
+async def test_a_worker_that_answers_in_prose_has_delivered_that() -> None:
+    answers = in_turn('x', 'y', {'success': True, 'output': 'b'})
+    outcome, _, model = await run(team_reply([planned('a'), planned('b', 'writer')], answers))
+    assert results(outcome) == [('a', 'researcher', True), ('b', 'writer', True)]
+    assert outcome.memory['completed_results'][0]['output'] == 'y'
+    assert len(model.requests) == 5
+
+
+@pytest.mark.parametrize(
+    ('tasks', 'problem'),
+    [
+        ([planned('a', 'writer', 'b'), planned('b', 'writer', 'a')], "in a circle: 'a', 'b'"),
+        ([planned('a', 'writer', 'a')], "in a circle: 'a'"),
+        ([planned('a', 'writer', 'z')], "depends on 'z', and there is no such task"),
+        ([planned('a'), planned('a')], "two tasks have the task_id 'a'"),
+        ([{'task_id': 'a'}], 'tasks.0.assigned_to: Field required'),
+    ],
+)
+async def test_a_plan_that_cannot_be_is_asked_for_once_more(tasks: list[Any], problem: str) -> None:
+    good = {'approach': '', 'tasks': []}
+    outcome, _, model = await run(in_turn({'tasks': tasks}, good))
+    assert outcome.status is Status.DONE and len(model.requests) == 2
+    assert problem in model.requests[1].messages[-1].text
+
+
+async def test_a_plan_that_is_malformed_twice_ends_the_run_and_says_why() -> None:
+    outcome, steps, model = await run(in_turn('a plan!', {'tasks': [planned('a', 'writer', 'z')]}))
+    assert outcome.status is Status.FAILED and 'there is no such task' in outcome.error
+    assert ways(steps) == ['planning>failed'] and len(model.requests) == 2
+    assert 'there is no such task' in notes(outcome, 'error')[0]
+
+
+async def test_ids_that_are_numbers_are_names() -> None:
+    plan = [{**planned('x'), 'task_id': 1}, {**planned('y', 'writer'), 'task_id': 2, 'depends_on': [1]}]
+    outcome, _, _ = await run(team_reply(plan))
+    assert [task for task, _, _ in results(outcome)] == ['1', '2']
+
+
+async def test_a_synthesis_that_fails_ends_the_run() -> None:
+    def reply(request: ModelRequest) -> Any:
+        if request.hints.role == 'synthesizer':
+            return ModelError('gone', retryable=False)
+        return team_reply([planned('a')])(request)
+
+    outcome, steps, _ = await run(reply)
+    assert outcome.status is Status.FAILED and 'gone' in outcome.error
+    assert ways(steps)[-1] == 'synthesizing>failed' and len(outcome.memory['completed_results']) == 1
+
+
+async def test_each_task_is_a_conversation_of_its_own_in_its_role() -> None:
+    _, _, model = await run(
+        team_reply([planned('a'), planned('b'), planned('c', 'writer')]), models={'writer': 'scripted'}
+    )
+    workers = model.requests[1:4]
+    assert [len(request.messages) for request in workers] == [2, 2, 2]
+    assert [request.hints.visit for request in workers] == [1, 2, 1]
+    assert [task_in(request) for request in workers] == ['a', 'b', 'c']
+    assert 'what is known' in workers[0].messages[0].text and 'act on' in workers[2].messages[0].text
+    assert '- researcher (task a)\n- researcher (task b)' in workers[2].messages[1].text
+
+
+async def test_each_role_has_its_own_model() -> None:
+    usual, special = FakeModel(team_reply([planned('a'), planned('b', 'writer')])), FakeModel(worked)
+    found = team(usual)
+    found.catalog.models['special'] = special  # type: ignore[assignment]
+    async with found as conductor:
+        started = (
+            await conductor.start('supervisor', {'objective': 'a bridge'}, models={'writer': 'special'})
+        ).id
+        assert (await conductor.result(started)).status is Status.DONE
+    assert [request.hints.role for request in special.requests] == ['writer']
+    assert 'writer' not in [request.hints.role for request in usual.requests]
+
+
+async def test_a_run_can_be_cancelled_in_the_middle_of_a_task() -> None:
+    model = FakeModel(team_reply([planned('a'), planned('b')], lambda request: asyncio.Event()))
+    async with team(model) as conductor:
+        started = (await conductor.start('supervisor', {'objective': 'a bridge'})).id
+        await until(lambda: len(model.requests) == 2)
+        await conductor.cancel(started, 'enough')
+        outcome = await conductor.result(started)
+        assert outcome.status is Status.CANCELLED and model.running == 0
+        assert [step['state'] for step in outcome.memory['steps']] == ['in progress', 'pending']
+
+
+async def test_one_worker_can_be_stopped_and_the_others_tasks_go_on() -> None:
+    def reply(request: ModelRequest) -> Any:
+        return asyncio.Event() if task_in(request) == 'a' else worked(request)
+
+    model = FakeModel(team_reply([planned('a'), planned('b')], reply))
+    async with team(model) as conductor:
+        started = (await conductor.start('supervisor', {'objective': 'a bridge'})).id
+        await settled(conductor, started, 'executing.working.thinking')
+        await conductor.send(started, 'failed', at='executing.working', data={'error': 'stopped by hand'})
+        outcome = await conductor.result(started)
+    assert results(outcome) == [('a', 'researcher', False), ('b', 'researcher', True)]
+    assert 'stopped by hand' in outcome.memory['completed_results'][0]['output']
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'field'),
+    [
+        ({'max_tasks': 0}, 'max_tasks'),
+        ({'max_tasks': 21}, 'max_tasks'),
+        ({'max_tasks': 'many'}, 'max_tasks'),
+        ({'objective': '  '}, 'objective'),
+        ({'execution': 'at random'}, 'execution'),
+        ({'workers': 7}, 'workers'),
+        ({'workers': 0}, 'workers'),
+        ({'more_roles': ['no colon']}, 'more_roles'),
+        ({'more_roles': ['writer: again']}, 'more_roles'),
+        ({'more_roles': ['cook: a', 'Cook: b']}, 'more_roles'),
+        ({'plan': []}, 'plan'),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(parameters: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Supervisor.parse({'objective': 'a bridge', **parameters})
+    assert field in refused.value.problems
+
+
+def test_four_tasks_are_allowed_where_nothing_is_said() -> None:
+    assert Supervisor.parse({'objective': 'a bridge'}).model_dump() == {
+        'objective': 'a bridge',
+        'max_tasks': 4,
+        'execution': 'one after another',
+        'workers': 3,
+        'more_roles': [],
+    }
+
+
+async def test_the_form_can_add_a_role() -> None:
+    outcome, _, model = await run(
+        team_reply([planned('a', 'translator')]), more_roles=['Translator: You translate into plain French.']
+    )
+    assert results(outcome) == [('a', 'translator', True)]
+    assert model.requests[1].messages[0].text == 'You translate into plain French.'
+    assert '- translator: You translate' in model.requests[0].messages[-1].text
+
+
+class Newsroom(Supervisor):
+    """A supervisor with a role more, as a user's own file has it."""
+
+    roles = (
+        *Supervisor.roles,
+        Role(name='checker', title='Checker', instructions='You check facts.', tools=('notes',)),
+    )
+
+
+async def test_a_pattern_of_ones_own_can_have_other_roles() -> None:
+    model = FakeModel(team_reply([planned('a', 'checker')]))
+    found = team(model)
+    found.catalog.add(Newsroom)
+    async with found as conductor:
+        outcome = await conductor.result((await conductor.start('newsroom', {'objective': 'a bridge'})).id)
+    assert results(outcome) == [('a', 'checker', True)]
+    assert [tool.name for tool in model.requests[1].tools] == ['notes']
+
+
+async def test_a_role_whose_tool_is_missing_is_an_error_at_the_start() -> None:
+    async with Conductor(catalog=catalog(FakeModel('x'), Supervisor)) as conductor:
+        with pytest.raises(PatternError, match="no tool 'get_previous'"):
+            await conductor.start('supervisor', {'objective': 'a bridge'})
+
+
+async def test_workers_read_earlier_results_by_role() -> None:
+    seen: list[str] = []
+
+    def work(request: ModelRequest) -> Any:
+        if task_in(request) == 'b' and request.hints.turn == 0:
+            roles = ('Researcher', 'reviewer', 'plumber')
+            return calls(*(('get_previous', {'role': role}) for role in roles))
+        seen.extend(part.text for part in request.messages[-1].parts if part.kind == 'result')
+        return worked(request)
+
+    outcome, _, _ = await run(
+        team_reply([planned('p', 'plumber'), planned('a'), planned('b', 'writer')], work)
+    )
+    assert outcome.status is Status.DONE
+    assert seen == [
+        'Task a of the researcher:\na by researcher',
+        "There is no result from 'reviewer' yet. Results are there from: plumber, researcher.",
+        "Task p of the plumber (it failed):\nNo worker has the role 'plumber'",
+    ]

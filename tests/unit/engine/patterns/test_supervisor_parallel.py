@@ -1,0 +1,180 @@
+"""The supervisor's workers in parallel: how many, in which order, through failures and crashes."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from engine import Status, ToolContext
+from engine.agents.spec import Role
+from engine.journal import MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.patterns.supervisor.pattern import Supervisor
+from engine.tools.protocol import tool
+from tests.support.harness import FakeModel, calls, first_steps, until
+from tests.support.supervisor_team import Planned, planned, task_in, team, team_reply, worked
+
+pytestmark = pytest.mark.anyio
+MANY = {'objective': 'a bridge', 'execution': 'side by side'}
+
+
+class Held:
+    """Workers whose answers wait until they are let go, task by task."""
+
+    def __init__(self, tasks: list[Planned], **parameters: Any) -> None:
+        self.parameters = {**MANY, **parameters}
+        self.gates: dict[str, asyncio.Event] = {}
+        self.begun: list[str] = []
+        self.model = FakeModel(team_reply(tasks, self._work))
+
+    def _work(self, request: ModelRequest) -> Any:
+        task = task_in(request)
+        if request.hints.turn == 0 and len(request.messages) == 2:
+            self.begun.append(task)
+            return self.gates.setdefault(task, asyncio.Event())
+        return worked(request)
+
+    async def let_go(self, task: str) -> None:
+        self.gates[task].set()
+
+
+async def test_independent_tasks_are_carried_out_side_by_side_and_no_more_than_there_are_workers() -> None:
+    held = Held([planned(name) for name in 'abcd'], workers=3)
+    async with team(held.model) as conductor:
+        started = (await conductor.start('supervisor', held.parameters)).id
+        await until(lambda: len(held.begun) == 3)
+        view = await conductor.view(started)
+        assert [leaf for leaf in view.active if leaf.endswith('working.thinking')] == [
+            f'executing.worker_{number}.working.thinking' for number in (1, 2, 3)
+        ]
+        assert [step['state'] for step in view.memory['steps']] == ['in progress'] * 3 + ['pending']
+        assert view.memory['under_way'] == {'worker_1': 'a', 'worker_2': 'b', 'worker_3': 'c'}
+        await held.let_go('b')
+        await until(lambda: len(held.begun) == 4)
+        view = await conductor.view(started)
+        assert view.memory['under_way']['worker_2'] == 'd'
+        for task in 'acd':
+            await held.let_go(task)
+        outcome = await conductor.result(started)
+        assert outcome.status is Status.DONE and len(outcome.memory['completed_results']) == 4
+        assert await conductor.audit(started)
+
+
+async def test_a_task_waits_for_those_it_depends_on_whoever_is_idle() -> None:
+    held = Held([planned('a'), planned('b'), planned('c', 'writer', 'a', 'b')], workers=6)
+    async with team(held.model) as conductor:
+        started = (await conductor.start('supervisor', held.parameters)).id
+        await until(lambda: held.begun == ['a', 'b'])
+        assert (await conductor.view(started)).memory['steps'][2]['state'] == 'blocked'
+        await held.let_go('a')
+        await until(lambda: held.model.running == 1)
+        assert held.begun == ['a', 'b']
+        await held.let_go('b')
+        await until(lambda: held.begun == ['a', 'b', 'c'])
+        await held.let_go('c')
+        assert (await conductor.result(started)).status is Status.DONE
+
+
+async def test_a_worker_that_fails_takes_the_next_task() -> None:
+    def work(request: ModelRequest) -> Any:
+        return ValueError('broken') if task_in(request) == 'a' else worked(request)
+
+    plan = [planned('a'), planned('b', 'writer', 'a'), planned('c', 'plumber'), planned('d', 'writer', 'c')]
+    model = FakeModel(team_reply(plan, work))
+    async with team(model) as conductor:
+        outcome = await conductor.result((await conductor.start('supervisor', {**MANY, 'workers': 1})).id)
+    assert outcome.status is Status.DONE
+    ended = {found['task_id']: found['success'] for found in outcome.memory['completed_results']}
+    assert ended == {'a': False, 'b': True, 'c': False, 'd': True}
+
+
+async def test_a_plan_of_unknown_roles_alone_fails_and_says_why() -> None:
+    model = FakeModel(team_reply([planned(f't{number}', 'plumber') for number in range(20)]))
+    async with team(model) as conductor:
+        outcome = await conductor.result(
+            (await conductor.start('supervisor', {**MANY, 'workers': 6, 'max_tasks': 20})).id
+        )
+    assert outcome.status is Status.FAILED and len(outcome.memory['completed_results']) == 20
+    assert outcome.error.startswith("none of the 20 tasks succeeded: t0: No worker has the role 'plumber'")
+    assert [request.hints.role for request in model.requests] == ['supervisor']
+
+
+async def test_cancelling_stops_every_worker() -> None:
+    held = Held([planned(name) for name in 'abc'])
+    async with team(held.model) as conductor:
+        started = (await conductor.start('supervisor', held.parameters)).id
+        await until(lambda: held.model.running == 3)
+        await conductor.cancel(started)
+        assert (await conductor.result(started)).status is Status.CANCELLED
+        assert held.model.running == 0
+
+
+async def test_recovery_after_any_step_carries_out_every_task_once() -> None:
+    plan = [planned('a'), planned('b', 'analyst'), planned('p', 'plumber'), planned('c', 'writer', 'a', 'b')]
+    journal = MemoryJournal()
+    async with team(FakeModel(team_reply(plan)), journal=journal) as conductor:
+        started = (await conductor.start('supervisor', {**MANY, 'workers': 2})).id
+        expected = await conductor.result(started)
+        steps = await conductor.transitions(started)
+    ends = [step.seq for step, after in pairwise(steps) if not after.raised]
+    assert len(ends) == 5, 'planning, three answers and the synthesis each end a turn'
+    for count in ends:
+        kept = await first_steps(journal, started, count)
+        async with team(FakeModel(team_reply(plan)), journal=kept) as heir:
+            assert await heir.recover() == [started], heir.stranded
+            outcome = await heir.result(started)
+            assert (outcome.status, outcome.answer) == (Status.DONE, expected.answer)
+            found = [(item['task_id'], item['success']) for item in outcome.memory['completed_results']]
+            assert sorted(found) == [('a', True), ('b', True), ('c', True), ('p', False)]
+            assert await heir.audit(started)
+
+
+@tool(seconds=0.01)
+async def hangs(context: ToolContext) -> str:
+    """Take too long."""
+    await asyncio.Event().wait()
+    return ''
+
+
+@tool()
+async def breaks(context: ToolContext) -> str:
+    """Break down."""
+    raise ZeroDivisionError('oh')
+
+
+@tool()
+async def floods(context: ToolContext) -> str:
+    """Say megabytes."""
+    return 'x' * 3_000_000
+
+
+class Handy(Supervisor):
+    """A supervisor whose workers have tools that go wrong."""
+
+    roles = (Role(name='tinker', title='Tinker', instructions='', tools=('hangs', 'breaks', 'floods')),)
+
+
+async def test_tools_that_hang_break_or_flood_are_told_to_the_worker_and_the_task_goes_on() -> None:
+    told: dict[str, tuple[bool, str]] = {}
+
+    def work(request: ModelRequest) -> Any:
+        if request.hints.turn == 0:
+            return calls(('hangs', {}), ('breaks', {}), ('floods', {}))
+        for part in request.messages[-1].parts:
+            if part.kind == 'result':
+                told[part.name] = (part.ok, part.text)
+        return {'success': True, 'output': 'done all the same'}
+
+    model = FakeModel(team_reply([planned('a', 'tinker')], work))
+    found = team(model, tools=(hangs, breaks, floods))
+    found.catalog.add(Handy)
+    async with found as conductor:
+        outcome = await conductor.result((await conductor.start('handy', MANY)).id)
+        size = (await conductor.info(outcome.run)).bytes
+    assert outcome.memory['completed_results'][0]['success']
+    assert told['hangs'][0] is False and 'longer than 0.01 seconds' in told['hangs'][1]
+    assert told['breaks'] == (False, 'breaks broke down: ZeroDivisionError: oh')
+    assert told['floods'][0] and 'more characters' in told['floods'][1] and size < 500_000

@@ -1,0 +1,84 @@
+"""A person plans in the supervisor's seat: the team carries out that plan."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine import Conductor, EventRefused, InvalidInput, Status
+from engine.models.protocol import ModelRequest
+from tests.support.harness import FakeModel, settled
+from tests.support.supervisor_team import planned, team, team_reply, worked
+
+pytestmark = pytest.mark.anyio
+
+PLAN = {'approach': 'Prices first', 'tasks': ['researcher: Find prices', 'Writer: Write the note']}
+
+
+async def sit(here: Conductor, **parameters: Any) -> Any:
+    """A run in whose planner's seat a person sits."""
+    run = (await here.start('supervisor', {'objective': 'a bridge', **parameters}, paused=True)).id
+    await here.send(run, 'take_seat', data={'seat': 'supervisor'})
+    await here.resume(run)
+    assert (await settled(here, run, 'planning.person')).waiting == 'plan'
+    return run
+
+
+@pytest.mark.parametrize('execution', ['one after another', 'side by side'])
+async def test_a_persons_plan_is_carried_out(execution: str) -> None:
+    model = FakeModel(team_reply([]))
+    async with team(model) as here:
+        run = await sit(here, execution=execution)
+        await here.send(run, 'plan', data=PLAN)
+        outcome = await here.result(run)
+        assert await here.audit(run) == len(await here.transitions(run))
+    assert outcome.status is Status.DONE and outcome.answer.strip() == 'all in all'
+    memory = outcome.memory
+    assert [(done['task_id'], done['agent_role']) for done in memory['completed_results']] == [
+        ('1', 'researcher'),
+        ('2', 'writer'),
+    ]
+    assert memory['plan']['approach'] == 'Prices first'
+    assert [task['depends_on'] for task in memory['plan']['tasks']] == [[], ['1']]
+    assert 'supervisor' not in {request.hints.role for request in model.requests}
+
+
+async def test_a_plan_that_cannot_be_carried_out_is_refused_and_the_person_asked_again() -> None:
+    async with team(FakeModel(team_reply([]))) as here:
+        run = await sit(here)
+        for tasks in ([], ['Find prices'], ['researcher:']):
+            with pytest.raises(InvalidInput, match='tasks'):
+                await here.send(run, 'plan', data={'tasks': tasks})
+        with pytest.raises(EventRefused, match='role'):
+            await here.send(run, 'plan', data={'tasks': ['baker: Bake it']})
+        assert (await here.view(run)).waiting == 'plan'
+        await here.send(run, 'plan', data={**PLAN, 'in_order': False})
+        outcome = await here.result(run)
+        with pytest.raises(EventRefused):
+            await here.send(run, 'take_seat', data={'seat': 'supervisor'})
+    assert [task['depends_on'] for task in outcome.memory['plan']['tasks']] == [[], []]
+
+
+async def test_a_seat_is_taken_during_the_call_and_handed_back() -> None:
+    called = 0
+
+    def reply(request: ModelRequest) -> Any:
+        nonlocal called
+        called += request.hints.role == 'supervisor'
+        return asyncio.Event() if called == 1 else team_reply([planned('a')], worked)(request)
+
+    async with team(FakeModel(reply)) as here:
+        run = (await here.start('supervisor', {'objective': 'a bridge'})).id
+        await settled(here, run, 'planning.thinking')
+        await here.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await settled(here, run, 'planning.person')
+        await here.send(run, 'hand_back', data={'seat': 'supervisor'})
+        outcome = await here.result(run)
+        assert await here.audit(run)
+    assert called == 2 and outcome.memory['seats'] == []
+    assert [note['content'] for note in outcome.memory['messages'] if note['kind'] == 'seat'] == [
+        'A person takes the seat of the supervisor.',
+        'The supervisor has its seat back.',
+    ]

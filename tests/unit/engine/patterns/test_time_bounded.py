@@ -1,0 +1,447 @@
+"""The time-bounded loop with an obedient team: every path through its chart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from engine import InvalidInput, Status
+from engine.errors import ModelError
+from engine.models.protocol import ModelRequest
+from engine.patterns.time_bounded.escalation import Escalation
+from engine.patterns.time_bounded.plan import TestResult, VerificationResult
+from engine.patterns.time_bounded.protocol import REQUESTS, RESPONSES, MessageType
+from engine.patterns.time_bounded.schemas import CodeOutput, PlanDraft
+from engine.patterns.time_bounded.state import OrchestrationState
+from tests.support.time_bounded_team import (
+    BAD,
+    GOOD,
+    PLAN,
+    QUICK,
+    SUITED,
+    conductor,
+    good,
+    leaf,
+    play,
+    team,
+    verdict,
+    write,
+)
+
+THREE = {'actionable': True, 'reasonable': True}
+
+
+def kinds(memory: Any) -> list[str]:
+    return [message['type'] for message in memory['messages']]
+
+
+def first_bad(request: ModelRequest) -> Any:
+    """Wrong at first; right as soon as somebody has said so."""
+    return write(request, BAD if request.hints.visit == 1 else 'def double(x):\n    return 2 * x\n')
+
+
+async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> None:
+    outcome, steps = await play(good)
+    memory = outcome.memory
+    assert (outcome.status, memory['status'], memory['verified']) == (Status.DONE, 'completed', True)
+    assert kinds(memory)[-1] == 'GOAL_COMPLETE'
+    # Planner once, coder and tester for each of two steps, and the whole.
+    assert Counter(found['gate'] for found in memory['verifications']) == {
+        'plan': 1,
+        'code': 2,
+        'step': 2,
+        'goal': 1,
+    }
+    answers = Counter(kinds(memory))
+    assert answers['VERIFY_REQUEST'] == answers['VERIFY_RESPONSE'] == 6
+    assert memory['changed_files'] == ['double.py', 'test_double.py']
+    assert outcome.answer == memory['report'] and outcome.answer.startswith('# Write double')
+    assert [step['status'] for step in memory['steps'].values()] == ['completed', 'completed']
+    guards = [guard for step in steps for guard in step.guards if guard.name == 'tests_are_included']
+    assert len(guards) == 2 and all(guard.value for guard in guards)
+
+
+async def test_failing_tests_are_mended_by_the_testers_plan() -> None:
+    fix = {
+        'passed': False,
+        'summary': 'It triples.',
+        'fix_plan': [{'file': 'double.py', 'instruction': 'Use 2.'}],
+    }
+    outcome, _ = await play(
+        team(coding=first_bad, exploring=lambda r: fix if r.hints.visit == 1 else good(r))
+    )
+    memory = outcome.memory
+    assert memory['status'] == 'completed' and memory['metrics']['fix_cycles'] == 1
+    said = kinds(memory)
+    assert said.index('FIX_PLAN') < said.index('CODE_FIX_REQUEST') < said.index('STEP_COMPLETE')
+    assert 'double.py: Use 2.' in next(
+        m['content'] for m in memory['messages'] if m['type'] == 'CODE_FIX_REQUEST'
+    )
+    assert memory['steps']['1']['fix_cycles'] == 1 and memory['steps']['1']['attempts'] == 1
+    assert {'tests'} < {found['gate'] for found in memory['verifications']}
+
+
+async def test_a_step_whose_tests_never_pass_fails_and_the_others_go_on() -> None:
+    bad = {'passed': False, 'summary': 'Wrong.', 'fix_plan': []}
+    outcome, _ = await play(
+        team(coding=lambda r: write(r, BAD), exploring=bad),
+        max_fix_cycles=2,
+        max_rounds=1,
+        max_failed_steps=15,
+    )
+    steps = outcome.memory['steps']
+    assert [step['status'] for step in steps.values()] == ['failed', 'failed']
+    assert [step['fix_cycles'] for step in steps.values()] == [2, 2]
+    assert '2 fix cycles' in steps['1']['fail_reason']
+    assert outcome.memory['status'] == 'failed' and outcome.status is Status.FAILED
+
+
+async def test_a_plan_is_sent_back_until_it_is_approved() -> None:
+    weak = verdict(40, actionable=False, reasonable=True, issues=['say which file'])
+    reply = team(reviewing=lambda r: weak if r.hints.visit <= 2 else good(r))
+    outcome, steps = await play(reply)
+    memory = outcome.memory
+    assert memory['status'] == 'completed' and memory['metrics']['replan_count'] == 2
+    assert [found['level'] for found in memory['escalations']] == ['CORRECT', 'CORRECT']
+    asked = [guard for step in steps for guard in step.guards if guard.name == 'plan_is_actionable']
+    assert [guard.value for guard in asked] == [False, False, True]
+
+
+async def test_a_plan_that_is_never_approved_ends_the_run() -> None:
+    weak = verdict(69, **THREE, issues=['no'])
+    outcome, _ = await play(team(reviewing=weak), max_revisions=1)
+    assert outcome.memory['status'] == 'failed' and 'No plan was approved' in outcome.memory['reason']
+    assert outcome.memory['verifications'][0]['conditions'][3] == ['plan_score_is_enough', False]
+
+
+async def test_an_unsound_plan_is_asked_for_once_more_and_then_replaced() -> None:
+    circle = {
+        **PLAN,
+        'steps': [{**step, 'depends_on': [2 - index]} for index, step in enumerate(PLAN['steps'])],
+    }
+    outcome, _ = await play(team(writing=circle))
+    memory = outcome.memory
+    assert memory['status'] == 'completed'
+    requests = [message for message in memory['messages'] if message['type'] == 'PLAN_REQUEST']
+    assert len(requests) == 2
+    assert any('wait for each other' in entry['text'] for entry in memory['event_log'])
+    assert next(iter(memory['plans'].values()))['analysis'].startswith(
+        'This is the plainest plan there is, since its plan cannot be used: '
+    )
+
+
+async def test_a_blocked_step_gets_a_plan_of_its_own() -> None:
+    def coding(request: ModelRequest) -> Any:
+        if request.hints.visit <= 3:
+            return {'summary': '', 'blocked': 'there is no module for numbers'}
+        return write(request)
+
+    outcome, _ = await play(team(coding=coding))
+    memory = outcome.memory
+    assert memory['status'] == 'completed'
+    first = memory['steps']['1']
+    assert (first['status'], first['attempts'], first['sub_steps']) == ('completed', 3, ['1.1', '1.2'])
+    assert memory['plans']['plan-2'] | {'depth': 1, 'parent_step_id': '1'} == memory['plans']['plan-2']
+    said = kinds(memory)
+    assert said.index('STEP_BLOCKED') < said.index('REPLAN_REQUEST') < said.index('SUBPLAN_RESPONSE')
+    assert memory['metrics']['completed_steps'] == 4 and memory['metrics']['total_steps'] == 4
+
+
+async def test_a_coder_may_ask_for_a_plan_at_once() -> None:
+    def coding(request: ModelRequest) -> Any:
+        return (
+            {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
+        )
+
+    outcome, _ = await play(team(coding=coding))
+    assert outcome.memory['status'] == 'completed'
+    assert outcome.memory['steps']['1']['attempts'] == 1 and outcome.memory['steps']['1']['sub_steps']
+
+
+async def test_plans_go_three_levels_deep_and_no_deeper() -> None:
+    blocked = {'summary': '', 'blocked': 'no'}
+    # A coder that only asks, and is told so kindly that nobody escalates.
+    reply = team(coding=blocked, reviewing_code=verdict(90, addresses_step=True))
+    outcome, _ = await play(reply, max_attempts=1, max_rounds=1, max_failed_steps=15)
+    memory = outcome.memory
+    assert max(plan['depth'] for plan in memory['plans'].values()) == 3
+    assert max(step['depth'] for step in memory['steps'].values()) == 3
+    assert memory['steps']['1.1.1.1']['sub_steps'] == []
+    assert memory['steps']['1']['status'] == 'failed' or memory['status'] == 'aborted'
+
+
+async def test_issues_in_a_row_escalate_to_the_end_of_the_session() -> None:
+    scores = {1: 55, 2: 40, 3: 20}
+
+    def code(request: ModelRequest) -> Any:
+        return verdict(
+            scores.get(request.hints.visit, 90), addresses_step=True, issues=['where are the tests?']
+        )
+
+    def plan(request: ModelRequest) -> Any:
+        return verdict(90 if request.hints.visit == 1 else 60, **THREE)
+
+    outcome, _ = await play(team(reviewing_code=code, reviewing=plan))
+    memory = outcome.memory
+    assert [found['level'] for found in memory['escalations']] == [
+        'REMIND', 'CORRECT', 'REFOCUS', 'CRITICAL', 'ABORT',
+    ]  # fmt: skip
+    assert (memory['status'], outcome.status) == ('aborted', Status.FAILED)
+    assert [found['issues'] for found in memory['escalations']] == [1, 2, 3, 4, 5]
+    assert 'FINAL WARNING' in memory['escalations'][3]['message']
+    assert kinds(memory)[-2:] == ['ESCALATION', 'ABORT']
+    assert memory['agents']['coder']['guidance'] and memory['agents']['planner']['guidance']
+
+
+async def test_guidance_reaches_the_agent_it_is_for() -> None:
+    seen: list[str] = []
+
+    def coding(request: ModelRequest) -> Any:
+        if request.hints.turn == 0:
+            seen.append(request.messages[-1].text)
+        return write(request)
+
+    code = team(
+        coding=coding,
+        reviewing_code=lambda r: verdict(
+            40 if r.hints.visit == 1 else 90, addresses_step=True, issues=['Name it well']
+        ),
+    )
+    await play(code)
+    assert 'Name it well' not in seen[0] and 'Name it well' in seen[1] and 'CORRECT' in seen[1]
+    assert 'Name it well' not in seen[2]
+
+
+async def test_a_goal_that_is_not_met_is_planned_again() -> None:
+    def judging(request: ModelRequest) -> Any:
+        met = request.hints.visit > 1
+        return verdict(90 if met else 50, goal_met=met, evidence='', missing=[] if met else ['the docs'])
+
+    outcome, _ = await play(team(judging=judging))
+    memory = outcome.memory
+    assert memory['status'] == 'completed' and memory['iteration'] == 2
+    assert list(memory['steps']) == ['1', '2', 'r2.1', 'r2.2']
+    assert 'the docs' in memory['findings']
+
+
+async def test_rounds_are_bounded() -> None:
+    outcome, _ = await play(team(judging=verdict(50, goal_met=False, evidence='')), max_rounds=2)
+    assert outcome.memory['iteration'] == 2 and outcome.memory['status'] == 'failed'
+    assert 'not reached' in outcome.memory['reason']
+
+
+async def test_too_many_failures_are_escalated_and_the_plan_ends() -> None:
+    plan = {**PLAN, 'steps': [{**PLAN['steps'][0], 'description': f'part {number}'} for number in range(5)]}
+    bad = {'passed': False, 'summary': 'Wrong.'}
+    outcome, _ = await play(
+        team(writing=plan, coding=lambda r: write(r, BAD), exploring=bad),
+        max_fix_cycles=0, max_rounds=1, max_failed_steps=1,
+    )  # fmt: skip
+    memory = outcome.memory
+    statuses = [step['status'] for step in memory['steps'].values()]
+    assert statuses == ['failed', 'failed', 'failed', 'pending', 'pending']
+    assert any(m['type'] == 'ESCALATION' and m['recipient'] == 'all' for m in memory['messages'])
+
+
+async def test_messages_go_where_the_protocol_says_and_carry_their_time() -> None:
+    fix = {'passed': False, 'summary': 'It triples.'}
+    outcome, steps = await play(
+        team(coding=first_bad, exploring=lambda r: fix if r.hints.visit == 1 else good(r))
+    )
+    times = {step.time for step in steps}
+    for message in outcome.memory['messages']:
+        kind = MessageType(message['type'])
+        assert message['sender'] == RESPONSES.get(kind, message['sender'])
+        assert message['recipient'] == REQUESTS.get(kind, message['recipient'])
+        assert message['time'] in times and message['content']
+
+
+async def test_metrics_agree_with_the_journal() -> None:
+    fix = {'passed': False, 'summary': 'It triples.'}
+    outcome, steps = await play(
+        team(coding=first_bad, exploring=lambda r: fix if r.hints.visit == 1 else good(r))
+    )
+    metrics, memory = outcome.memory['metrics'], outcome.memory
+    entered = Counter(
+        leaf_of(edge.source) + '>' + leaf_of(edge.dest) for step in steps for edge in step.edges
+    )
+    assert metrics['fix_cycles'] == entered['fix_gate>coding']
+    assert metrics['completed_steps'] == entered['step_gate>choosing']
+    assert metrics['total_steps'] == len(memory['steps'])
+    assert metrics['verifications_passed'] + metrics['verifications_failed'] == len(memory['verifications'])
+    calls = Counter(leaf_of(step.event.at.rpartition('.')[0]) for step in steps if step.event.name == 'done')
+    assert memory['agents']['coder']['metrics']['answers'] == entered['coding>collecting']
+    assert calls['coding'] >= entered['coding>collecting']
+
+
+def leaf_of(path: str) -> str:
+    return path.rpartition('.')[2]
+
+
+async def test_a_critical_finding_is_mended_though_the_tests_pass() -> None:
+    found = {
+        'passed': True,
+        'summary': 'It can be misused.',
+        'issues': [{'severity': 'critical', 'text': 'eval of user input', 'file': 'double.py'}],
+    }
+    outcome, _ = await play(team(exploring=lambda r: found if r.hints.visit == 1 else good(r)))
+    assert outcome.memory['metrics']['fix_cycles'] == 1 and outcome.memory['status'] == 'completed'
+
+
+@pytest.mark.parametrize('skip_at', ['coding', 'judging'])
+async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
+    asked = asyncio.Event()
+
+    def reply(request: ModelRequest) -> Any:
+        if leaf(request) == skip_at and request.hints.turn == 0 and not asked.is_set():
+            asked.set()
+            return asyncio.Event() if skip_at == 'judging' else good(request)
+        return good(request)
+
+    async with conductor(reply) as here:
+        run = (await here.start('time-bounded', QUICK)).id
+        await asked.wait()
+        await here.send(run, 'skip_verification')
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == 'completed' and not outcome.memory['verified']
+    assert 'skipped the verification' in outcome.memory['reason']
+    assert 'The goal has not been verified.' in outcome.answer
+
+
+async def test_a_step_that_its_own_plan_finished_passes_the_step_gate_too() -> None:
+    def coding(request: ModelRequest) -> Any:
+        return (
+            {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
+        )
+
+    outcome, _ = await play(team(coding=coding))
+    first = outcome.memory['steps']['1']
+    assert (first['status'], outcome.error) == ('completed', '')
+    assert first['test_results']['passed'] and first['verification_result']['gate'] == 'step'
+    # Two steps of its own, itself, and the other one.
+    assert sum(found['gate'] == 'step' for found in outcome.memory['verifications']) == 4
+
+
+async def test_a_step_whose_plan_was_carried_out_in_vain_is_not_planned_a_second_time() -> None:
+    def coding(request: ModelRequest) -> Any:
+        return (
+            {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
+        )
+
+    def refused(request: ModelRequest) -> Any:
+        doomed = 'Step 1 (' in request.messages[-1].text
+        return verdict(40 if doomed else 90, evidence='tests', issues=['no'] if doomed else [])
+
+    outcome, _ = await play(team(coding=coding, reviewing_step=refused), max_attempts=1, max_rounds=1)
+    assert outcome.memory['steps']['1']['status'] == 'failed'
+    assert len(outcome.memory['plans']) == 2
+
+
+async def test_steps_that_rest_on_no_failed_one_go_on_by_default() -> None:
+    described = ['part 1', 'part 2', 'rests on 1', 'part 4']
+    needs: list[list[int]] = [[], [], [1], []]
+    plan = {
+        **PLAN,
+        'steps': [
+            {'description': said, 'complexity': 'simple', 'depends_on': need}
+            for said, need in zip(described, needs, strict=True)
+        ],
+    }
+
+    def coding(request: ModelRequest) -> Any:
+        return write(request, BAD if request.hints.visit == 1 else GOOD)
+
+    told: list[str] = []
+
+    def writing(request: ModelRequest) -> Any:
+        told.append(request.messages[-1].text)
+        return plan if len(told) == 1 else PLAN
+
+    outcome, _ = await play(
+        team(writing=writing, coding=coding), max_fix_cycles=0, max_rounds=2, max_replans=0
+    )
+    memory = outcome.memory
+    statuses = [step['status'] for name, step in memory['steps'].items() if not name.startswith('r2')]
+    assert statuses == ['failed', 'completed', 'pending', 'completed']
+    (warning,) = [found for found in memory['escalations'] if found['level'] == 'CRITICAL']
+    assert warning['message'].startswith('1 of 4 steps failed (1), and at most 0 may.')
+    assert warning['message'] in told[1]
+    assert 'STEP_BLOCKED' not in kinds(memory)
+
+
+async def test_refusals_are_counted_for_a_step_and_gate_though_other_gates_pass_between() -> None:
+    reply = team(reviewing_step=verdict(20, evidence='', issues=['show it']))
+    outcome, _ = await play(reply, max_attempts=3)
+    memory = outcome.memory
+    counted = [found['issues'] for found in memory['escalations']]
+    assert counted[:5] == [1, 2, 3, 4, 5]
+    assert [found['level'] for found in memory['escalations']][:5] == [
+        'REFOCUS', 'REFOCUS', 'REFOCUS', 'CRITICAL', 'ABORT',
+    ]  # fmt: skip
+    assert (memory['status'], outcome.status) == ('aborted', Status.FAILED)
+    assert (
+        outcome.error == memory['reason'] and 'step completion was refused 5 times in a row' in outcome.error
+    )
+    assert not any(plan['status'] == 'in_progress' for plan in memory['plans'].values())
+    assert not any(step['status'] in ('in_progress', 'blocked') for step in memory['steps'].values())
+
+
+@pytest.mark.parametrize(('issues', 'level'), [(1, 'REMIND'), (2, 'CORRECT'), (3, 'REFOCUS')])
+async def test_every_issue_of_a_refusal_counts_and_a_first_one_sends_a_correction(
+    issues: int, level: str
+) -> None:
+    def code(request: ModelRequest) -> Any:
+        refused = request.hints.visit == 1
+        listed = [f'demand {number}' for number in range(issues)] if refused else []
+        return verdict(75, addresses_step=True, issues=listed) | {'approved': not refused}
+
+    outcome, _ = await play(team(reviewing_code=code))
+    assert [found['level'] for found in outcome.memory['escalations']] == [level]
+    assert kinds(outcome.memory).count('CORRECTION') == 1
+
+
+async def test_a_silent_supervisor_is_not_the_coders_failure() -> None:
+    def silent(request: ModelRequest) -> Any:
+        return ModelError('overloaded') if leaf(request) == 'judging' else good(request)
+
+    outcome, _ = await play(silent, max_rounds=2)
+    agents = outcome.memory['agents']
+    assert agents['coder']['metrics']['rejected'] == 0 and outcome.memory['escalations'] == []
+    assert agents['supervisor']['metrics']['degraded'] == 2
+    assert 'overloaded' in outcome.error and 'The supervisor gave no answer' in outcome.error
+
+
+async def test_the_state_can_be_handed_on_as_a_dictionary() -> None:
+    outcome, steps = await play(good)
+    state = OrchestrationState.from_dict(outcome.memory)
+    data = state.to_dict()
+    assert data['id'] == steps[0].run and data['current_plan']['steps'] == ['1', '2']
+    assert OrchestrationState.from_dict(data).to_dict() == data
+    assert OrchestrationState().to_dict()['current_plan'] is None
+    with pytest.raises(InvalidInput, match='primary_goal'):
+        OrchestrationState.from_dict({'primary_goal': 3})
+
+
+async def test_answers_carry_what_was_answered_as_an_object() -> None:
+    def review(request: ModelRequest) -> Any:
+        return verdict(40 if request.hints.visit == 2 else 90, **SUITED['reviewing_code'])
+
+    outcome, _ = await play(team(coding=first_bad, reviewing_code=review))
+    said = OrchestrationState.from_dict(outcome.memory).messages
+    types = {
+        MessageType.PLAN_RESPONSE: PlanDraft,
+        MessageType.CODE_RESPONSE: CodeOutput,
+        MessageType.TEST_RESPONSE: TestResult,
+        MessageType.VERIFY_RESPONSE: VerificationResult,
+        MessageType.CORRECTION: Escalation,
+        MessageType.FIX_PLAN: tuple,
+    }
+    assert {one.type for one in said if one.payload is not None} >= set(types)
+    for one in said:
+        assert isinstance(one.payload, types.get(one.type, type(None))), one
+    verified = [one.payload for one in said if isinstance(one.payload, VerificationResult)]
+    assert verified == OrchestrationState.from_dict(outcome.memory).verifications
+    assert {(one.score, one.approved) for one in verified} == {(40, False), (90, True)}

@@ -1,0 +1,171 @@
+"""Replanning within a round: who asks for it, and what becomes of the plan."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from engine import EngineError, SimulatedClock, Status
+from engine.models.protocol import ModelRequest
+from tests.support.harness import until
+from tests.support.time_bounded_team import (
+    BAD,
+    GOOD,
+    PLAN,
+    QUICK,
+    conductor,
+    leaf,
+    play,
+    reaches,
+    team,
+    verdict,
+    write,
+)
+
+
+def plan(*steps: tuple[str, Sequence[int]]) -> dict[str, Any]:
+    described = [
+        {'description': said, 'complexity': 'simple', 'depends_on': list(needs)} for said, needs in steps
+    ]
+    return {'analysis': 'It is small.', 'steps': described}
+
+
+STUCK = plan(('part 1', ()), ('part 2', ()), ('rests on 1', [1]), ('part 4', ()))
+"""When the first step fails, the third cannot begin."""
+
+
+def bad_at_first(request: ModelRequest) -> Any:
+    return write(request, BAD if request.hints.visit == 1 else GOOD)
+
+
+def kinds(memory: Any) -> list[str]:
+    return [message['type'] for message in memory['messages']]
+
+
+async def test_steps_that_cannot_begin_are_planned_anew_within_the_round() -> None:
+    told: list[str] = []
+
+    def writing(request: ModelRequest) -> Any:
+        told.append(request.messages[-1].text)
+        return STUCK if len(told) == 1 else plan(('part 1, another way', ()), ('rests on that', [1]))
+
+    outcome, _ = await play(team(writing=writing, coding=bad_at_first), max_fix_cycles=0)
+    memory = outcome.memory
+    assert {name: step['status'] for name, step in memory['steps'].items()} == {
+        '1': 'failed', '2': 'completed', '4': 'completed', '5': 'completed', '6': 'completed',
+    }  # fmt: skip
+    assert memory['steps']['6']['depends_on'] == [5]
+    assert (memory['status'], memory['iteration'], memory['caveat']) == ('completed', 1, '')
+    assert memory['superseded'] == ['1'] and memory['metrics']['replan_count'] == 1
+    assert 'rests on 1' in told[1] and '3 cannot begin, since 1 failed' in told[1]
+    assert [item['id'] for item in memory['checklist']] == ['1', '2', '4', '5', '6']
+    assert memory['metrics']['total_steps'] == 5
+    asked = next(one for one in memory['messages'] if one['type'] == 'REPLAN_REQUEST')
+    assert asked['recipient'] == 'planner' and len(memory['plans']) == 1
+
+
+async def test_the_supervisor_may_have_the_steps_that_are_left_planned_anew() -> None:
+    def judged(request: ModelRequest) -> Any:
+        again = 'The interface turned out otherwise.' if request.hints.visit == 1 else ''
+        return verdict(evidence='The tests pass.', replan=again)
+
+    def writing(request: ModelRequest) -> Any:
+        return plan(('the only one', ())) if request.hints.visit > 1 else PLAN
+
+    outcome, _ = await play(team(writing=writing, reviewing_step=judged))
+    memory = outcome.memory
+    assert [step['description'] for step in memory['steps'].values()] == ['Write double', 'the only one']
+    assert memory['status'] == 'completed' and memory['superseded'] == []
+    assert 'The interface turned out otherwise.' in memory['messages'][-1]['content'] or any(
+        'turned out otherwise' in entry['text'] for entry in memory['event_log']
+    )
+
+
+async def test_a_person_may_have_the_steps_that_are_left_planned_anew() -> None:
+    told: list[str] = []
+    held = asyncio.Event()
+
+    def writing(request: ModelRequest) -> Any:
+        told.append(request.messages[-1].text)
+        return plan(('what was asked for', ())) if len(told) > 1 else PLAN
+
+    def exploring(request: ModelRequest) -> Any:
+        found = {'passed': True, 'summary': 'Nothing is wrong.'}
+        return held if request.hints.visit == 1 and not held.is_set() else found
+
+    async with conductor(team(writing=writing, exploring=exploring), clock=SimulatedClock()) as here:
+        run = (await here.start('time-bounded', QUICK)).id
+        await reaches(here, run, 'exploring.thinking')
+        await here.send(run, 'replan', data={'why': 'Use a table instead.'})
+        held.set()
+        outcome = await here.result(run)
+        assert await here.audit(run)
+        with pytest.raises(EngineError):
+            await here.send(run, 'replan')
+    assert outcome.memory['steps']['2']['description'] == 'what was asked for'
+    assert 'Use a table instead.' in told[1]
+
+
+async def test_the_plan_stays_where_no_other_is_approved_and_it_is_bounded() -> None:
+    def reviewed(request: ModelRequest) -> Any:
+        return verdict(90 if request.hints.visit == 1 else 60, actionable=True, reasonable=True)
+
+    def judged(request: ModelRequest) -> Any:
+        return verdict(evidence='The tests pass.', replan='Do it otherwise.')
+
+    outcome, _ = await play(team(reviewing=reviewed, reviewing_step=judged), max_revisions=0, max_replans=1)
+    memory = outcome.memory
+    assert list(memory['steps']) == ['1', '2'] and memory['status'] == 'completed'
+    assert kinds(memory).count('REPLAN_REQUEST') == 1
+    assert any('they stay' in entry['text'] for entry in memory['event_log'])
+
+
+async def test_no_other_plan_is_asked_for_where_none_is_allowed() -> None:
+    outcome, _ = await play(
+        team(writing=STUCK, coding=bad_at_first), max_fix_cycles=0, max_rounds=1, max_replans=0
+    )
+    assert outcome.status is Status.FAILED and 'REPLAN_REQUEST' not in kinds(outcome.memory)
+    assert outcome.memory['steps']['3']['status'] == 'pending'
+
+
+async def test_a_planner_that_is_silent_keeps_the_plan() -> None:
+    def writing(request: ModelRequest) -> Any:
+        return PLAN if request.hints.visit == 1 else TimeoutError('gone')
+
+    def judged(request: ModelRequest) -> Any:
+        return verdict(evidence='The tests pass.', replan='Do it otherwise.' if leaf(request) else '')
+
+    outcome, _ = await play(team(writing=writing, reviewing_step=judged))
+    assert outcome.memory['status'] == 'completed' and list(outcome.memory['steps']) == ['1', '2']
+
+
+async def test_a_run_that_ran_out_of_time_while_replanning_takes_it_up_again() -> None:
+    clock, late, hanging = SimulatedClock(), 1e6, [asyncio.Event()]
+
+    def writing(request: ModelRequest) -> Any:
+        if request.hints.visit == 1:
+            return PLAN
+        return hanging.pop() if hanging else plan(('another', ()))
+
+    def judged(request: ModelRequest) -> Any:
+        again = 'Do it otherwise.' if request.hints.visit == 1 else ''
+        return verdict(evidence='The tests pass.', replan=again)
+
+    async with conductor(team(writing=writing, reviewing_step=judged), clock=clock) as here:
+        parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
+        run = (await here.start('time-bounded', QUICK | parameters)).id
+        await until(lambda: not hanging)
+        names = ('phase_ends', 'call_ends')
+        edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
+        await here.send(run, 'edit', data={'changes': edits})
+        await clock.advance(301)
+        view = await reaches(here, run, 'stopped')
+        assert view.memory['replanning'] and list(view.memory['steps']) == ['1', '2']
+        await here.send(run, 'add_time', data={'seconds': 3000})
+        outcome = await here.result(run)
+        assert await here.audit(run) == len(await here.transitions(run))
+    assert outcome.memory['status'] == 'completed'
+    assert [step['description'] for step in outcome.memory['steps'].values()] == ['Write double', 'another']

@@ -1,0 +1,81 @@
+"""A person plans and judges in the seats of the planner and the supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import EngineError, EventRefused, InvalidInput, SimulatedClock
+from tests.support.time_bounded_team import QUICK, conductor, good, reaches, team, verdict
+
+PLAN = {'steps': ['Write double', 'Test it once more']}
+GOOD = {'score': 90, 'approved': True, 'summary': 'It is as it should be.'}
+
+
+async def test_a_person_plans_and_judges_in_place_of_agents_and_hands_back() -> None:
+    clock = SimulatedClock()
+    async with conductor(good, clock=clock) as here:
+        run = (await here.start('time-bounded', {**QUICK, 'agent_seconds': 30}, paused=True)).id
+        for seat in ('planner', 'supervisor'):
+            await here.send(run, 'take_seat', data={'seat': seat})
+        with pytest.raises(EventRefused):
+            await here.send(run, 'take_seat', data={'seat': 'planner'})
+        with pytest.raises(InvalidInput):
+            await here.send(run, 'take_seat', data={'seat': 'coder'})
+        await here.resume(run)
+        view = await reaches(here, run, 'writing.person')
+        assert view.waiting == 'plan'
+        await clock.advance(100)  # a person is not held to the time of an agent's answer
+        assert 'working.planning.writing.person' in (await here.view(run)).active
+        with pytest.raises(InvalidInput, match='steps'):
+            await here.send(run, 'plan', data={'steps': []})
+        await here.send(run, 'plan', data=PLAN)
+        assert (await reaches(here, run, 'planning.reviewing.person')).waiting == 'verdict'
+        await here.send(run, 'judge', data={**GOOD, 'score': 40, 'approved': False, 'issues': ['more tests']})
+        await reaches(here, run, 'writing.person')
+        await here.send(run, 'plan', data=PLAN)
+        await reaches(here, run, 'planning.reviewing.person')
+        await here.send(run, 'judge', data=GOOD)
+        await reaches(here, run, 'reviewing_code.person')
+        await here.send(run, 'hand_back', data={'seat': 'supervisor'})
+        outcome = await here.result(run)
+        assert await here.audit(run) == len(await here.transitions(run))
+    memory = outcome.memory
+    assert memory['status'] == 'completed' and memory['seats'] == ['planner']
+    assert [step['description'] for step in memory['steps'].values()] == PLAN['steps']
+    assert memory['steps']['2']['depends_on'] == [1]
+    assert [(one['gate'], one['score']) for one in memory['verifications'][:2]] == [
+        ('plan', 40),
+        ('plan', 90),
+    ]
+    assert memory['agents']['supervisor']['metrics']['degraded'] == 0
+    assert any(one['type'] == 'CORRECTION' and 'more tests' in one['content'] for one in memory['messages'])
+
+
+async def test_a_seat_that_is_taken_during_a_call_stops_the_call() -> None:
+    hang = team(judging=lambda request: asyncio.Event())
+    async with conductor(hang, clock=SimulatedClock()) as here:
+        run = (await here.start('time-bounded', QUICK)).id
+        await reaches(here, run, 'judging.thinking')
+        await here.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await reaches(here, run, 'judging.person')
+        await here.send(run, 'judge', data={**GOOD, 'evidence': 'I ran it.'})
+        outcome = await here.result(run)
+        assert await here.audit(run)
+        with pytest.raises(EngineError):
+            await here.send(run, 'judge', data=GOOD)
+    assert outcome.memory['verifications'][-1]['evidence'] == 'I ran it.'
+    assert outcome.memory['verified'] and outcome.memory['status'] == 'completed'
+
+
+async def test_a_verdict_needs_a_score_within_its_bounds() -> None:
+    hang = team(reviewing=lambda request: verdict(90, actionable=True, reasonable=True))
+    async with conductor(hang, clock=SimulatedClock()) as here:
+        run = (await here.start('time-bounded', QUICK, paused=True)).id
+        await here.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await here.resume(run)
+        await reaches(here, run, 'planning.reviewing.person')
+        with pytest.raises(InvalidInput, match='score'):
+            await here.send(run, 'judge', data={**GOOD, 'score': 101})
+        await here.cancel(run)

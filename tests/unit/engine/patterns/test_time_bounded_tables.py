@@ -1,0 +1,189 @@
+"""The tables of the time-bounded loop, row by row: protocol, time, escalation, gates, plans, fallbacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.patterns.time_bounded import fallback
+from engine.patterns.time_bounded.escalation import ACTIONS, TRIGGERS, Level, level_of, message_for
+from engine.patterns.time_bounded.gates import GATES, TEST_FILE, GateFacts, evaluate_gate
+from engine.patterns.time_bounded.plan import find_cycle, validate_plan
+from engine.patterns.time_bounded.protocol import REQUESTS, RESPONSES, MessageType, Participant
+from engine.patterns.time_bounded.schedule import allocate, seconds_for_fixes, seconds_per_step
+from engine.patterns.time_bounded.schemas import (
+    CodeVerdict,
+    GoalVerdict,
+    PlanDraft,
+    PlannedStep,
+    PlanVerdict,
+    StepVerdict,
+)
+
+
+def test_there_are_eighteen_types_of_messages_and_each_has_its_sender_or_its_recipient() -> None:
+    assert len(MessageType) == 18
+    assert set(REQUESTS) | set(RESPONSES) == set(MessageType)
+    assert REQUESTS[MessageType.CODE_FIX_REQUEST] is Participant.CODER
+    assert REQUESTS[MessageType.ABORT] is Participant.ALL
+
+
+@pytest.mark.parametrize(
+    ('score', 'issues', 'level'),
+    [
+        (100, 0, 'NONE'), (70, 0, 'NONE'), (70, 1, 'NONE'),
+        (69, 1, 'REMIND'), (50, 1, 'REMIND'),
+        (49, 1, 'CORRECT'), (30, 1, 'CORRECT'), (90, 2, 'CORRECT'), (60, 2, 'CORRECT'),
+        (29, 1, 'REFOCUS'), (0, 1, 'REFOCUS'), (90, 3, 'REFOCUS'), (40, 3, 'REFOCUS'), (20, 2, 'REFOCUS'),
+        (90, 4, 'CRITICAL'), (10, 4, 'CRITICAL'),
+        (90, 5, 'ABORT'), (10, 5, 'ABORT'), (90, 17, 'ABORT'),
+    ],
+)  # fmt: skip
+def test_levels_of_escalation(score: int, issues: int, level: str) -> None:
+    assert level_of(score, issues) is Level(level)
+
+
+def test_every_level_has_a_trigger_an_action_and_a_message_of_its_own() -> None:
+    assert set(TRIGGERS) == set(ACTIONS) == set(Level)
+    said = [message_for(level, 'the code', 40, 2, ['write tests']) for level in Level]
+    assert len(set(said)) == 6 and all('write tests' in text for text in said[1:])
+
+
+@given(st.integers(0, 100), st.integers(0, 20))
+def test_a_worse_score_or_another_issue_is_never_milder(score: int, issues: int) -> None:
+    assert level_of(score, issues + 1).severity >= level_of(score, issues).severity
+    assert score == 0 or level_of(score - 1, issues).severity >= level_of(score, issues).severity
+
+
+@pytest.mark.parametrize(
+    ('budget', 'planning', 'executing', 'verifying'),
+    [(600, 60, 480, 60), (6_000, 600, 4_800, 600), (9_000, 900, 7_200, 600), (36_000, 900, 28_800, 600)],
+)
+def test_the_allocation_of_time(budget: float, planning: float, executing: float, verifying: float) -> None:
+    shares = allocate(budget)
+    assert (shares.planning, shares.executing, shares.verifying) == pytest.approx(
+        (planning, executing, verifying)
+    )
+    assert seconds_per_step(shares.executing, 8) == executing / 8
+    assert seconds_for_fixes(100) == 30
+
+
+def draft(*needs: tuple[int, ...]) -> PlanDraft:
+    steps = tuple(PlannedStep(description='do it', complexity='simple', depends_on=need) for need in needs)
+    return PlanDraft(analysis='', steps=steps)
+
+
+@pytest.mark.parametrize(
+    ('needs', 'problem'),
+    [
+        (((), (1,)), ''),
+        (((), (1,), (1, 2)), ''),
+        (((2,), ()), ''),
+        (((),), '2 to 15 steps, not 1'),
+        (((),) * 16, '2 to 15 steps, not 16'),
+        (((), (3,)), 'step 3, which there is not'),
+        (((), (0,)), 'step 0, which there is not'),
+        (((), (2,)), 'depends on itself'),
+        (((2,), (1,)), 'steps 1, 2 wait for each other'),
+        (((3,), (), (4,), (1,)), 'steps 1, 3, 4 wait for each other'),
+    ],
+)
+def test_what_is_wrong_with_a_plan(needs: Any, problem: str) -> None:
+    found = validate_plan(draft(*needs))
+    assert (problem in '; '.join(found)) if problem else found == []
+
+
+@given(st.integers(2, 15).flatmap(lambda n: st.lists(st.sets(st.integers(1, n)), min_size=n, max_size=n)))
+def test_a_plan_without_a_circle_can_be_put_in_an_order(needs: list[set[int]]) -> None:
+    graph = dict(enumerate(needs, start=1))
+    stuck, order = find_cycle(graph), []
+    while ready := [n for n in graph if n not in order and graph[n] <= set(order)]:
+        order += ready
+    assert sorted(order + stuck) == sorted(graph)
+
+
+GOOD = {
+    'plan': (PlanVerdict(score=70, approved=True, summary='', actionable=True, reasonable=True), 70),
+    'code': (CodeVerdict(score=60, approved=True, summary='', addresses_step=True), 60),
+    'step': (StepVerdict(score=70, approved=True, summary='', evidence='ran'), 70),
+    'goal': (GoalVerdict(score=80, approved=True, summary='', goal_met=True, evidence='ran'), 80),
+}
+
+
+def facts(threshold: int, **other: Any) -> GateFacts:
+    given_: dict[str, Any] = {'draft': draft((), (1,)), 'changed': ('a.py', 'test_a.py'), 'tests_pass': True}
+    return GateFacts(threshold=threshold, **{**given_, **other})
+
+
+@pytest.mark.parametrize(
+    ('gate', 'change', 'held'),
+    [
+        ('plan', {'actionable': False}, 'plan_is_actionable'),
+        ('plan', {'draft': draft((2,), (1,))}, 'dependencies_are_satisfiable'),
+        ('plan', {'reasonable': False}, 'estimates_are_reasonable'),
+        ('plan', {'score': 69}, 'plan_score_is_enough'),
+        ('plan', {'approved': False}, 'plan_is_approved'),
+        ('code', {'addresses_step': False}, 'step_is_addressed'),
+        ('code', {'blocked': True}, 'step_is_addressed'),
+        ('code', {'changed': ('a.py',)}, 'tests_are_included'),
+        ('code', {'critical_security_issues': ('eval',)}, 'no_security_issue_is_critical'),
+        ('code', {'score': 59}, 'code_score_is_enough'),
+        ('code', {'approved': False}, 'code_is_approved'),
+        ('step', {'tests_pass': False}, 'tests_pass'),
+        ('step', {'approved': False}, 'supervisor_verifies'),
+        ('step', {'evidence': '  '}, 'evidence_is_given'),
+        ('step', {'score': 69}, 'step_score_is_enough'),
+        ('goal', {'left_over': 1}, 'steps_are_complete'),
+        ('goal', {'tests_pass': False}, 'integration_tests_pass'),
+        ('goal', {'goal_met': False}, 'goal_is_met'),
+        ('goal', {'score': 79}, 'goal_score_is_enough'),
+    ],
+)
+def test_each_condition_of_each_gate_holds_back_by_itself(
+    gate: str, change: dict[str, Any], held: str
+) -> None:
+    verdict, threshold = GOOD[gate]
+    assert all(holds for _, holds in evaluate_gate(gate, facts(threshold), verdict))
+    said = {name: value for name, value in change.items() if name in type(verdict).model_fields}
+    known = {name: value for name, value in change.items() if name not in said}
+    found = evaluate_gate(gate, facts(threshold, **known), verdict.model_copy(update=said))
+    assert [name for name, holds in found if not holds] == [held]
+
+
+def test_failures_that_are_acceptable_do_not_hold_the_goal_back() -> None:
+    verdict, threshold = GOOD['goal']
+    assert all(
+        holds for _, holds in evaluate_gate('goal', facts(threshold, left_over=2, acceptable=2), verdict)
+    )
+
+
+@pytest.mark.parametrize('gate', ['plan', 'code', 'step', 'goal'])
+def test_without_the_supervisor_only_what_can_be_checked_passes(gate: str) -> None:
+    fine, bad = facts(70), facts(70, draft=None, changed=(), tests_pass=False)
+    passes = all(holds for _, holds in evaluate_gate(gate, fine, fallback.verdict(gate, fine, 'gone')))
+    assert passes is (gate != 'goal')
+    assert not all(holds for _, holds in evaluate_gate(gate, bad, fallback.verdict(gate, bad, 'gone')))
+
+
+def test_the_plainest_plan_is_a_sound_one() -> None:
+    assert validate_plan(fallback.plan('x' * 20_000, 'y' * 20_000)) == []
+
+
+@pytest.mark.parametrize(
+    ('path', 'is_test'),
+    [
+        ('test_a.py', True), ('src/a_test.go', True), ('tests/a.py', True), ('a.spec.ts', True),
+        ('a.test.js', True), ('a.py', False), ('contest/a.py', False), ('latest_.py', False),
+        ('testing.py', False),
+    ],
+)  # fmt: skip
+def test_files_with_tests_are_known_by_their_names(path: str, is_test: bool) -> None:
+    assert bool(TEST_FILE.search(path)) is is_test
+
+
+def test_every_condition_has_a_name_of_its_own() -> None:
+    names = [name for gate in GATES.values() for name in gate]
+    assert len(names) == len(set(names))

@@ -1,0 +1,417 @@
+"""The time of a time-bounded run: it hangs, lies, expires, gets more, and always ends in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine import Budget, Catalog, Conductor, InvalidInput, SimulatedClock, Status
+from engine.errors import ModelError
+from engine.models.protocol import ModelRequest
+from engine.patterns.time_bounded.pattern import AddTime
+from engine.workspace import Workspace
+from engine.workspace.sandbox.process import CommandResult
+from tests.support.clocks import NOW, IdleClock
+from tests.support.harness import FakeModel, until
+from tests.support.time_bounded_team import (
+    BAD,
+    QUICK,
+    QuickSandbox,
+    conductor,
+    good,
+    leaf,
+    play,
+    reaches,
+    team,
+    write,
+)
+
+
+class Slow(FakeModel):
+    """Takes the clock's time for each call: so many seconds, by the agent's state."""
+
+    def __init__(self, reply: Any, clock: IdleClock, seconds: Callable[[ModelRequest], float]) -> None:
+        super().__init__(reply)
+        self._clock, self._seconds = clock, seconds
+
+    async def stream(self, request: ModelRequest) -> Any:
+        await self._clock.sleep(self._seconds(request))
+        async for event in super().stream(request):
+            yield event
+
+
+def slow(seconds: float | Callable[[ModelRequest], float], reply: Any = good) -> tuple[Conductor, IdleClock]:
+    clock = IdleClock()
+    each = seconds if callable(seconds) else lambda request: seconds
+    return conductor(reply, clock=clock, model=Slow(reply, clock, each)), clock
+
+
+async def test_time_is_shared_out_and_accounted_for() -> None:
+    here, _ = slow(5)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
+        outcome = await here.result(run)
+    clock = outcome.memory['clock']
+    assert outcome.memory['status'] == 'completed'
+    spent = {span['phase']: span['ended'] - span['started'] for span in clock['spans']}
+    assert spent == {'planning': 10, 'executing': pytest.approx(50), 'verifying': 5}
+    assert outcome.memory['time_limit'] == 600
+    assert outcome.memory['agents']['planner']['metrics']['seconds'] == 5
+
+
+async def test_time_that_is_over_stops_the_run_after_what_is_under_way() -> None:
+    here, _ = slow(lambda request: (0, 50, 100)[request.hints.visit] if leaf(request) == 'coding' else 1)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 5, 'grace': 30, 'agent_seconds': 999})).id
+        outcome = await here.result(run)
+        memory = outcome.memory
+        assert (memory['status'], outcome.status) == ('time_expired', Status.FAILED)
+        # The coder's last turn began before the time of 300 s was over, and ended in the grace.
+        assert 300 < memory['clock']['stopped'] < 330
+        assert memory['agents']['coder']['metrics']['answers'] == 2
+        steps = await here.transitions(run)
+        assert [edge.dest for step in steps for edge in step.edges].count('shutting_down') == 1
+        assert memory['reason'] == outcome.error == 'The time of 300 seconds is over.'
+
+
+async def test_what_does_not_end_in_the_grace_is_cut_off() -> None:
+    here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 2 else 1)
+    async with here:
+        parameters = QUICK | {'minutes': 2, 'grace': 7, 'agent_seconds': 3600}
+        run = (await here.start('time-bounded', parameters)).id
+        outcome = await here.result(run)
+    assert outcome.memory['clock']['stopped'] == pytest.approx(127, abs=0.1)
+    statuses = [step['status'] for step in outcome.memory['steps'].values()]
+    assert statuses == ['completed', 'failed']
+
+
+async def test_a_step_has_its_share_and_what_others_saved() -> None:
+    here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
+    async with here:
+        parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_failed_steps': 15, 'max_rounds': 1}
+        outcome = await here.result((await here.start('time-bounded', QUICK | parameters)).id)
+    steps = outcome.memory['steps']
+    # 2 s of planning; 12 of 120 s are kept for verification, so each of two steps has a half of 106 s.
+    assert 'its time of 53 seconds is over' in steps['1']['fail_reason']
+    assert steps['2']['status'] == 'completed'
+
+
+@pytest.mark.parametrize('grace', [0, 20])
+async def test_a_run_whose_agents_all_hang_ends_in_time_with_a_report(grace: int) -> None:
+    here, clock = slow(1e9)
+    begun = clock.now()
+    async with here:
+        run = (
+            await here.start('time-bounded', QUICK | {'minutes': 10, 'grace': grace, 'agent_seconds': 30})
+        ).id
+        outcome = await here.result(run)
+    assert outcome.status is Status.FAILED
+    assert clock.now() - begun <= 600 + grace + 0.5
+    assert outcome.memory['report'] and outcome.memory['agents']['planner']['metrics']['degraded'] >= 1
+    assert all(
+        message['degraded'] for message in outcome.memory['messages'] if message['type'].endswith('RESPONSE')
+    )
+
+
+async def test_a_run_whose_agents_all_fail_tries_each_call_four_times_and_ends() -> None:
+    model_error = ModelError('overloaded', retryable=True)
+    model = FakeModel(lambda request: model_error)
+    async with conductor(good, model=model) as here:
+        run = (await here.start('time-bounded', QUICK)).id
+        outcome = await here.result(run)
+        steps = await here.transitions(run)
+    assert outcome.status is Status.FAILED
+    retries = [
+        step.event
+        for step in steps
+        if step.event.name == 'retry' and step.event.at.endswith('writing.thinking')
+    ]
+    assert [event.attempt for event in retries][:3] == [2, 3, 4]
+    delays = [event.data['delay'] for event in retries[:3]]
+    assert delays == sorted(delays) and delays[0] > 0
+    assert any(
+        entry['kind'] == 'degraded' and 'overloaded' in entry['text'] for entry in outcome.memory['event_log']
+    )
+    assert 'Degraded' in outcome.memory['report']
+
+
+async def test_a_run_whose_agents_all_lie_does_not_pass() -> None:
+    def lying(request: ModelRequest) -> Any:
+        if leaf(request) == 'coding':
+            return write(request, BAD)
+        if leaf(request) == 'exploring':
+            return {'passed': True, 'summary': 'All tests pass!', 'coverage': 100}
+        return good(request)
+
+    outcome, steps = await play(lying, max_failed_steps=15, max_rounds=1, max_fix_cycles=1)
+    memory = outcome.memory
+    assert memory['status'] == 'failed' and not memory['verified']
+    assert all(step['status'] == 'failed' for step in memory['steps'].values())
+    assert any('says otherwise' in entry['text'] for entry in memory['event_log'])
+    goal = memory['verifications'][-1]
+    assert goal['score'] == 90 and ['integration_tests_pass', False] in goal['conditions']
+    held = [guard for step in steps for guard in step.guards if guard.name == 'integration_tests_pass']
+    assert [guard.value for guard in held] == [False]
+
+
+async def test_a_coder_that_claims_tests_and_writes_none_is_held_back() -> None:
+    claim = {'summary': 'Done, with tests.', 'files': ['double.py'], 'tests': ['test_double.py']}
+    outcome, steps = await play(team(coding=claim), max_rounds=1, max_attempts=2)
+    assert outcome.memory['status'] in ('failed', 'aborted')
+    held = [guard for step in steps for guard in step.guards if guard.name == 'tests_are_included']
+    assert held and not any(guard.value for guard in held)
+
+
+async def test_time_can_be_added_while_it_runs() -> None:
+    here, _clock = slow(20)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 3, 'grace': 0, 'agent_seconds': 500})).id
+        await reaches(here, run, 'planning')
+        with pytest.raises(InvalidInput, match='seconds'):
+            await here.send(run, 'add_time', data={'seconds': -5})
+        await here.send(run, 'add_time', data={'seconds': 3600})
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == 'completed'
+    assert outcome.memory['time_limit'] == 180 + 3600
+    assert [grant['seconds'] for grant in outcome.memory['clock']['grants']] == [3600]
+
+
+async def test_finish_now_lets_the_call_under_way_finish_and_nobody_has_failed() -> None:
+    here, _ = slow(lambda request: 100 if leaf(request) == 'coding' else 1)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 60, 'wait_for_time': 600})).id
+        await reaches(here, run, 'coding')
+        await here.send(run, 'finish_now')
+        outcome = await here.result(run)
+        steps = await here.transitions(run)
+        assert await here.audit(run) == len(steps)
+    asked = next(step for step in steps if step.event.name == 'finish_now')
+    assert asked.left == ()
+    assert steps[asked.seq].event.name == 'done' and 'coding' in steps[asked.seq].event.at
+    assert (outcome.status, outcome.done_with_issues) == (Status.DONE, True)
+    assert outcome.error.startswith('A person finished it early: 0 of 2 steps are complete')
+    assert outcome.memory['steps']['1']['status'] == 'failed'
+    assert not any(plan['status'] == 'in_progress' for plan in outcome.memory['plans'].values())
+    assert outcome.error in outcome.memory['report'] and 'add time' not in outcome.memory['report'].lower()
+
+
+async def test_finish_now_a_second_time_stops_at_once() -> None:
+    here, _ = slow(lambda request: 1e9 if leaf(request) == 'coding' else 1)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 600, 'agent_seconds': 3600})).id
+        await reaches(here, run, 'coding')
+        await here.send(run, 'finish_now')
+        await here.send(run, 'finish_now')
+        outcome = await here.result(run)
+    assert outcome.error.startswith('A person finished it early')
+
+
+async def test_verification_has_all_the_time_that_is_left() -> None:
+    here, _ = slow(lambda request: 100 if leaf(request) == 'judging' else 1)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 5})).id
+        outcome = await here.result(run)
+    memory = outcome.memory
+    assert (memory['status'], outcome.error) == ('completed', '')
+    assert memory['clock']['spans'][-1]['ended'] > 100
+
+
+async def test_verification_that_outlasts_the_time_waits_for_more_and_goes_on() -> None:
+    waits = [400.0]
+
+    def seconds(request: ModelRequest) -> float:
+        return waits.pop() if waits and leaf(request) == 'judging' else 1
+
+    clock = IdleClock(longest=3600)
+    async with conductor(good, clock=clock, model=Slow(good, clock, seconds)) as here:
+        parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 7200}
+        run = (await here.start('time-bounded', QUICK | parameters)).id
+        view = await reaches(here, run, 'stopped')
+        assert view.memory['status'] == 'time_expired'
+        assert view.error == view.memory['reason'] == 'The time of 300 seconds is over.'
+        await here.send(run, 'add_time', data={'seconds': 60})
+        outcome = await here.result(run)
+    assert (outcome.memory['status'], outcome.error) == ('completed', '')
+    assert all(step['attempts'] == 1 for step in outcome.memory['steps'].values())
+
+
+async def test_time_that_is_added_makes_the_share_of_the_step_and_the_call_grow() -> None:
+    here, _ = slow(lambda request: 200 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
+    async with here:
+        parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_rounds': 1}
+        run = (await here.start('time-bounded', QUICK | parameters)).id
+        view = await reaches(here, run, 'coding')
+        before = view.memory['clock']
+        await here.send(run, 'add_time', data={'seconds': 1000})
+        after = (await here.view(run)).memory['clock']
+        outcome = await here.result(run)
+    # 900 of 1,000 seconds are for two steps; the rest is kept for verification.
+    for name in ('step_budget', 'step_ends', 'call_ends'):
+        assert after[name] - before[name] == pytest.approx(450)
+    assert (outcome.memory['status'], outcome.error) == ('completed', '')
+
+
+@pytest.mark.parametrize('seconds', [1, 20])
+async def test_the_report_and_the_clock_agree_on_what_was_used(seconds: float) -> None:
+    here, _ = slow(seconds)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
+        outcome = await here.result(run)
+    clock = outcome.memory['clock']
+    used = clock['limit'] - (clock['ends'] - clock['stopped'])
+    assert f'{used:.0f} of 600 seconds' in outcome.memory['report']
+
+
+async def test_a_run_that_cannot_wait_for_time_is_not_told_to_add_any() -> None:
+    here, _ = slow(lambda request: 1e9)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 1, 'wait_for_time': 0})).id
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == 'time_expired' and 'Add time' not in outcome.memory['report']
+    assert outcome.error == outcome.memory['reason']
+    assert not any(step['status'] == 'in_progress' for step in outcome.memory['steps'].values())
+
+
+PLACES = ['writing', 'reviewing', 'coding', 'reviewing_code', 'exploring', 'reviewing_step', 'judging']
+
+
+@pytest.mark.parametrize('where', PLACES)
+async def test_an_expired_run_goes_on_where_it_was(where: str) -> None:
+    clock, late = SimulatedClock(), 1e6
+    hanging = [asyncio.Event()]
+
+    def reply(request: ModelRequest) -> Any:
+        return hanging.pop() if hanging and leaf(request) == where else good(request)
+
+    async with conductor(reply, clock=clock) as here:
+        parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
+        run = (await here.start('time-bounded', QUICK | parameters)).id
+        await reaches(here, run, where)
+        # As if its own share did not end before the whole does.
+        names = ('phase_ends', 'step_ends', 'call_ends')
+        edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
+        await here.send(run, 'edit', data={'changes': edits})
+        await until(lambda: not hanging)
+        await clock.advance(301)
+        view = await reaches(here, run, 'stopped')
+        assert (view.status, view.waiting) == (Status.WAITING, 'more time')
+        memory = dict(view.memory)
+        assert memory['status'] == 'time_expired' and 'Add time' in memory['report']
+        kept = {name: step['status'] for name, step in memory['steps'].items()}
+        await clock.advance(500)  # The clock stopped a second before.
+        await here.send(run, 'add_time', data={'seconds': 3000})
+        outcome = await here.result(run)
+        assert await here.audit(run) == len(await here.transitions(run))
+    after = outcome.memory
+    assert after['status'] == 'completed', after['reason']
+    assert (after['iteration'], after['clock']['idle'], len(after['plans'])) == (1, 501, 1)
+    assert set(kept) <= set(after['steps']) and after['time_limit'] == 3300
+    plans = [message for message in after['messages'] if message['type'] == 'PLAN_RESPONSE']
+    assert len(plans) == 1, 'what was planned is not planned anew'
+
+
+async def test_a_stopped_run_ends_when_nobody_gives_it_time() -> None:
+    here, _clock = slow(lambda request: 1e9)
+    async with here:
+        run = (
+            await here.start(
+                'time-bounded', QUICK | {'minutes': 1, 'wait_for_time': 500, 'agent_seconds': 3600}
+            )
+        ).id
+        outcome = await here.result(run)
+    assert outcome.memory['status'] in ('time_expired', 'failed')
+
+
+async def test_a_run_ends_in_time_however_long_each_call_takes() -> None:
+    for seconds in (0.5, 3, 11, 29, 61, 130):
+        here, clock = slow(seconds)
+        begun = clock.now()
+        async with here:
+            run = (await here.start('time-bounded', QUICK | {'minutes': 2, 'grace': 10})).id
+            await here.result(run)
+            assert clock.now() - begun <= 130.5, seconds
+
+
+async def test_pauses_are_not_counted() -> None:
+    here, clock = slow(lambda request: 20)
+    async with here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
+        await reaches(here, run, 'coding')
+        await here.pause(run)
+        await until(lambda: not here._live.runs[run]._work._tasks)
+        clock._now += 10_000
+        await here.resume(run)
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == 'completed'
+    assert sum(span['ended'] - span['started'] for span in outcome.memory['clock']['spans']) < 600
+
+
+async def test_a_run_that_nobody_gave_time_can_still_be_forked_and_given_some() -> None:
+    clock = IdleClock(longest=3600)
+    hangs = Slow(good, clock, lambda r: 3000 if (leaf(r), r.hints.visit) == ('coding', 2) else 1)
+    async with conductor(good, clock=clock, model=hangs) as here:
+        parameters = {'minutes': 2, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 7200}
+        run = (await here.start('time-bounded', QUICK | parameters)).id
+        view = await reaches(here, run, 'stopped')
+        await here.send(run, 'finish_now')
+        finished = await here.result(run)
+        assert finished.done_with_issues and 'A person finished it' in finished.error
+        fork = await here.fork(run, view.seq)
+        assert (await here.view(fork)).waiting == 'more time'
+        await here.send(fork, 'add_time', data={'seconds': 900})
+        outcome = await here.result(fork)
+    assert outcome.memory['status'] == 'completed', outcome.memory['reason']
+    assert outcome.memory['steps']['1']['attempts'] == 1 and len(outcome.memory['plans']) == 1
+
+
+async def test_a_budget_of_tokens_that_is_spent_ends_it_with_a_report() -> None:
+    async with conductor(good) as here:
+        run = (await here.start('time-bounded', QUICK, budget=Budget(tokens=60, grace=5))).id
+        outcome = await here.result(run)
+        steps = await here.transitions(run)
+        assert await here.audit(run) == len(steps)
+    assert 'exhausted' in [step.event.name for step in steps]
+    assert (outcome.memory['status'], outcome.status) == ('failed', Status.FAILED)
+    assert 'tokens' in outcome.memory['reason'] and outcome.memory['reason'] in outcome.memory['report']
+
+
+def test_added_time_begins_with_some_minutes_and_takes_seconds_alone() -> None:
+    assert AddTime.model_validate({}).seconds == 300
+    assert AddTime.model_validate({'seconds': 20}).seconds == 20
+    assert AddTime.model_validate({'minutes': 1, 'seconds': 20}).seconds == 80
+    with pytest.raises(ValueError, match='how much time'):
+        AddTime.model_validate({'minutes': 0})
+
+
+class LongSuite(QuickSandbox):
+    """Its tests take the clock's time."""
+
+    def __init__(self, clock: IdleClock, seconds: float) -> None:
+        super().__init__()
+        self._clock, self._seconds = clock, seconds
+
+    async def run(self, command: Any, workspace: Workspace, **options: Any) -> CommandResult:
+        await self._clock.sleep(min(self._seconds, options['limits'].seconds))
+        if self._seconds > options['limits'].seconds:
+            return CommandResult(code=137, output='', ended='time', seconds=options['limits'].seconds)
+        return await super().run(command, workspace, **options)
+
+
+@pytest.mark.parametrize(
+    ('takes', 'allowed', 'status'),
+    [(400, 600, 'completed'), (1_500, 1_800, 'completed'), (400, 120, 'failed')],
+)
+async def test_a_suite_may_take_as_long_as_the_form_says(takes: float, allowed: float, status: str) -> None:
+    clock = IdleClock()
+    made = Catalog.load()
+    made.models['scripted'] = FakeModel(good)  # type: ignore[assignment]
+    limits = {'minutes': 600, 'test_seconds': allowed, 'agent_seconds': 60, 'max_rounds': 1}
+    async with Conductor(catalog=made, clock=clock, sandbox=LongSuite(clock, takes)) as here:
+        run = (await here.start('time-bounded', QUICK | limits)).id
+        outcome = await here.result(run)
+    assert outcome.memory['status'] == status, outcome.error
+    if status == 'completed':
+        assert clock.now() - NOW > 2 * takes, 'both steps were tested'

@@ -1,0 +1,106 @@
+"""Audits of runs recorded before a field or a guard existed, and of one that was tampered with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine import Conductor, Event, Memory, Pattern, Transition
+from engine.errors import Diverged
+from engine.history.audit import audit
+from tests.support.harness import FakeModel, catalog
+
+pytestmark = pytest.mark.anyio
+
+
+class Counted(Memory):
+    """Counts its steps; `caveat` is the field that was added later."""
+
+    steps: int = 0
+    caveat: str = ''
+
+
+class Counter(Pattern):
+    """One step, which writes both fields."""
+
+    Memory = Counted
+    caveat = 'caveat'
+    initial = 'begin'
+    states = ({'name': 'begin'}, {'name': 'over', 'final': True, 'on_enter': 'count'})
+    transitions = (['always', 'begin', 'over'],)
+
+    def count(self, memory: Counted, event: Event) -> None:
+        """Write both fields."""
+        memory.steps += 1
+        memory.caveat = 'only one step'
+
+
+async def recorded() -> list[Transition]:
+    async with Conductor(catalog=catalog(FakeModel(), Counter)) as conductor:
+        run = (await conductor.start('counter')).id
+        outcome = await conductor.result(run)
+        assert (outcome.done_with_issues, outcome.error) == (True, 'only one step')
+        return await conductor.transitions(run)
+
+
+def without_caveat(step: Transition) -> Transition:
+    """The step as it was recorded before there was the field."""
+    data = dict(step.event.data)
+    if 'memory' in data:
+        data['memory'] = {'steps': 0}
+    changes = tuple(change for change in step.changes if change.path != '/memory/caveat')
+    return replace(step, event=replace(step.event, data=data), changes=changes)
+
+
+async def test_a_field_that_memory_has_gained_since_does_not_contradict_the_record() -> None:
+    steps = list(map(without_caveat, await recorded()))
+    assert audit(steps[0].run, Counter(), steps) == len(steps)
+
+
+async def test_a_change_of_a_field_that_was_there_does() -> None:
+    steps = await recorded()
+    changed = [
+        replace(step, changes=tuple(c for c in step.changes if c.path != '/memory/caveat')) for step in steps
+    ]
+    with pytest.raises(Diverged, match='changes'):
+        audit(steps[0].run, Counter(), changed)
+
+
+class Guarded(Counter):
+    """It has gained an edge since, and a guard that keeps it from being taken."""
+
+    states = (
+        {'name': 'begin'},
+        {'name': 'over', 'final': True, 'on_enter': 'count'},
+        {'name': 'late', 'final': True},
+    )
+    transitions = (['always', 'begin', 'late', 'is_late'], ['always', 'begin', 'over'])
+
+    def is_late(self, memory: Counted, event: Event) -> bool:
+        """Never, unless a test says so."""
+        return False
+
+
+class Late(Guarded):
+    """The edge that it has gained is taken."""
+
+    def is_late(self, memory: Counted, event: Event) -> bool:
+        """Always."""
+        return True
+
+
+async def test_a_guard_that_was_added_contradicts_the_record_only_if_its_edge_is_taken() -> None:
+    steps = await recorded()
+    assert audit(steps[0].run, Guarded(), steps) == len(steps)
+    with pytest.raises(Diverged, match='late'):
+        audit(steps[0].run, Late(), steps)
+
+
+async def test_a_guard_that_was_removed_does() -> None:
+    async with Conductor(catalog=catalog(FakeModel(), Guarded)) as conductor:
+        run = (await conductor.start('guarded')).id
+        await conductor.result(run)
+        steps = await conductor.transitions(run)
+    with pytest.raises(Diverged, match='guards was'):
+        audit(run, Counter(), steps)

@@ -1,0 +1,304 @@
+"""Breakpoint conditions: what they can say, what they reject, and that they have no side effects."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from engine import InvalidInput
+from engine.runtime import CONDITION_NAMES, parse_condition
+from engine.runtime.debugger.condition import MOST_TEXT, check_condition
+from engine.runtime.debugger.condition_values import FUNCTIONS, EvaluationError
+
+
+class Item(BaseModel):
+    title: str
+    score: float | None = None
+
+    @property
+    def secret(self) -> str:
+        raise AssertionError('no property is looked at')
+
+
+class At:
+    """A moment at which names are what the test says."""
+
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+
+    def value(self, name: str) -> Any:
+        return self.values.get(name)
+
+
+MOMENT = At(
+    cost=0.5,
+    tokens=1200,
+    step=7,
+    state='analyzing.thinking',
+    text='Hello Wörld',
+    tools=['search', 'notes'],
+    memory={'plan': [{'title': 'a', 'score': 5}, {'title': 'b'}], 'item': Item(title='x', score=70), 'n': 3},
+    data={'output': {'approved': False, 'a b': 1}},
+)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'cost > 0.4 and tokens >= 1200',
+        'not (cost > 1)',
+        '"search" in tools and "rss" not in tools',
+        'len(tools) == 2',
+        'contains(lower(text), "wörld") and starts(text, "Hello")',
+        'state == "analyzing.thinking"',
+        'memory.plan[0].title == "a" and memory.plan[-1]["title"] == "b"',
+        'memory.item.score > 60 and memory.item == memory.item',
+        'data.output.approved == false and data.output["a b"] == 1',
+        'any(item.score < 60 for item in memory.plan)',
+        'all(item.title != "c" for item in memory.plan if item.title)',
+        'min(memory.n, 2) == 2 and max([1, 9, 3]) == 9 and abs(-4) == 4 and sum([1, 2]) == 3',
+        '1 < step < 10 and step % 2 == 1 and step // 2 == 3 and step * 2 - 1 == 13',
+        'memory.none == null and score == null and text != None and memory.n is not null',
+        '  cost > 0.4',
+        'true or 1 % 0',
+        '"b" + "c" == "bc"',
+        '"title" in memory.plan[0]',
+    ],
+)
+def test_it_holds(text: str) -> None:
+    assert parse_condition(text).holds(MOMENT)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'score < 60',
+        'score > 60',
+        'score != 60',
+        'score == 60',
+        'error in ["a"]',
+        '"a" in error',
+        '"a" not in error',
+        'contains(error, "a")',
+        'len(error) == 0',
+        'score + 1 > 0',
+        '-score < 0',
+        'memory.plan[9].title == "a"',
+        'memory.item.secret == "x"',
+        'memory.item.model_fields == 1',
+        'memory.__class__',
+        'text.upper',
+        'tools.append',
+        'memory["n"]["m"]',
+        'any(item for item in error)',
+        'min([])',
+        'null',
+        'cost > 1',
+    ],
+)
+def test_what_is_not_there_holds_nothing(text: str) -> None:
+    assert not parse_condition(text).holds(MOMENT)
+
+
+@pytest.mark.parametrize(
+    ('text', 'column', 'says'),
+    [
+        ('cost >', 7, 'it ends too early'),
+        ('cost = 3', 6, 'two values are compared with =='),
+        ('cost >> 3', 1, '`>>` cannot be used here'),
+        ('cost > 1 | tokens > 3', 8, '`|` (write `or`)'),
+        ('{1}', 1, 'a set'),
+        ('cost > price', 8, "there is no 'price'; there are: cost, tokens"),
+        ('"ö" == text and wrong', 17, "no 'wrong'"),
+        ('  wrong', 3, "no 'wrong'"),
+        ('open("x")', 1, "no function 'open'; there are: len"),
+        ('__import__("os")', 1, 'no function'),
+        ('text.upper()', 1, 'call'),
+        ('len(text, 3)', 1, 'len takes 1 values, not 2'),
+        ('2 ** 9', 1, 'a power cannot be used here'),
+        ('[x for x in tools]', 1, '`for` outside'),
+        ('any(x for x in tools for y in x)', 4, 'no more'),
+        ('any(cost for cost in tools)', 4, 'something else'),
+        ('any(x for x in tools) and x', 27, "no 'x'"),
+        ('lambda: 1', 1, 'a function of its own'),
+        ('(y := 3)', 2, '`:=`'),
+        ('f"{cost}"', 1, 'a text with values'),
+        ('tools[0:1]', 1, 'a part of a list'),
+        ('cost is 3', 1, 'null alone'),
+        ('1 if cost else 2', 1, '`if`'),
+        ('b"x" == text', 1, 'such a constant'),
+        ('not ' * 40 + 'true', 125, 'nests too deep'),
+        ('(' * 300, 200, ''),
+        ('cost > 1; 2', 9, 'it cannot be read from here on'),
+    ],
+)
+def test_what_it_cannot_say_is_refused_by_column(text: str, column: int, says: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_condition(text)
+    problem = refused.value.problems['when']
+    assert problem.startswith(f'column {column}: ' if says else 'column ') and says in problem
+
+
+@pytest.mark.parametrize(
+    ('text', 'says'),
+    [
+        ('text > 3', 'cannot compare a text with a number'),
+        ('tools > 3', 'cannot compare a list with a number'),
+        ('tools + 3', 'cannot work with a list and a number'),
+        ('text * 3', 'cannot work with a text and a number'),
+        ('true + 1', 'cannot work with true or false and a number'),
+        ('1 / (step - 7)', 'division by zero'),
+        ('1 in text', 'cannot look for a number in a text'),
+        ('1 in cost', 'needs a list, not a number'),
+        ('lower(cost)', 'lower needs a text, not a number'),
+        ('sum(tools)', 'needs numbers, not a text'),
+        ('max(1, text)', 'needs numbers, not a text'),
+        ('any(x > 0 for x in cost)', 'needs a list'),
+        ('any(x < 0 for x in memory.long)', 'takes too long'),
+        ('len(memory.big + memory.big) > 1', 'too long a text'),
+    ],
+)
+def test_what_does_not_fit_says_why(text: str, says: str) -> None:
+    moment = At(**{**MOMENT.values, 'memory': {'long': list(range(20_000)), 'big': 'x' * 700_000}})
+    with pytest.raises(EvaluationError, match=says):
+        parse_condition(text).holds(moment)
+
+
+LONG = {
+    'items': [Item(title=f'item {number}', score=number) for number in range(5_000)],
+    'rows': [{'name': f'row {number}', 'tags': ['a', 'b']} for number in range(5_000)],
+    'words': [f'word {number}' for number in range(5_000)],
+    'text': 'x' * 1_000_000,
+}
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'any("none" in memory.words for x in memory.words)',
+        'any("none" in memory.items for x in memory.words)',
+        'any(x in memory.items for x in memory.words)',
+        'any(memory.items == memory.rows for x in memory.words)',
+        'any(memory.rows[-1] not in memory.rows for x in memory.words)',
+        'any(contains(memory.rows, memory.rows[-1]) and false for x in memory.words)',
+        'any("y" in memory.text for x in memory.words)',
+        'any(lower(memory.text) == x for x in memory.words)',
+        'any(sum(memory.words) > 1 or x == "none" for x in memory.words)',
+        'any(any(x == y for y in memory.words) for x in memory.items)',
+    ],
+)
+def test_a_long_list_does_not_hold_up_the_loop(text: str) -> None:
+    begun = time.process_time()
+    with pytest.raises(EvaluationError):
+        parse_condition(text).holds(At(memory=LONG))
+    assert time.process_time() - begun < 1.0
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '"word 4999" in memory.words and "none" not in memory.words',
+        'memory.items[-1] in memory.items',
+        'memory.rows == memory.rows',
+        'len(memory.text) > 1 and "title" in memory.items[0] and "none" not in memory.items',
+    ],
+)
+def test_a_long_list_can_be_looked_through_once(text: str) -> None:
+    assert parse_condition(text).holds(At(memory=LONG))
+
+
+def test_a_long_one_is_refused_and_fields_of_memory_are_known() -> None:
+    with pytest.raises(InvalidInput, match='at most 500 characters, not 501'):
+        parse_condition('x' * (MOST_TEXT + 1))
+    with pytest.raises(InvalidInput, match="column 10: memory has no field 'nine'; there are: n, plan"):
+        check_condition('step and memory.nine > 1', ('n', 'plan'))
+    check_condition('memory.n > 1 and memory["plan"][0]', ('n', 'plan'))
+
+
+def test_what_lasts_is_told_from_what_is_of_one_step() -> None:
+    assert parse_condition('cost > 1 and memory.n and not disagree').lasts
+    assert not parse_condition('cost > 1 and "x" in tools').lasts
+
+
+PIECES = [
+    *CONDITION_NAMES,
+    *FUNCTIONS,
+    'and',
+    'or',
+    'not',
+    'in',
+    'is',
+    'for',
+    'x',
+    'if',
+    'null',
+    'true',
+    'lambda',
+]
+PIECES += [
+    '(',
+    ')',
+    '[',
+    ']',
+    '.',
+    ',',
+    '==',
+    '!=',
+    '<',
+    '>',
+    '+',
+    '-',
+    '*',
+    '/',
+    '//',
+    '%',
+    '**',
+    '"a"',
+    "'",
+    '3',
+]
+PIECES += [
+    '1e999',
+    '99999999999999999999',
+    '\n',
+    '\0',
+    '\\',
+    '\ud800',
+    'é',
+    ' ',
+    'f"{x}"',
+    '0x',
+    '.title',
+    '[0]',
+    ':=',
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12).map(' '.join)
+    | st.lists(st.sampled_from(PIECES), max_size=12).map(''.join)
+    | st.text(max_size=30),
+    JSON,
+)
+def test_nothing_but_a_refusal_comes_of_any_text(text: str, value: Any) -> None:
+    try:
+        condition = parse_condition(text)
+    except InvalidInput as error:
+        assert list(error.problems) == ['when']
+        return
+    moment = At(**dict.fromkeys(CONDITION_NAMES, value))
+    try:
+        assert condition.holds(moment) in (True, False)
+    except EvaluationError as error:
+        assert str(error)

@@ -1,0 +1,418 @@
+"""Breakpoints: where they stop a run, what they pause, and what is journaled."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from engine import Breakpoint, Conductor, InvalidInput, Memory, Pattern, SimulatedClock, Status, Transition
+from engine.agents.chart import agent
+from engine.history.audit import group_turns
+from engine.journal import Fold, MemoryJournal
+from engine.patterns.debate.records import DebateMemory, Position, Utterance
+from engine.records import RunId
+from tests.support.harness import FakeModel, calls, catalog, first_steps, pipeline_reply, until
+
+QUESTION = {'task': 'Which database suits a small shop?'}
+
+
+class Sides(Memory):
+    said: list[str] = []
+
+
+class Twins(Pattern):
+    """Two agents side by side."""
+
+    Memory = Sides
+    initial = 'both'
+    states = [
+        {
+            'name': 'both',
+            'parallel': [
+                agent('left', prompt='ask', then='note', tools=('calculator',)),
+                agent('right', prompt='ask', then='note', tools=('calculator',)),
+            ],
+        },
+        {'name': 'checking', 'initial': 'a', 'children': ['a', 'b']},
+        {'name': 'end', 'final': True},
+    ]
+    transitions = [
+        ['done', 'both', 'checking'],
+        {'trigger': 'always', 'source': 'checking.a', 'dest': 'checking.b'},
+        ['stay', 'checking', 'checking'],
+        {'trigger': 'add', 'source': 'checking.b', 'dest': None, 'after': 'note'},
+        ['leave', 'checking', 'end'],
+    ]
+
+    def ask(self, memory: Any) -> str:
+        return 'do it'
+
+    def note(self, memory: Sides, event: Any) -> None:
+        memory.said.append(str(event.data.get('text', '')))
+
+
+def reply(request: Any) -> Any:
+    if request.hints.pattern == 'pipeline':
+        return pipeline_reply(request)
+    if request.hints.turn == 0:
+        return calls(('calculator', {'expression': '1+1'}))
+    return f'{request.hints.role} said'
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with Conductor(
+        MemoryJournal(), catalog=catalog(FakeModel(reply), Twins), clock=SimulatedClock()
+    ) as made:
+        yield made
+
+
+async def stops(conductor: Conductor, run: RunId) -> Fold:
+    """Wait until the run is at rest: paused or ended, with nothing under way."""
+    live = conductor._live.runs.get(run)
+    await until(
+        lambda: (
+            run not in conductor._live.runs
+            or (live and live.projection.paused and not live._work._tasks and not live._mailbox._task)
+        )
+    )
+    return await conductor.fold(run)
+
+
+async def start(conductor: Conductor, pattern: str, *breakpoints: Breakpoint) -> tuple[RunId, Fold]:
+    parameters = QUESTION if pattern == 'pipeline' else {}
+    run = (await conductor.start(pattern, parameters, breakpoints=breakpoints)).id
+    return run, await stops(conductor, run)
+
+
+async def pauses(conductor: Conductor, run: RunId) -> list[Transition]:
+    return [step for step in await conductor.transitions(run) if step.event.name == 'pause']
+
+
+@pytest.mark.parametrize(
+    ('item', 'active'),
+    [
+        (Breakpoint(enter='analyzing'), 'analyzing.thinking'),
+        (Breakpoint(enter='researching.using_tools'), 'researching.using_tools'),
+        (Breakpoint(enter='researching'), 'researching.thinking'),
+        (Breakpoint(leave='analyzing'), 'reviewing.thinking'),
+        (Breakpoint(edge='analyzing>reviewing'), 'reviewing.thinking'),
+        (Breakpoint(edge='researching.thinking>researching.using_tools'), 'researching.using_tools'),
+        (Breakpoint(when='"calculator" in tools'), 'researching.using_tools'),
+        (Breakpoint(enter='analyzing', when='loops == 2'), 'analyzing.thinking'),
+        (Breakpoint(when='tokens > 20'), 'analyzing.thinking'),
+        (Breakpoint(when='contains(text, "draft 2")'), 'reviewing.thinking'),
+        (Breakpoint(when='score < 60 and data.output.approved == false'), 'analyzing.thinking'),
+        (Breakpoint(when='role == "analyzer" and event == "done"'), 'reviewing.thinking'),
+        (Breakpoint(when='memory.sources[0] == "arithmetic"'), 'analyzing.thinking'),
+        (Breakpoint(when='"reviewing" in entered and step > 8'), 'reviewing.thinking'),
+    ],
+    ids=lambda value: value.label if isinstance(value, Breakpoint) else '',
+)
+async def test_a_run_stops_before_anything_starts_because_of_the_step(
+    conductor: Conductor, item: Breakpoint, active: str
+) -> None:
+    run, found = await start(conductor, 'pipeline', item)
+    view = found.view
+    assert (view.status, view.active) == (Status.PAUSED, (active,))
+    *_, turn = group_turns((await conductor.transitions(run))[:-1])
+    assert view.stopped in {f'breakpoint 1 at step {step.seq}: {item.label}' for step in turn}
+    assert [kept.hits for kept in view.breakpoints] == [1]
+    assert conductor._live.runs[run]._work._held == [active]
+    assert await conductor.audit(run) == view.seq
+    await conductor.set_breakpoints(run, [])
+    await conductor.resume(run)
+    assert (await conductor.result(run)).status is Status.DONE
+    assert (await conductor.view(run)).stopped == ''
+
+
+async def test_a_hit_is_not_hit_again_by_going_on_but_by_coming_back(conductor: Conductor) -> None:
+    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
+    first = found.view.seq
+    await conductor.resume(run)
+    again = await stops(conductor, run)
+    assert again.view.active == ('analyzing.thinking',) and again.view.seq > first + 5
+    assert again.view.breakpoints[0].hits == 2
+    await conductor.resume(run)
+    assert (await conductor.result(run)).status is Status.DONE
+    assert len(await pauses(conductor, run)) == 2
+
+
+async def test_a_condition_that_lasts_stops_once_when_it_comes_to_hold(conductor: Conductor) -> None:
+    run, _ = await start(conductor, 'pipeline', Breakpoint(when='tokens > 20'))
+    await conductor.resume(run)
+    assert (await conductor.result(run)).status is Status.DONE
+    assert len(await pauses(conductor, run)) == 1
+
+
+async def test_a_condition_that_holds_already_stops_at_once(conductor: Conductor) -> None:
+    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
+    await conductor.set_breakpoints(run, [Breakpoint(when='tokens > 20'), Breakpoint(when='tokens > 9999')])
+    view = await conductor.view(run)
+    assert [kept.hits for kept in view.breakpoints] == [1, 0]
+    assert 'breakpoint 1 at step' in view.stopped and view.stopped.count('breakpoint') == 2
+    assert view.seq == found.view.seq + 2
+
+
+async def test_one_for_once_is_disabled_when_it_has_been_hit(conductor: Conductor) -> None:
+    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', once=True))
+    assert (found.view.breakpoints[0].enabled, found.view.breakpoints[0].hits) == (False, 1)
+    await conductor.resume(run)
+    assert (await conductor.result(run)).status is Status.DONE
+
+
+async def test_two_at_once_are_one_stop_and_both_are_named(conductor: Conductor) -> None:
+    run, found = await start(
+        conductor, 'pipeline', Breakpoint(enter='analyzing'), Breakpoint(leave='researching', stop='region')
+    )
+    (pause,) = await pauses(conductor, run)
+    assert (pause.event.at, pause.event.data['breakpoints']) == ('', ['1', '2'])
+    seq = found.view.seq - 1
+    reasons = [
+        f'breakpoint 1 at step {seq}: enter analyzing',
+        f'breakpoint 2 at step {seq}: leave researching',
+    ]
+    assert found.view.stopped == '; '.join(reasons)
+
+
+async def test_a_disabled_one_stops_nothing(conductor: Conductor) -> None:
+    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', enabled=False))
+    assert found.view.status is Status.DONE and not await pauses(conductor, run)
+
+
+async def test_one_region_is_held_where_it_is_hit_and_the_other_goes_on(conductor: Conductor) -> None:
+    item = Breakpoint(enter='both.left.using_tools', stop='region')
+    run, found = await start(conductor, 'twins', item)
+    view = found.view
+    assert view.active == ('both.left.using_tools', 'both.right.done') and view.status is Status.PAUSED
+    assert list(view.held) == ['both.left']
+    assert view.held['both.left'].endswith('enter both.left.using_tools')
+    assert view.memory['said'] == ['right said '], 'the other has gone on to its end'
+    await conductor.resume(run, at='both.left')
+    await until(lambda: conductor._live.runs[run].projection.active == ('checking.b',))
+    assert await conductor.audit(run)
+
+
+async def test_what_leaves_a_region_holds_what_it_leads_to(conductor: Conductor) -> None:
+    _, found = await start(conductor, 'twins', Breakpoint(leave='both.left', stop='region'))
+    assert found.view.active == ('checking.b',) and found.view.status is Status.PAUSED
+    assert found.view.held == {}
+
+
+async def test_a_raised_step_is_looked_at_as_the_others_are(conductor: Conductor) -> None:
+    run, _ = await start(
+        conductor, 'twins', Breakpoint(enter='checking.a'), Breakpoint(edge='checking.a>checking.b')
+    )
+    (pause,) = await pauses(conductor, run)
+    assert pause.event.data['breakpoints'] == ['1', '2']
+    steps = [step for step in await conductor.transitions(run) if step.raised]
+    assert pause.event.data['reason'].startswith(f'breakpoint 1 at step {steps[0].seq}: ')
+    assert await conductor.audit(run)
+
+
+async def test_an_edge_back_and_one_that_leaves_nothing_are_told_apart(conductor: Conductor) -> None:
+    run, _ = await start(conductor, 'twins', Breakpoint(enter='checking'))
+    edges = [Breakpoint(edge='checking.b>checking.b'), Breakpoint(edge='checking>checking')]
+    await conductor.set_breakpoints(run, edges)
+    for number, event in (('1', 'add'), ('2', 'stay')):
+        await conductor.resume(run)
+        await conductor.send(run, event)
+        assert (await pauses(conductor, run))[-1].event.data['breakpoints'] == [number]
+
+
+async def test_a_hit_ends_a_step_over_that_is_under_way(conductor: Conductor) -> None:
+    run = (
+        await conductor.start(
+            'pipeline', QUESTION, paused=True, breakpoints=[Breakpoint(enter='researching.using_tools')]
+        )
+    ).id
+    await conductor.step(run, 'over')
+    found = await stops(conductor, run)
+    assert found.view.active == ('researching.using_tools',)
+    assert found.view.stopped.startswith('breakpoint 1') and found.projection.pauses.strides == {}
+    await conductor.resume(run)
+    assert (await conductor.result(run)).status is Status.DONE, 'nothing of the step is left'
+
+
+async def test_a_step_and_a_breakpoint_at_the_same_place_are_both_said(conductor: Conductor) -> None:
+    run = (
+        await conductor.start('pipeline', QUESTION, paused=True, breakpoints=[Breakpoint(enter='analyzing')])
+    ).id
+    await conductor.step(run, 'over')
+    found = await stops(conductor, run)
+    seq = found.view.seq - 1
+    assert found.view.stopped == f'stepped over at step {seq}; breakpoint 1 at step {seq}: enter analyzing'
+
+
+async def test_an_ended_run_is_not_stopped(conductor: Conductor) -> None:
+    run, found = await start(conductor, 'pipeline', Breakpoint(enter='complete'))
+    assert found.view.status is Status.DONE and not await pauses(conductor, run)
+
+
+async def test_a_condition_that_fails_does_not_hold_and_says_why_once(conductor: Conductor) -> None:
+    run, found = await start(conductor, 'pipeline', Breakpoint(when='memory.task > 3'))
+    assert found.view.status is Status.DONE
+    told = [step for step in await conductor.transitions(run) if step.event.name == 'breakpoints']
+    assert len(told) == 1
+    assert found.view.breakpoints[0].problem == 'it cannot compare a text with a number'
+    assert found.view.warnings == ('breakpoint 1: it cannot compare a text with a number',)
+    assert await conductor.audit(run) == found.view.seq
+
+
+@pytest.mark.parametrize(
+    ('items', 'field', 'says'),
+    [
+        ([Breakpoint()], 'breakpoints.0', 'say where or when'),
+        ([Breakpoint(enter='analyzing', leave='reviewing')], 'breakpoints.0', 'not several'),
+        ([Breakpoint(enter='analysing')], 'breakpoints.0.enter', 'do you mean analyzing'),
+        ([Breakpoint(leave='x')], 'breakpoints.0.leave', 'there are: pending, researching, analyzing'),
+        ([Breakpoint(edge='a>b')], 'breakpoints.0.edge', "no edge 'a>b'"),
+        ([Breakpoint(when='cost >')], 'breakpoints.0.when', 'column 7'),
+        ([Breakpoint(when='price > 3')], 'breakpoints.0.when', "no 'price'; there are: cost, tokens"),
+        ([Breakpoint(when='memory.find == 1')], 'breakpoints.0.when', "no field 'find'; there are:"),
+        ([Breakpoint(when='cost > 1'), {'when': 3}], 'breakpoints.1.when', 'must be a text, not 3'),
+        ([{'where': 'x'}], 'breakpoints.0.where', 'there is no such field'),
+        ([{'when': 'step > 3', 'stop': 'all'}], 'breakpoints.0.stop', 'must be run or region'),
+        ([Breakpoint(id='1', when='true'), Breakpoint(id='1', when='true')], 'breakpoints', 'same number'),
+        ([Breakpoint(when='true')] * 101, 'breakpoints', 'at most 100'),
+        ('x', 'breakpoints', 'must be a list'),
+    ],
+    ids=str,
+)
+async def test_one_that_makes_no_sense_is_refused_by_field(
+    conductor: Conductor, items: Any, field: str, says: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await conductor.start('pipeline', QUESTION, breakpoints=items)
+    assert says in refused.value.problems.get(field, str(refused.value.problems))
+    assert (await conductor.runs()).total == 0
+    run = (await conductor.start('pipeline', QUESTION, paused=True)).id
+    with pytest.raises(InvalidInput) as refused:
+        await conductor.send(run, 'breakpoints', data={'breakpoints': _plain(items)})
+    assert says in refused.value.problems.get(field, '')
+
+
+def _plain(items: Any) -> Any:
+    if not isinstance(items, list):
+        return items
+    return [
+        item if isinstance(item, dict) else {name: getattr(item, name) for name in item.__slots__}
+        for item in items
+    ]
+
+
+async def test_numbers_last_and_hits_are_counted_by_them(conductor: Conductor) -> None:
+    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
+    kept = await conductor.set_breakpoints(run, [*found.view.breakpoints, Breakpoint(leave='reviewing')])
+    assert [(item.id, item.enabled) for item in kept] == [('1', True), ('2', True)]
+    await conductor.set_breakpoints(run, [replace(kept[0], enabled=False), kept[1]])
+    view = await conductor.view(run)
+    assert [(item.id, item.hits, item.enabled) for item in view.breakpoints] == [
+        ('1', 1, False),
+        ('2', 0, True),
+    ]
+    await conductor.set_breakpoints(run, [])
+    assert (await conductor.view(run)).breakpoints == ()
+
+
+async def test_they_survive_a_restart_and_a_snapshot_and_are_not_of_a_fork(conductor: Conductor) -> None:
+    items = [Breakpoint(enter='analyzing', when='loops == 2'), Breakpoint(when='tokens > 20')]
+    run, found = await start(conductor, 'pipeline', *items)
+    loaded = Fold.load(found.snapshot(), found.shape)
+    assert loaded.view == found.view and loaded.projection.pauses.dump() == found.projection.pauses.dump()
+    await conductor._live.runs[run].release()
+    conductor._live.runs.clear()
+    async with Conductor(conductor.journal, catalog=conductor.catalog) as again:
+        await again.recover()
+        await again.resume(run)
+        found = await stops(again, run)
+        assert [item.hits for item in found.view.breakpoints] == [1, 1], 'what held before did not stop it'
+        assert found.view.active == ('analyzing.thinking',)
+        fork = await again.fork(run, found.view.seq)
+        assert (await again.result(fork)).status is Status.DONE
+        assert (await again.view(fork)).breakpoints == ()
+        assert await again.audit(fork) and await again.audit(run)
+
+
+async def test_after_a_cut_at_any_step_the_same_places_are_hit(conductor: Conductor) -> None:
+    items = [Breakpoint(enter='analyzing'), Breakpoint(when='tokens > 20')]
+    run, _ = await start(conductor, 'pipeline', *items)
+    while run in conductor._live.runs:
+        await conductor.resume(run)
+        await stops(conductor, run)
+    steps = await conductor.transitions(run)
+    whole = [step.seq for step, after in pairwise(steps) if not after.raised and after.event.name != 'pause']
+    assert len(whole) > 8
+    for count in whole:
+        kept = await first_steps(conductor.journal, run, count)
+        async with Conductor(kept, catalog=conductor.catalog) as heir:
+            await heir.recover()
+            await stops(heir, run)
+            held = steps[count - 1].event.name == 'pause'
+            by_itself = {step.event.name for step in await heir.transitions(run, after=count)}
+            assert (by_itself <= {'recover'}) is held, count
+            while run in heir._live.runs:
+                if (await stops(heir, run)).view.paused:
+                    await heir.resume(run)
+            assert [item.hits for item in (await heir.view(run)).breakpoints] == [2, 1], count
+            assert await heir.audit(run)
+
+
+async def test_old_snapshots_still_load(conductor: Conductor) -> None:
+    _, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', when='loops == 2'))
+    kept = found.snapshot()
+    state = {name: value for name, value in kept.state.items() if name != 'halts'}
+    old = Fold.load(replace(kept, state={**state, 'paused': True}), found.shape)
+    assert old.view.status is Status.PAUSED and old.view.breakpoints == ()
+    assert (
+        old.projection.pauses.visits['analyzing'] == 2
+        and old.projection.pauses.visits['analyzing.thinking'] == 1
+    )
+
+
+def said(speaker: str, verdict: str, best: str = '', debate: int = 1, **more: Any) -> Utterance:
+    position = Position(text='', verdict=verdict, best=best)  # type: ignore[arg-type]
+    return Utterance(speaker=speaker, phase='debate', debate=debate, text='', position=position, **more)
+
+
+class Arguing(Pattern):
+    """What people say is put down."""
+
+    Memory = DebateMemory
+    panels = {'debate': 'transcript'}
+    initial = 'open'
+    states = ['open', {'name': 'closed', 'final': True}]
+    transitions = [
+        {'trigger': 'say', 'source': 'open', 'dest': None, 'after': 'put_down'},
+        ['close', 'open', 'closed'],
+    ]
+
+    def put_down(self, memory: DebateMemory, event: Any) -> None:
+        memory.transcript = [Utterance.model_validate(item) for item in event.data['said']]
+
+
+@pytest.mark.parametrize(
+    ('transcript', 'differ'),
+    [
+        ([], False),
+        ([said('a', 'APPROVE')], False),
+        ([said('a', 'APPROVE'), said('b', 'APPROVE')], False),
+        ([said('a', 'APPROVE'), said('b', 'REVISE_ALL')], True),
+        ([said('a', 'REVISE_ALL'), said('b', 'APPROVE'), said('a', 'APPROVE')], False),
+        ([said('a', 'REVISE_BEST', 'x'), said('b', 'REVISE_BEST', 'y')], True),
+        ([said('a', 'REVISE_ALL', 'x'), said('b', 'REVISE_ALL', 'y')], False),
+        ([said('a', 'APPROVE'), said('b', 'REVISE_ALL', debate=2), said('a', 'REVISE_ALL', debate=2)], False),
+        ([said('a', 'APPROVE'), said('s', 'REVISE_ALL', synthesized=True)], False),
+    ],
+)
+async def test_disagreement_is_read_from_the_latest_positions(transcript: Any, differ: bool) -> None:
+    async with Conductor(catalog=catalog(FakeModel(), Arguing), clock=SimulatedClock()) as conductor:
+        run = (await conductor.start('arguing', breakpoints=[Breakpoint(when='disagree')])).id
+        data = {'said': [item.model_dump(mode='json') for item in transcript]}
+        await conductor.send(run, 'say', data=data)
+        assert bool(await pauses(conductor, run)) is differ
+        await conductor.cancel(run)

@@ -1,0 +1,547 @@
+"""Budgets of a run: the warning, the limit, the grace, the pattern's own shutdown, extension, forks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import (
+    Budget,
+    Conductor,
+    EventRefused,
+    InvalidInput,
+    Memory,
+    Pattern,
+    PatternError,
+    SimulatedClock,
+    Status,
+)
+from engine.agents.chart import agent
+from engine.clock import settle
+from engine.errors import ModelError
+from engine.journal import Journal, MemoryJournal
+from engine.models.protocol import Completed, ModelEvent, ModelRequest, TextPiece
+from engine.records import Gauge, RunId, Usage, View
+from engine.records.budget import NOTICE
+from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, first_steps, in_turn, until
+
+pytestmark = pytest.mark.anyio
+
+A_CALL = 15
+"""Tokens of each of the fake model's calls."""
+
+
+class Rounds(Pattern):
+    """One agent that is asked again and again."""
+
+    initial = 'working'
+    states = [
+        agent('working', prompt='ask', tools=('notes',), turns=100),
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'working'], ['failed', 'working', 'lost']]
+
+    def ask(self, memory: Any) -> str:
+        return 'go on'
+
+
+class Reporting(Rounds):
+    """Shuts down by itself: somebody writes a report."""
+
+    class Memory(Memory):
+        report: str = ''
+
+    answer = 'report'
+    states = (*Rounds.states, agent('reporting', prompt='sum_up', then='keep'))
+    transitions = (
+        *Rounds.transitions,
+        ['exhausted', 'working', 'reporting'],
+        ['done', 'reporting', 'over'],
+        ['failed', 'reporting', 'lost'],
+    )
+
+    def sum_up(self, memory: Any) -> str:
+        return 'report'
+
+    def keep(self, memory: Any, event: Any) -> None:
+        memory.report = event.data['text'].strip()
+
+
+class Side(Pattern):
+    """Three agents side by side, again and again."""
+
+    initial = 'all'
+    states = [
+        {'name': 'all', 'parallel': [agent(name, prompt='ask') for name in 'abc']},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'all', 'all'], ['failed', '*', 'lost']]
+
+    def ask(self, memory: Any) -> str:
+        return 'go on'
+
+
+class Live(FakeModel):
+    """A provider's model: says what a call cost, or not; knows its price beforehand, or not."""
+
+    def __init__(self, cost: float | None) -> None:
+        super().__init__('ok', simulated=False)
+        self._cost = cost
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self.requests.append(request)
+        yield TextPiece(text='ok')
+        yield Completed(usage=Usage(input=10, output=5), cost=self._cost)
+
+
+class Quoted(Live):
+    def price(self, usage: Usage) -> float | None:
+        return self._cost
+
+
+def conductor(model: FakeModel, journal: Journal | None = None, clock: Any = None) -> Conductor:
+    patterns = (Rounds, Reporting, Side, Lone)
+    return Conductor(journal, catalog=catalog(model, *patterns), clock=clock or HastyClock())
+
+
+async def names(here: Conductor, run: RunId) -> list[str]:
+    return [step.event.name for step in await here.transitions(run) if not step.raised]
+
+
+def notices(view: View, path: str = 'working') -> list[str]:
+    texts = [
+        part['text'] for item in view.agents[path]['messages'] for part in item['parts'] if 'text' in part
+    ]
+    return [text for text in texts if text.startswith(NOTICE)]
+
+
+def held(reply: Any = 'ok') -> tuple[FakeModel, asyncio.Event]:
+    """A model that gives two answers and then waits to be let go."""
+    gate = asyncio.Event()
+    return FakeModel(in_turn(reply, reply, gate, reply)), gate
+
+
+# The warning and the limit
+
+
+async def test_a_run_is_warned_asked_to_wrap_up_and_ended(journal: Journal) -> None:
+    model, budget = FakeModel(), Budget(tokens=100)
+    async with conductor(model, journal) as here:
+        run = (await here.start('rounds', budget=budget)).id
+        outcome = await here.result(run)
+        assert outcome.status is Status.FAILED
+        assert outcome.error == 'its budget of 100 tokens is spent (105 used)'
+        assert (await names(here, run))[-4:] == ['warn', 'done', 'exhaust', 'abort']
+        assert len(model.requests) == 7, 'nothing was started after the limit'
+        told = [sum(NOTICE in message.text for message in request.messages) for request in model.requests]
+        assert told == [0, 0, 0, 0, 0, 0, 1], 'in the conversation, once, and before the next call'
+        view, info = await here.view(run), await here.info(run)
+        assert view.budget == {'tokens': Gauge(used=105, limit=100, warned=True, exhausted=True, lasts=0.0)}
+        assert notices(view)[0].startswith(f'{NOTICE} 90% of the budget of this run (100 tokens) is used.')
+        assert view.warnings == ('90% of its budget of 100 tokens is used',)
+        assert info.budget == budget and info.error == outcome.error
+        assert (await here.runs()).runs[0].budget == budget
+        assert await here.audit(run) == info.seq
+
+
+async def test_every_step_can_be_read_with_the_budget_as_it_was_then() -> None:
+    async with conductor(FakeModel()) as here:
+        run = (await here.start('rounds', budget=Budget(tokens=100))).id
+        await here.result(run)
+        views = [await here.view(run, at) for at in range(1, (await here.info(run)).seq + 1)]
+    fractions = [view.budget['tokens'].used / view.budget['tokens'].limit for view in views]
+    assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] == 1.05
+    assert [view.budget['tokens'].warned for view in views] == sorted(
+        view.budget['tokens'].warned for view in views
+    )
+    assert views[3].budget['tokens'].lasts and views[0].budget['tokens'].lasts is None
+
+
+async def test_an_agent_that_uses_tools_is_told_after_their_results() -> None:
+    model = FakeModel(calls(('notes', {'action': 'write', 'title': 'a', 'text': 'b'})))
+    async with conductor(model) as here:
+        run = (await here.start('rounds', budget=Budget(tokens=60, warn=0.5))).id
+        await here.result(run)
+        roles = [message.role for message in model.requests[2].messages]
+        assert roles[-3:] == ['assistant', 'tool', 'user'] and len(notices(await here.view(run))) == 1
+        assert await here.audit(run)
+
+
+async def test_what_waits_for_its_next_attempt_is_told_then_and_not_started_when_all_is_spent() -> None:
+    clock, busy = SimulatedClock(), ModelError('busy', retryable=True, usage=Usage(input=50))
+    model = FakeModel(busy)
+    async with conductor(model, clock=clock) as here:
+        run = (await here.start('rounds', budget=Budget(tokens=100, warn=0.5))).id
+        await until(
+            lambda: 'warn' in here._live.runs[run].projection.meter.warned or len(model.requests) == 1
+        )
+        await settle()
+        await clock.advance(2)
+        outcome = await here.result(run)
+        assert len(model.requests) == 2 and 'budget of 100 tokens is spent (100 used)' in outcome.error
+        assert NOTICE in model.requests[1].messages[-1].text
+        assert (await names(here, run)) == [
+            'start', 'retry', 'warn', 'retry', 'exhaust', 'abort',
+        ]  # fmt: skip
+        assert await here.audit(run) == 6
+
+
+async def test_nobody_is_bothered_without_a_budget() -> None:
+    async with conductor(FakeModel()) as here:
+        run = (await here.start('lone', budget=Budget())).id
+        await here.result(run)
+        view = await here.view(run)
+        assert view.budget == {} and (await here.info(run)).budget is None and not notices(view)
+
+
+# What is under way, and the pattern's own shutdown
+
+
+async def test_what_is_under_way_may_end_within_the_grace() -> None:
+    gate, clock = asyncio.Event(), SimulatedClock()
+    model = FakeModel(in_turn(gate, 'ok'))
+    async with conductor(model, clock=clock) as here:
+        run = (await here.start('side', budget=Budget(tokens=30))).id
+        await settle()
+        await clock.advance(29)
+        view = await here.view(run)
+        assert view.status is Status.RUNNING and view.budget['tokens'].exhausted and model.running == 1
+        gate.set()
+        outcome = await here.result(run)
+        assert outcome.error.endswith('(30 used)') and (await here.view(run)).usage.total == 45
+        assert len(model.requests) == 3 and await here.audit(run)
+
+
+async def test_what_does_not_end_within_the_grace_is_cut_off() -> None:
+    clock = SimulatedClock()
+    model = FakeModel(in_turn(asyncio.Event(), 'ok'))
+    async with conductor(model, clock=clock) as here:
+        run = (await here.start('side', budget=Budget(tokens=30, grace=10))).id
+        await settle()
+        await clock.advance(9.9)
+        assert (await here.info(run)).status is Status.RUNNING
+        await clock.advance(0.2)
+        assert (await here.result(run)).status is Status.FAILED and model.running == 0
+
+
+async def test_a_pattern_can_shut_down_by_itself() -> None:
+    model = FakeModel(lambda request: 'all is told' if request.hints.state == 'reporting' else 'ok')
+    async with conductor(model) as here:
+        run = (await here.start('reporting', budget=Budget(tokens=40))).id
+        outcome = await here.result(run)
+        assert (outcome.status, outcome.answer) == (Status.DONE, 'all is told')
+        assert [name for name in await names(here, run) if name.startswith('exh')] == ['exhaust', 'exhausted']
+        told = next(step for step in await here.transitions(run) if step.event.name == 'exhausted')
+        assert told.event.data == {
+            'budget': 'tokens', 'error': 'its budget of 40 tokens is spent (45 used)',
+        }  # fmt: skip
+        assert await here.audit(run) == (await here.info(run)).seq
+
+
+async def test_a_shutdown_has_a_grace_and_no_more() -> None:
+    clock = SimulatedClock()
+    model = FakeModel(lambda request: asyncio.Event() if request.hints.state == 'reporting' else 'ok')
+    async with conductor(model, clock=clock) as here:
+        run = (await here.start('reporting', budget=Budget(tokens=40, grace=20))).id
+        await settle()
+        await clock.advance(19)
+        assert (await here.view(run)).active == ('reporting.thinking',)
+        await clock.advance(2)
+        outcome = await here.result(run)
+        assert outcome.status is Status.FAILED and 'spent (45 used)' in outcome.error and model.running == 0
+
+
+# Time and money
+
+
+async def test_time_counts_while_it_runs_and_not_while_it_is_paused() -> None:
+    clock, gate = SimulatedClock(), asyncio.Event()
+    async with conductor(FakeModel(gate), clock=clock) as here:
+        run = (await here.start('lone', budget=Budget(seconds=100, grace=5))).id
+        await settle()
+        await clock.advance(70)
+        await here.pause(run)
+        await clock.advance(1_000)
+        assert (await here.view(run)).seconds == 70
+        await here.resume(run)
+        await clock.advance(9)
+        assert 'warn' not in await names(here, run)
+        await clock.advance(2)
+        assert (await names(here, run))[-1] == 'warn' and (await here.view(run)).seconds == 80
+        await clock.advance(18)
+        assert (await names(here, run))[-1] == 'warn'
+        await clock.advance(2)
+        assert (await names(here, run))[-1] == 'exhaust'
+        await clock.advance(5)
+        outcome = await here.result(run)
+        assert outcome.error == 'its budget of 100 seconds is spent (100 used)'
+
+
+async def test_time_survives_recovery_and_does_not_count_while_nobody_runs_it() -> None:
+    clock, journal = SimulatedClock(), MemoryJournal()
+    async with conductor(FakeModel(asyncio.Event()), journal, clock) as gone:
+        run = (await gone.start('lone', budget=Budget(seconds=100))).id
+        await settle()
+        await clock.advance(85)
+    await clock.advance(10_000)
+    async with conductor(FakeModel(asyncio.Event()), journal, clock) as heir:
+        assert await heir.recover() == [run]
+        assert (await heir.view(run)).seconds == pytest.approx(80), 'up to the last step, the warning'
+        await settle()
+        assert len(notices(await heir.view(run))) == 1, 'told before the call that is repeated'
+        await clock.advance(19)
+        assert 'exhaust' not in await names(heir, run)
+        await clock.advance(2)
+        assert 'exhaust' in await names(heir, run)
+
+
+async def test_money_is_counted_where_it_is_known() -> None:
+    model = Live(0.25)
+    made = conductor(model)
+    async with made as here:
+        run = (await here.start('rounds', budget=Budget(cost=1.0))).id
+        outcome = await here.result(run)
+        assert outcome.error == 'its budget of $1.00 is spent ($1.00 used)' and len(model.requests) == 4
+
+
+@pytest.mark.parametrize(('model', 'calls'), [(Quoted(None), 0), (Live(None), 1)], ids=['before', 'after'])
+async def test_a_price_that_is_not_known_is_said_at_once(model: Live, calls: int) -> None:
+    model.requests.clear()
+    async with conductor(model) as here:
+        run = (await here.start('rounds', budget=Budget(cost=1.0, tokens=100))).id
+        outcome = await here.result(run)
+        warning = next(step for step in await here.transitions(run) if step.event.name == 'warn')
+        view = await here.view(run, warning.seq)
+        assert 'is not known' in view.warnings[0] and view.usage.calls <= calls
+        assert not view.budget['cost'].warned and 'tokens is spent' in outcome.error
+        assert (await names(here, run)).count('warn') == 2 and view.usage.cost == (None if calls else 0)
+
+
+# What a person does
+
+
+async def test_extending_lifts_the_limit_while_it_is_in_its_grace() -> None:
+    clock, (model, gate) = SimulatedClock(), held()
+    async with conductor(model, clock=clock) as here:
+        run = (await here.start('side', budget=Budget(tokens=30))).id
+        await settle()
+        with pytest.raises(InvalidInput, match='so much is used beyond the limit'):
+            model._reply = in_turn('ok')
+            gate.set()
+            await here.pause(run)
+            await settle()
+            await here.extend(run, tokens=1)
+        await here.extend(run, tokens=30)
+        view = await here.view(run)
+        assert view.budget['tokens'].limit == 60 and not view.budget['tokens'].exhausted and view.error == ''
+        assert (await here.info(run)).budget == Budget(tokens=60)
+        await here.resume(run)
+        outcome = await here.result(run)
+        assert outcome.error.startswith('its budget of 60 tokens is spent')
+        assert (await names(here, run)).count('exhaust') == 2 and await here.audit(run)
+
+
+async def test_a_paused_run_is_not_ended_by_what_was_under_way() -> None:
+    gate = asyncio.Event()
+    async with conductor(FakeModel(in_turn(gate, 'ok'))) as here:
+        run = (await here.start('rounds', budget=Budget(tokens=10))).id
+        await settle()
+        await here.pause(run)
+        gate.set()
+        await until(lambda: here._live.runs[run].projection.meter.exhausted)
+        await settle()
+        assert (await here.info(run)).status is Status.PAUSED
+        with pytest.raises(EventRefused, match=r'is spent \(15 used\): extend it'):
+            await here.step(run)
+        await here.resume(run)
+        assert (await here.result(run)).status is Status.FAILED
+
+
+async def test_agents_are_told_when_there_is_room_again() -> None:
+    model = FakeModel()
+    async with conductor(model) as here:
+        run = (await here.start('rounds', budget=Budget(tokens=1000, warn=0.01))).id
+        await here.pause(run)
+        await settle()
+        await here.extend(run, tokens=1_000_000)
+        await here.resume(run)
+        await until(lambda: len(model.requests) > 2)
+        texts = notices(await here.view(run))
+        assert len(texts) == 2 and 'it has been raised' in texts[1]
+        await here.cancel(run)
+        assert await here.audit(run) == (await here.info(run)).seq
+
+
+@pytest.mark.parametrize(
+    ('more', 'problem'),
+    [
+        ({}, 'budget: say how much more of which'),
+        ({'tokens': 0}, 'tokens: must be a number above 0, not 0'),
+        ({'tokens': 'x'}, "tokens: must be a number above 0, not 'x'"),
+        ({'cost': 1.0}, 'cost: this run has no such budget'),
+        ({'tokens': 0.5}, 'budget.tokens: must be a whole number'),
+    ],
+    ids=str,
+)
+async def test_an_extension_that_makes_no_sense_is_refused(more: dict[str, Any], problem: str) -> None:
+    async with conductor(FakeModel(asyncio.Event())) as here:
+        run = (await here.start('lone', budget=Budget(tokens=100))).id
+        with pytest.raises(InvalidInput) as refused:
+            await here.extend(run, **more)
+        assert str(refused.value).startswith(problem)
+        bare = (await here.start('lone')).id
+        with pytest.raises(InvalidInput, match='tokens: this run has no such budget'):
+            await here.extend(bare, tokens=1)
+
+
+async def test_a_run_that_has_ended_is_not_extended_but_forked() -> None:
+    model = FakeModel()
+    async with conductor(model) as here:
+        run = (await here.start('rounds', budget=Budget(tokens=45, warn=0.5))).id
+        await here.result(run)
+        with pytest.raises(EventRefused, match='it is failed'):
+            await here.extend(run, tokens=100)
+        last = next(step.seq for step in await here.transitions(run) if step.event.name == 'exhaust')
+        fork = await here.fork(run, last)
+        outcome = await here.result(fork)
+        assert outcome.error == 'its budget of 45 tokens is spent (45 used)', 'it has the whole of it'
+        view = await here.view(fork)
+        assert (view.usage.total, view.inherited.total, view.budget['tokens'].used) == (90, 45, 45)
+        assert len(notices(view)) == len(notices(await here.view(run))) + 1, 'it is warned of its own'
+        other = await here.fork(run, 3, budget=Budget(tokens=20))
+        assert (await here.result(other)).error.startswith('its budget of 20 tokens')
+        assert await here.audit(fork) and await here.audit(other)
+
+
+@pytest.mark.parametrize(
+    ('budget', 'field'),
+    [
+        (Budget(tokens=0), 'budget.tokens'),
+        (Budget(tokens=1.5), 'budget.tokens'),  # type: ignore[arg-type]
+        (Budget(tokens=True), 'budget.tokens'),
+        (Budget(cost=-1), 'budget.cost'),
+        (Budget(cost=float('nan')), 'budget.cost'),
+        (Budget(seconds='x'), 'budget.seconds'),  # type: ignore[arg-type]
+        (Budget(tokens=1, warn=0), 'budget.warn'),
+        (Budget(tokens=1, warn=1.1), 'budget.warn'),
+        (Budget(tokens=1, grace=-1), 'budget.grace'),
+    ],
+    ids=str,
+)
+async def test_a_budget_that_makes_no_sense_is_refused_by_field(budget: Budget, field: str) -> None:
+    async with conductor(FakeModel()) as here:
+        with pytest.raises(InvalidInput) as refused:
+            await here.start('lone', budget=budget)
+        assert list(refused.value.problems) == [field] and (await here.runs()).total == 0
+
+
+async def test_only_the_engine_sends_the_events_of_a_budget() -> None:
+    async with conductor(FakeModel(asyncio.Event())) as here:
+        run = (await here.start('reporting')).id
+        for name in ('warn', 'exhaust', 'exhausted'):
+            with pytest.raises(EventRefused, match='only the engine sends it'):
+                await here.send(run, name)
+    for name in ('warn', 'exhaust', 'extend'):
+        with pytest.raises(PatternError, match='none of the engine events'):
+            type('Bad', (Lone,), {'transitions': [[name, 'working', 'over'], *Lone.transitions]})
+
+
+# Crashes, and whatever may come
+
+
+@pytest.mark.parametrize('pattern', ['rounds', 'reporting'])
+async def test_a_crash_at_each_step_ends_as_it_would_have(pattern: str) -> None:
+    budget = Budget(tokens=40, warn=0.5)
+    async with conductor(FakeModel()) as here:
+        run = (await here.start(pattern, budget=budget)).id
+        whole = await here.result(run)
+        count, journal = (await here.info(run)).seq, here.journal
+        raised = {step.seq for step in await here.transitions(run) if step.raised}
+        for steps in set(range(1, count)) - {seq - 1 for seq in raised}:
+            model = FakeModel()
+            async with conductor(model, await first_steps(journal, run, steps)) as heir:
+                view = await heir.view(run)
+                if view.status.ended:
+                    continue
+                assert await heir.recover() == [run], steps
+                outcome = await heir.result(run)
+                assert (outcome.status, outcome.answer) == (whole.status, whole.answer), steps
+                spent = (await heir.view(run)).budget['tokens'].used
+                assert spent <= 45 + (A_CALL if pattern == 'reporting' else 0), steps
+                texts = notices(await heir.view(run))
+                assert len(texts) == 1, (steps, texts)
+                assert (await heir.info(run)).budget == budget
+                assert await heir.audit(run) == (await heir.info(run)).seq
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 50), min_size=1, max_size=8),
+    limit=st.integers(1, 300),
+    warn=st.floats(0.05, 1),
+)
+def test_no_more_is_used_than_the_limit_and_the_calls_that_were_under_way(
+    sizes: list[int], limit: int, warn: float
+) -> None:
+    class Sized(FakeModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+            self.requests.append(request)
+            size = sizes[len(self.requests) % len(sizes)]
+            for _ in range(size):
+                await asyncio.sleep(0)
+            yield TextPiece(text='ok')
+            yield Completed(usage=Usage(output=size))
+
+    async def play() -> None:
+        model = Sized()
+        async with conductor(model, clock=SimulatedClock()) as here:
+            run = (await here.start('side', budget=Budget(tokens=limit, warn=warn))).id
+            await here.result(run)
+            steps, used, under_way = await here.transitions(run), 0, 0
+            for step in steps:
+                size = step.event.data.get('usage', {}).get('output', 0) if not step.raised else 0
+                if step.event.name == 'exhaust':
+                    under_way = 1
+                elif under_way and size:
+                    under_way += 1
+                elif size:
+                    assert used < limit, 'a call was answered after the limit, and nobody noticed'
+                used += size
+            assert len(model.requests) == (await here.view(run)).usage.calls
+            assert 1 <= under_way <= 3 and used <= limit - 1 + 3 * max(sizes)
+            assert len(notices(await here.view(run), 'all.a')) <= 1 and await here.audit(run)
+
+    asyncio.run(play())
+
+
+async def test_an_edit_of_memory_does_not_forget_what_agents_are_to_be_told() -> None:
+    gate, model = asyncio.Event(), FakeModel()
+    model._reply = in_turn('ok', gate, 'ok')
+    async with conductor(model) as here:
+        run = (await here.start('rounds', budget=Budget(tokens=60, warn=0.2))).id
+        await until(lambda: model.running)
+        await here.send(run, 'edit', data={'changes': []})
+        gate.set()
+        await here.result(run)
+        assert len(notices(await here.view(run))) == 1
+        assert await here.audit(run) == (await here.info(run)).seq
+
+
+async def test_the_simulated_model_answers_its_task_and_not_the_notice() -> None:
+    async with Conductor(clock=HastyClock()) as here:
+        here.catalog.models['scripted'].pace = 0  # type: ignore[attr-defined]
+        run = (
+            await here.start(
+                'pipeline', {'task': 'Which tea suits rain?'}, budget=Budget(tokens=10**6, warn=1e-6)
+            )
+        ).id
+        outcome = await here.result(run)
+        view = await here.view(run)
+    assert outcome.status is Status.DONE and 'budget' not in outcome.answer.lower()
+    assert all(len(notices(view, path)) == 1 for path in view.agents)

@@ -1,0 +1,59 @@
+"""Probing: a condition's result at the current step of a run, with the values of its names."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Conductor, EventRefused, InvalidInput, SimulatedClock
+from tests.support.harness import FakeModel, catalog, pipeline_reply, turns
+
+QUESTION = {'task': 'Which database suits a small shop?'}
+
+
+@pytest.fixture
+async def conductor():
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as conductor:
+        yield conductor
+
+
+async def stopped(conductor: Conductor) -> str:
+    run = (await conductor.start('pipeline', QUESTION, breakpoints=[{'enter': 'analyzing'}])).id
+    async for _ in turns():
+        if (await conductor.view(run)).paused:
+            return run
+    raise AssertionError('it did not stop')
+
+
+async def test_it_gives_the_answer_and_the_values_of_its_names(conductor):
+    run = await stopped(conductor)
+    found = await conductor.probe(run, 'tokens > 1 and memory.task != null and score == null')
+    steps = await conductor.transitions(run)
+    assert found.holds
+    assert found.problem == ''
+    assert found.values['memory.task'] == QUESTION['task']
+    assert found.values['score'] is None
+    assert found.values['tokens'] == (await conductor.view(run)).usage.total
+    assert steps[-1].event.name == 'pause'
+    assert found.seq < steps[-1].seq  # the pause is none that conditions look at
+
+
+async def test_what_cannot_be_evaluated_says_why(conductor):
+    run = await stopped(conductor)
+    found = await conductor.probe(run, 'event > 3')
+    assert not found.holds
+    assert 'compare a text with a number' in found.problem
+
+
+async def test_what_cannot_be_read_names_the_column(conductor):
+    run = await stopped(conductor)
+    with pytest.raises(InvalidInput, match='column 5: '):
+        await conductor.probe(run, '1 + (cots')
+    with pytest.raises(InvalidInput, match='no field'):
+        await conductor.probe(run, 'memory.nothing > 1')
+
+
+async def test_a_run_that_has_ended_cannot_be_probed(conductor):
+    run = (await conductor.start('pipeline', QUESTION)).id
+    await conductor.result(run)
+    with pytest.raises(EventRefused, match='done'):
+        await conductor.probe(run, 'tokens > 1')

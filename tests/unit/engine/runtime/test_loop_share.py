@@ -1,0 +1,89 @@
+"""Sharing the event loop: however many runs are active, other tasks get their turn soon."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from engine import Activity, Catalog, Conductor, Pattern, SimulatedClock
+from engine.runtime.loop_share import SHARE, LoopShare
+
+PIECE = 0.001
+
+
+class WorkClock(SimulatedClock):
+    """Moves only by the time that pieces of work take."""
+
+    def work(self) -> None:
+        self._now += PIECE
+
+
+class Watcher:
+    """Another task of the loop: how long it waits for its turn at most."""
+
+    def __init__(self, clock: WorkClock) -> None:
+        self._clock, self.longest = clock, 0.0
+
+    async def watch(self) -> None:
+        while True:
+            before = self._clock.now()
+            await asyncio.sleep(0)
+            self.longest = max(self.longest, self._clock.now() - before)
+
+
+async def test_work_of_many_tasks_leaves_room_for_others() -> None:
+    clock = WorkClock()
+    share, watcher = LoopShare(clock), Watcher(clock)
+    order: list[int] = []
+
+    async def work(number: int) -> None:
+        await share.turn()
+        clock.work()
+        order.append(number)
+
+    watching = asyncio.create_task(watcher.watch())
+    await asyncio.gather(*map(work, range(300)))
+    watching.cancel()
+    assert PIECE < watcher.longest <= 2 * SHARE
+    assert order == list(range(300))  # first come, first served
+
+
+async def test_a_turn_that_nobody_waits_for_any_more_is_passed_on() -> None:
+    clock = WorkClock()
+    share = LoopShare(clock)
+
+    async def work() -> None:
+        await share.turn()
+        clock.work()
+
+    tasks = [asyncio.create_task(work()) for _ in range(50)]
+    await asyncio.sleep(0)
+    for task in tasks[15:40]:
+        task.cancel()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert ended[:15] + ended[40:] == [None] * 25
+
+
+class Working(Pattern):
+    name = 'working'
+    initial = 'at_work'
+    states = [{'name': 'at_work', 'invoke': 'work'}, {'name': 'over', 'final': True}]
+    transitions = [['done', 'at_work', 'over']]
+
+    async def work(self, memory: Any, activity: Activity) -> None:
+        assert isinstance(activity.services.clock, WorkClock)
+        activity.services.clock.work()
+
+
+async def test_work_of_many_runs_leaves_room_for_others() -> None:
+    clock = WorkClock()
+    watcher = Watcher(clock)
+    async with Conductor(catalog=Catalog(patterns={'working': Working}), clock=clock) as conductor:
+
+        async def one() -> None:
+            await conductor.result((await conductor.start('working')).id)
+
+        watching = asyncio.create_task(watcher.watch())
+        await asyncio.gather(*(one() for _ in range(100)))
+        watching.cancel()
+    assert PIECE <= watcher.longest <= 2 * SHARE

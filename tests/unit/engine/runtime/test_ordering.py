@@ -1,0 +1,296 @@
+"""Decide, journal, act: nothing happens outside before its step is stored, however slowly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from engine import (
+    Activity,
+    Conductor,
+    EventRefused,
+    Memory,
+    Pattern,
+    Retry,
+    SimulatedClock,
+    Status,
+    Transition,
+)
+from engine.clock import settle
+from engine.errors import ModelError
+from engine.journal import MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.patterns.pipeline import Pipeline
+from engine.records import RunId
+from tests.support.forks import Pair, working
+from tests.support.harness import FakeModel, catalog, pipeline_reply, until
+from tests.support.journals.slow_journal import HeldJournal
+
+
+class Heard(Memory):
+    visit: int = 0
+    results: list[str] = []
+
+
+class Visits(Pattern):
+    """One piece of work that can be begun anew at any time; what it does is set from outside."""
+
+    Memory = Heard
+    initial = 'one'
+    states = [
+        {
+            'name': 'one',
+            'on_enter': 'count',
+            'invoke': 'work',
+            'within': 30,
+            'retry': Retry(attempts=2, delay=1.0, jitter=0.0),
+        },
+        {'name': 'end', 'final': True},
+        {'name': 'late', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [
+        {'trigger': 'again', 'source': 'one', 'dest': 'one'},
+        ['done', 'one', 'end', None, None, 'keep'],
+        ['skip', 'one', 'end'],
+        ['expired', 'one', 'late'],
+    ]
+    begun: list[Activity]
+    seen: list[int]
+    ends: dict[int, asyncio.Future[str]]
+
+    def count(self, memory: Heard, event: Any) -> None:
+        memory.visit += 1
+
+    async def work(self, memory: Heard, activity: Activity) -> str:
+        self.begun.append(activity)
+        self.seen.append(memory.visit)
+        return await self.ends.setdefault(activity.since, asyncio.get_running_loop().create_future())
+
+    def keep(self, memory: Heard, event: Any) -> None:
+        memory.results.append(event.data['value'])
+
+
+@pytest.fixture
+def clock() -> SimulatedClock:
+    return SimulatedClock()
+
+
+@pytest.fixture
+def held() -> HeldJournal:
+    return HeldJournal(MemoryJournal())
+
+
+@pytest.fixture
+async def conductor(held: HeldJournal, clock: SimulatedClock) -> AsyncIterator[Conductor]:
+    Visits.begun, Visits.seen, Visits.ends = [], [], {}
+    async with Conductor(held, catalog=catalog(FakeModel(), Visits), clock=clock) as made:
+        yield made
+        held.holds = False
+        while held.waiting:
+            held.release()
+        await settle()
+
+
+@pytest.fixture
+async def run(conductor: Conductor, held: HeldJournal) -> RunId:
+    """A run at its first visit, whose work has begun."""
+    starting = asyncio.ensure_future(conductor.start('visits'))
+    await held.next()
+    held.release()
+    found = (await starting).id
+    await until(lambda: Visits.begun)
+    return found
+
+
+def sinces() -> list[int]:
+    return [activity.since for activity in Visits.begun]
+
+
+def names(steps: Any) -> list[str]:
+    return [step.event.name for step in steps]
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'parameters', 'reply'),
+    [(Pipeline, {'task': 'six?'}, pipeline_reply), (Pair, {}, working)],
+    ids=['pipeline', 'pair'],
+)
+async def test_a_model_is_called_only_in_a_state_that_a_kept_step_entered(
+    pattern: type[Pattern], parameters: dict[str, Any], reply: Callable[[ModelRequest], Any]
+) -> None:
+    kept = MemoryJournal()
+    held = HeldJournal(kept)
+    ahead: list[str] = []
+
+    def answer(request: ModelRequest) -> Any:
+        (history,) = kept._transitions.values()
+        if not history or f'{request.hints.state}.thinking' not in history[-1].active:
+            ahead.append(f'{request.hints.state} after {len(history)} steps')
+        return reply(request)
+
+    model = FakeModel(answer)
+    async with Conductor(held, catalog=catalog(model, Pair)) as conductor:
+        starting = asyncio.ensure_future(conductor.start(pattern.name, parameters))
+        await held.next()
+        assert model.requests == []
+        held.release()
+        run = (await starting).id
+
+        async def over() -> bool:
+            return (await conductor.info(run)).status.ended
+
+        await held.let_through(over)
+        assert (await conductor.info(run)).status is Status.DONE
+    assert len(model.requests) >= 4 and ahead == []
+
+
+async def test_no_work_begins_before_its_step_is_kept(conductor: Conductor, held: HeldJournal) -> None:
+    starting = asyncio.ensure_future(conductor.start('visits'))
+    assert names(await held.next()) == ['start']
+    assert Visits.begun == [] and not starting.done()
+    held.release()
+    run = (await starting).id
+    await until(lambda: sinces() == [1])
+    asking = asyncio.ensure_future(conductor.send(run, 'again'))
+    assert names(await held.next()) == ['again']
+    assert sinces() == [1] and not asking.done()
+    held.release()
+    await asking
+    await until(lambda: sinces() == [1, 2])
+    assert Visits.ends[1].cancelled() and not Visits.ends[2].cancelled()
+
+
+async def test_no_work_is_stopped_before_the_step_that_stops_it_is_kept(
+    conductor: Conductor, held: HeldJournal, run: RunId
+) -> None:
+    cancelling = asyncio.ensure_future(conductor.cancel(run))
+    await held.next()
+    assert not Visits.ends[1].cancelled() and not cancelling.done()
+    held.release()
+    await cancelling
+    assert Visits.ends[1].cancelled()
+
+
+async def test_no_attempt_is_made_before_the_failure_of_the_last_one_is_kept(
+    conductor: Conductor, held: HeldJournal, clock: SimulatedClock, run: RunId
+) -> None:
+    Visits.ends.pop(1).set_exception(ModelError('busy', retryable=True))
+    assert names(await held.next()) == ['retry']
+    await clock.advance(10)
+    assert len(Visits.begun) == 1
+    held.release()
+    await until(lambda: len(clock._sleepers) == 2)  # the time-out, and the delay
+    await clock.advance(1)
+    await until(lambda: len(Visits.begun) == 2)
+
+
+async def test_nobody_sees_a_step_before_it_is_kept(
+    conductor: Conductor, held: HeldJournal, run: RunId
+) -> None:
+    seen: list[int] = []
+
+    async def look() -> None:
+        async for item in conductor.watch(run):
+            if isinstance(item, Transition):
+                seen.append(item.seq)
+
+    looking = asyncio.ensure_future(look())
+    waiting = asyncio.ensure_future(conductor.result(run))
+    Visits.ends[1].set_result('over')
+    assert names(await held.next()) == ['done']
+    assert seen == [1] and not waiting.done() and (await conductor.info(run)).seq == 1
+    held.release()
+    assert (await waiting).memory['results'] == ['over']
+    await looking
+    assert seen == [1, 2]
+
+
+async def test_an_event_that_waits_while_the_run_ends_is_refused(
+    conductor: Conductor, held: HeldJournal, run: RunId
+) -> None:
+    Visits.ends[1].set_result('over')
+    assert names(await held.next()) == ['done']
+    asking = asyncio.ensure_future(conductor.send(run, 'pause'))
+    await settle()
+    held.release()
+    with pytest.raises(EventRefused, match='it is done'):
+        await asking
+
+
+async def test_a_late_ending_of_a_visit_is_dropped_while_its_successor_is_being_journaled(
+    conductor: Conductor, held: HeldJournal, run: RunId
+) -> None:
+    asking = asyncio.ensure_future(conductor.send(run, 'again'))
+    assert names(await held.next()) == ['again']
+    Visits.ends[1].set_result('from the first visit')
+    await settle()
+    held.release()
+    await asking
+    await until(lambda: sinces() == [1, 2])
+    Visits.ends[2].set_result('from the second')
+    assert names(await held.next()) == ['done']
+    held.release()
+    assert (await conductor.result(run)).memory['results'] == ['from the second']
+
+
+async def test_a_late_time_out_of_a_visit_is_dropped_while_its_successor_is_being_journaled(
+    conductor: Conductor, held: HeldJournal, clock: SimulatedClock, run: RunId
+) -> None:
+    asking = asyncio.ensure_future(conductor.send(run, 'again'))
+    await held.next()
+    await clock.advance(31)
+    held.release()
+    await asking
+    await until(lambda: sinces() == [1, 2])
+    await clock.advance(29)
+    assert not held.waiting and (await conductor.view(run)).active == ('one',)
+    await clock.advance(2)
+    assert names(await held.next()) == ['expired']
+    held.release()
+    assert (await conductor.result(run)).status is Status.FAILED
+
+
+async def test_work_belongs_to_its_own_visit_though_the_next_is_decided_before_it_begins(
+    conductor: Conductor, held: HeldJournal, clock: SimulatedClock
+) -> None:
+    starting = asyncio.ensure_future(conductor.start('visits'))
+    await held.next()
+    (run,) = conductor._live.runs
+    asking = asyncio.ensure_future(conductor.send(run, 'again'))
+    await settle()
+    held.release()
+    # The second event waited already: it is decided before the work of the first visit gets its turn.
+    assert names(await held.next()) == ['again']
+    assert set(sinces()) <= {1} and set(Visits.seen) <= {1}
+    if 1 in Visits.ends:
+        Visits.ends[1].set_result('from the first visit')
+    await clock.advance(31)
+    held.release()
+    await asyncio.gather(starting, asking)
+    await until(lambda: 2 in sinces())
+    assert sinces().count(2) == 1 and not held.waiting
+    Visits.ends[2].set_result('from the second')
+    assert names(await held.next()) == ['done']
+    held.release()
+    assert (await conductor.result(run)).memory['results'] == ['from the second']
+
+
+@pytest.mark.parametrize('event', ['again', 'skip'])
+async def test_an_attempt_that_comes_due_while_its_visit_is_being_left_is_not_made(
+    conductor: Conductor, held: HeldJournal, clock: SimulatedClock, run: RunId, event: str
+) -> None:
+    Visits.ends.pop(1).set_exception(ModelError('busy', retryable=True))
+    await held.next()
+    held.release()
+    await until(lambda: len(clock._sleepers) == 2)  # the time-out, and the delay
+    asking = asyncio.ensure_future(conductor.send(run, event))
+    assert names(await held.next()) == [event]
+    await clock.advance(2)
+    assert sinces() == [1]
+    held.release()
+    await asking
+    await settle()
+    assert sinces() == ([1, 3] if event == 'again' else [1])

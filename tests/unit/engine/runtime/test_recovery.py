@@ -1,0 +1,380 @@
+"""Recovery, ownership and forks: what a dead process leaves behind continues elsewhere, once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine import Conductor, EngineError, EventRefused, Pattern, SimulatedClock, Status, Transition
+from engine.agents.chart import agent
+from engine.clock import settle
+from engine.errors import JournalConflict, ModelError, StaleOwner, UnknownPattern, UnknownStep
+from engine.journal import MemoryJournal
+from engine.journal.budget_meter import Meter
+from engine.records import JournalOutage, RunId, RunInfo
+from engine.runtime.activity_runner import ActivityRunner
+from engine.runtime.live_runs import AT_ONCE
+from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, settled, until
+
+
+class Two(Pattern):
+    """Two agents in a row."""
+
+    initial = 'first'
+    states = [agent('first', prompt='ask'), agent('second', prompt='ask'), {'name': 'end', 'final': True}]
+    transitions = [['done', 'first', 'second'], ['done', 'second', 'end'], ['failed', '*', 'end']]
+
+    def ask(self, memory: Any) -> str:
+        return 'go'
+
+
+def conductor(journal: MemoryJournal, reply: Any = 'ok', *, owner: str = 'a', **options: Any) -> Conductor:
+    model = reply if isinstance(reply, FakeModel) else FakeModel(reply)
+    return Conductor(journal, catalog=catalog(model, Lone, Two), owner=owner, **options)
+
+
+def hanging() -> FakeModel:
+    return FakeModel(lambda request: asyncio.Event())
+
+
+async def left_behind(journal: MemoryJournal, pattern: str = 'two', **options: Any) -> RunId:
+    """A run in the middle of its first model call, whose process is gone."""
+    async with conductor(journal, hanging(), **options) as gone:
+        run = (await gone.start(pattern)).id
+        await settled(gone, run, 'first.thinking' if pattern == 'two' else 'working.thinking')
+    return run
+
+
+async def test_an_unfinished_run_goes_on_from_where_it_was() -> None:
+    journal = MemoryJournal()
+    run = await left_behind(journal)
+    async with conductor(journal) as heir:
+        assert await heir.recover() == [run]
+        assert (await heir.result(run)).status is Status.DONE
+        names = [step.event.name for step in await heir.transitions(run)]
+        assert names[:3] == ['start', 'recover', 'done']
+        assert await heir.audit(run) == len(names)
+        assert await heir.recover() == []
+
+
+class Crowded(MemoryJournal):
+    """Counts how many runs are claimed at the same time, at most."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.claiming = self.most = 0
+
+    async def claim(self, run: RunId, owner: str) -> RunInfo:
+        self.claiming += 1
+        self.most = max(self.most, self.claiming)
+        await settle()
+        self.claiming -= 1
+        return await super().claim(run, owner)
+
+
+async def test_runs_are_recovered_some_at_a_time() -> None:
+    journal = Crowded()
+    async with conductor(journal, hanging()) as gone:
+        left = [(await gone.start('two')).id for _ in range(AT_ONCE + 4)]
+    async with conductor(journal) as heir:
+        assert await heir.recover() == left
+    assert journal.most == AT_ONCE
+
+
+async def test_a_call_that_is_paid_may_end_before_its_process_closes() -> None:
+    journal, answer = MemoryJournal(), asyncio.Event()
+    model, grace = FakeModel(lambda request: answer, simulated=False), asyncio.Future[None]()
+    gone = conductor(journal, model)
+    run = (await gone.start('two')).id
+    await settled(gone, run, 'first.thinking')
+    closing = asyncio.create_task(gone.close(grace))
+    await settle()
+    assert not closing.done() and model.running
+    answer.set()
+    await closing
+    async with conductor(journal, again := FakeModel()) as heir:
+        names = [f'{step.event.name}@{step.event.at}' for step in await heir.transitions(run)]
+        assert 'done@first.thinking' in names, 'its answer is journaled'
+        assert await heir.recover() == [run]
+        assert (await heir.result(run)).status is Status.DONE
+    assert len(model.requests) == len(again.requests) == 1, 'nothing new was begun, and nothing done twice'
+
+
+@pytest.mark.parametrize('simulated', [False, True])
+async def test_a_call_is_cut_off_when_the_grace_is_over_or_nothing_is_paid(simulated: bool) -> None:
+    journal, grace = MemoryJournal(), asyncio.Future[None]()
+    model = FakeModel(lambda request: asyncio.Event(), simulated=simulated)
+    gone = conductor(journal, model)
+    run = (await gone.start('two')).id
+    await settled(gone, run, 'first.thinking')
+    closing = asyncio.create_task(gone.close(grace))
+    await settle()
+    assert bool(model.running) is not simulated
+    if not simulated:
+        grace.set_result(None)
+    await closing
+    assert not model.running
+    async with conductor(journal) as heir:
+        assert await heir.recover() == [run]
+        assert (await heir.result(run)).status is Status.DONE
+
+
+async def test_a_paused_run_is_paused_after_recovery_and_holds_its_work() -> None:
+    journal = MemoryJournal()
+    async with conductor(journal, hanging()) as gone:
+        run = (await gone.start('two')).id
+        await gone.pause(run)
+    model = FakeModel()
+    async with conductor(journal, model) as heir:
+        await heir.recover()
+        assert (await heir.info(run)).status is Status.PAUSED and model.requests == []
+        await heir.resume(run)
+        assert (await heir.result(run)).status is Status.DONE
+
+
+async def test_recovery_in_the_middle_of_a_retry_keeps_the_attempt() -> None:
+    journal, clock = MemoryJournal(), SimulatedClock()
+    async with conductor(journal, ModelError('busy', retryable=True), clock=clock) as gone:
+        run = (await gone.start('two')).id
+        await until(lambda: gone._live.runs[run].projection.attempts)
+    model = FakeModel()
+    async with conductor(journal, model) as heir:
+        await heir.recover()
+        await heir.result(run)
+    assert model.requests[0].hints.attempt == 2 and model.requests[1].hints.attempt == 1
+
+
+async def test_runs_of_a_living_owner_are_left_to_it() -> None:
+    journal = MemoryJournal()
+    run = await left_behind(journal, owner='a')
+    async with conductor(journal, owner='b', is_alive=lambda owner: owner == 'a') as other:
+        assert await other.recover() == []
+        with pytest.raises(EventRefused, match='another process runs it'):
+            await other.pause(run)
+
+
+async def test_one_run_is_not_enlivened_twice() -> None:
+    journal, model = MemoryJournal(), FakeModel()
+    run = await left_behind(journal)
+    async with conductor(journal, model) as heir:
+        found = await asyncio.gather(heir.recover(), heir.recover(), heir.recover())
+        assert sorted(map(len, found)) == [0, 0, 1]
+        await heir.result(run)
+    assert len(model.requests) == 2
+    assert [step.event.name for step in await journal.transitions(run)].count('recover') == 1
+
+
+class SlowToCreate(MemoryJournal):
+    async def create(self, info: Any, shape: Any) -> None:
+        await super().create(info, shape)
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+async def test_a_run_that_is_just_starting_is_not_recovered() -> None:
+    journal = SlowToCreate()
+    async with conductor(journal) as here:
+        starting = asyncio.ensure_future(here.start('two'))
+        await until(lambda: journal._infos)
+        assert await here.recover() == []
+        run = (await starting).id
+        assert (await here.result(run)).status is Status.DONE
+        assert 'recover' not in [step.event.name for step in await here.transitions(run)]
+
+
+async def test_a_run_that_was_created_and_never_started_is_started() -> None:
+    journal = MemoryJournal()
+    run = await left_behind(journal)
+    journal._transitions[run].clear()
+    journal._infos[run] = (await journal.info(run)).__class__(id=run, pattern='two', title='t', owner='gone')
+    async with conductor(journal) as heir:
+        assert await heir.recover() == [run]
+        assert (await heir.result(run)).status is Status.DONE
+        assert await heir.audit(run) == (await heir.info(run)).seq
+
+
+async def test_what_cannot_go_on_is_stranded_and_holds_up_nobody() -> None:
+    journal = MemoryJournal()
+    gone, changed, broken, fine = [await left_behind(journal) for _ in range(4)]
+    for run, pattern in ((gone, 'vanished'), (changed, 'lone')):
+        journal._infos[run] = journal._infos[run].__class__(
+            id=run, pattern=pattern, title='', seq=1, owner='x', created=float(len(run))
+        )
+    journal._transitions[broken] = [
+        step.__class__(run=broken, seq=1, time=0.0, event=None) for step in journal._transitions[broken][:1]
+    ]  # type: ignore[arg-type]
+    async with conductor(journal, hanging(), owner='b') as heir:
+        assert await heir.recover() == [fine]
+        assert (
+            'no pattern' in heir.stranded[gone]
+            and "no state 'first.thinking' any more" in heir.stranded[changed]
+        )
+        assert broken in heir.stranded
+        with pytest.raises(EventRefused, match='there is no pattern'):
+            await heir.pause(gone)
+        await heir.delete(gone)
+        await heir.purge(gone)
+        assert gone not in heir.stranded
+        with pytest.raises(EventRefused, match='cancel it first'):
+            await heir.delete(fine)
+
+
+async def test_the_fence_between_two_conductors() -> None:
+    journal, model = MemoryJournal(), hanging()
+    async with conductor(journal, model) as old, conductor(journal, owner='b') as new:
+        run = (await old.start('two')).id
+        await until(lambda: model.running)
+        items: list[Any] = []
+
+        async def follow() -> None:
+            items.extend([item async for item in old.watch(run)])
+
+        following = asyncio.ensure_future(follow())
+        await until(lambda: old.feed._readers)
+        assert await new.recover() == [run]
+        before = len(await journal.transitions(run))
+        with pytest.raises(StaleOwner):
+            await old.pause(run)
+        assert model.running == 0 and old._live.runs == {}
+        assert len(await journal.transitions(run)) >= before
+        assert (await new.result(run)).status is Status.DONE
+        await following  # The old one's readers follow the new one through the journal.
+        assert [item.seq for item in items if isinstance(item, Transition)] == list(
+            range(1, (await new.info(run)).seq + 1)
+        )
+        assert any(isinstance(item, JournalOutage) and 'claimed' in item.problem for item in items)
+        assert 'pause' not in [step.event.name for step in await journal.transitions(run)]
+
+
+@pytest.mark.parametrize('error', [JournalConflict('r', 1), RuntimeError('bug in a journal')], ids=repr)
+async def test_a_journal_that_fails_for_good_stops_the_run_before_it_acts(error: Exception) -> None:
+    class Failing(MemoryJournal):
+        async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
+            if info.seq >= 2:
+                raise error
+            return await super().append(info, transitions, snapshot)
+
+    journal, model = Failing(), FakeModel()
+    async with conductor(journal, model) as here:
+        run = (await here.start('two')).id
+        await until(lambda: run not in here._live.runs)
+        assert len(model.requests) == 1 and (await here.info(run)).seq == 1
+    async with conductor(_plain(journal)) as heir:
+        assert await heir.recover() == [run]
+        assert (await heir.result(run)).status is Status.DONE
+
+
+@pytest.mark.parametrize('place', [(Meter, 'take'), (ActivityRunner, 'control')], ids=['before', 'after'])
+async def test_a_bug_around_the_journal_stops_the_run_which_goes_on_from_what_is_journaled(
+    place: tuple[type, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal, model = MemoryJournal(), FakeModel(in_turn('one', asyncio.Event(), 'two'))
+
+    def broken(*given: Any) -> None:
+        raise RuntimeError('bug in counting')
+
+    async with conductor(journal, model) as here:
+        run = (await here.start('two')).id
+        await settled(here, run, 'second.thinking')
+        items = asyncio.ensure_future(_all(here, run))
+        await until(lambda: here.feed._readers)
+        monkeypatch.setattr(*place, broken)
+        with pytest.raises(RuntimeError, match='bug in counting'):
+            await here.pause(run)
+        monkeypatch.undo()
+        assert run not in here._live.runs and 'bug in counting' in caplog.text
+        assert model.running == 0
+        paused = (await here.info(run)).status is Status.PAUSED
+        assert paused is (place[0] is ActivityRunner)
+        assert await here.recover() == [run]
+        if paused:
+            await here.resume(run)
+        assert (await here.result(run)).status is Status.DONE
+        assert any(
+            isinstance(item, JournalOutage) and 'bug in counting' in item.problem for item in await items
+        )
+        assert await here.audit(run) == (await here.info(run)).seq
+
+
+def _plain(journal: MemoryJournal) -> MemoryJournal:
+    made = MemoryJournal()
+    made.__dict__.update(journal.__dict__)
+    return made
+
+
+async def test_letting_go_answers_who_waits_and_ends_who_watches() -> None:
+    journal = MemoryJournal()
+    here = conductor(journal, hanging())
+    run = (await here.start('two')).id
+    watching = asyncio.ensure_future(_all(here, run))
+    waiting = asyncio.ensure_future(here.result(run))
+    await until(lambda: here.feed._readers)
+    await here.close()
+    assert [item.seq for item in await watching if isinstance(item, Transition)] == [1]
+    with pytest.raises(EventRefused, match='closing'):
+        await waiting
+    with pytest.raises(EngineError):
+        await here.start('two')
+    assert here.feed._readers == {}
+
+
+async def _all(here: Conductor, run: RunId) -> list[Any]:
+    return [item async for item in here.watch(run)]
+
+
+async def test_a_fork_at_every_step_reaches_an_end_and_leaves_its_parent_alone() -> None:
+    journal = MemoryJournal()
+    async with conductor(journal, pipeline_reply) as here:
+        run = (await here.start('pipeline', {'task': 'six?'})).id
+        await here.result(run)
+        history, info = await here.transitions(run), await here.info(run)
+        last_turn = max(step.seq for step in history if not step.raised)
+        for step in history:
+            if step.seq >= last_turn:
+                with pytest.raises(EventRefused, match='it is done'):
+                    await here.fork(run, step.seq)
+                continue
+            fork = await here.fork(run, step.seq)
+            outcome = await here.result(fork)
+            assert outcome.status is Status.DONE and outcome.answer == 'draft 2 ', step.seq
+            made = await here.info(fork)
+            assert made.parent == run and made.parent_at >= step.seq
+            assert not history[made.parent_at].raised
+            assert await here.audit(fork) == made.seq
+        assert await here.transitions(run) == history and await here.info(run) == info
+
+
+async def test_a_fork_of_a_fork_goes_on() -> None:
+    journal = MemoryJournal()
+    async with conductor(journal, pipeline_reply) as here:
+        run = (await here.start('pipeline', {'task': 'six?'})).id
+        await here.result(run)
+        fork = await here.fork(run, 3, title='mine')
+        await here.result(fork)
+        again = await here.fork(fork, 5, paused=True)
+        assert (await here.info(again)).status is Status.PAUSED and (await here.info(again)).title == 'mine'
+        await here.resume(again)
+        assert (await here.result(again)).status is Status.DONE
+        assert await here.audit(again)
+
+
+async def test_a_fork_of_a_paused_run_goes_on_unless_it_is_asked_to_pause() -> None:
+    async with conductor(MemoryJournal(), in_turn(asyncio.Event(), 'ok')) as here:
+        run = (await here.start('two')).id
+        await here.pause(run)
+        assert (await here.result(await here.fork(run, 2))).status is Status.DONE
+        assert (await here.info(run)).status is Status.PAUSED
+
+
+@pytest.mark.parametrize('at', [-1, 99])
+async def test_a_fork_at_a_step_there_is_not_is_refused(at: int) -> None:
+    async with conductor(MemoryJournal()) as here:
+        run = (await here.start('two')).id
+        with pytest.raises(UnknownStep):
+            await here.fork(run, at)
+        del here.catalog.patterns['two']
+        with pytest.raises(UnknownPattern):
+            await here.fork(run, 1)
+        assert (await here.runs()).total == 1

@@ -1,0 +1,183 @@
+"""What people can change and send: edits of memory, outside events, starts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from engine import Conductor, EventRefused, InvalidInput, Memory, Pattern, PatternError
+from engine.agents.chart import agent
+from engine.errors import UnknownPattern, UnknownRun
+from engine.records import RunId
+from engine.runtime import run_factory
+from tests.support.harness import FakeModel, Lone, catalog
+
+
+class Kept(Memory):
+    count: int = 0
+    limit: int = Field(10, le=100)
+    words: list[str] = Field(default_factory=list)
+    table: dict[str, Any] = Field(default_factory=dict)
+
+
+class Counting(Pattern):
+    """Waits to be told."""
+
+    class Parameters(BaseModel):
+        limit: int = 10
+        note: str = ''
+
+    Memory = Kept
+    initial = 'idle'
+    states = ['idle', {'name': 'end', 'final': True}]
+    transitions = [
+        {'trigger': 'add', 'source': 'idle', 'dest': None, 'after': 'count'},
+        ['end', 'idle', 'end'],
+    ]
+
+    def count(self, memory: Kept, event: Any) -> None:
+        memory.count += event.data.get('by', 1)
+
+
+def change(op: str, path: str, value: Any = None) -> dict[str, Any]:
+    return {'op': op, 'path': path, 'value': value}
+
+
+@pytest.fixture
+async def conductor() -> Any:
+    async with Conductor(catalog=catalog(FakeModel(), Counting, Lone)) as made:
+        yield made
+
+
+async def test_an_edit_is_journaled_seen_and_built_on(conductor: Conductor) -> None:
+    run = (await conductor.start('counting', {'limit': 7})).id
+    changes = [
+        change('replace', '/memory/count', '41'),
+        change('add', '/memory/words/-', 'x'),
+        change('add', '/memory/table/a~1b', [1]),
+        change('remove', '/memory/limit'),
+    ]
+    await conductor.send(run, 'edit', data={'changes': changes[:2]})
+    await conductor.send(run, 'add')
+    await conductor.send(run, 'edit', data={'changes': changes[2:3]})
+    view = await conductor.view(run)
+    assert view.memory == {'count': 42, 'limit': 7, 'words': ['x'], 'table': {'a/b': [1]}}
+    live = conductor._live.runs[run].state.dump()
+    assert live['memory'] == view.memory
+    await conductor.send(run, 'edit', data={'changes': changes[3:]})
+    assert (await conductor.view(run)).memory['limit'] == 10, 'back at its default'
+    assert (await conductor.view(run)).memory == conductor._live.runs[run].state.dump()['memory']
+    assert await conductor.audit(run) == 5
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        [change('replace', '/memory/count', 'many')],
+        [change('replace', '/memory/limit', 101)],
+        [change('add', '/memory/colour', 'red')],
+        [change('replace', '/memory/words/3', 'x')],
+        [change('remove', '/memory/table/none')],
+        [change('move', '/memory/count')],
+        [change('replace', '/secret', 1)],
+        [change('replace', '', 1)],
+        [change('replace', '/memory', 3)],
+        [change('remove', '/agents')],
+        'nonsense',
+    ],
+    ids=str,
+)
+async def test_an_edit_that_does_not_fit_is_refused_and_changes_nothing(
+    conductor: Conductor, changes: Any
+) -> None:
+    run = (await conductor.start('counting')).id
+    before = conductor._live.runs[run].state.dump()
+    with pytest.raises(InvalidInput):
+        await conductor.send(run, 'edit', data={'changes': changes})
+    assert (await conductor.info(run)).seq == 1 and conductor._live.runs[run].state.dump() == before
+
+
+async def test_an_agent_cannot_be_taken_out(conductor: Conductor) -> None:
+    conductor.catalog.models['scripted']._reply = lambda request: asyncio.Event()  # type: ignore[attr-defined]
+    run = (await conductor.start('lone')).id
+    with pytest.raises(InvalidInput, match='an agent cannot be taken out'):
+        await conductor.send(run, 'edit', data={'changes': [change('remove', '/agents/working')]})
+
+
+async def test_data_of_an_event_is_json_or_refused(conductor: Conductor) -> None:
+    run = (await conductor.start('counting')).id
+    with pytest.raises(InvalidInput) as refused:
+        await conductor.send(run, 'add', data={'by': object()})
+    assert list(refused.value.problems) == ['data']
+    await conductor.send(run, 'add', data={'by': 2, 'extra': (1, 2)})
+    assert (await conductor.transitions(run))[-1].event.data == {'by': 2, 'extra': [1, 2]}
+
+
+async def test_an_event_that_nothing_takes_says_what_is_taken(conductor: Conductor) -> None:
+    run = (await conductor.start('counting')).id
+    with pytest.raises(EventRefused, match="does not take 'jump' now: the active states take add, end"):
+        await conductor.send(run, 'jump')
+    with pytest.raises(UnknownRun):
+        await conductor.send(RunId('none'), 'add')
+    await conductor.send(run, 'end')
+    with pytest.raises(EventRefused, match='it is done'):
+        await conductor.send(run, 'add')
+
+
+async def test_bad_starts_are_refused_by_name(conductor: Conductor) -> None:
+    class Tooled(Lone):
+        states = [agent('working', prompt='ask', tools=('telescope',)), *Lone.states[1:]]
+
+    class Demanding(Lone):
+        class Memory(Memory):
+            needed: int
+
+    for pattern in (Tooled, Demanding):
+        conductor.catalog.add(pattern)
+    for refused, says, name, options in (
+        (UnknownPattern, "no pattern 'none'; there are: counting", 'none', {}),
+        (InvalidInput, 'limit: Input should be a valid integer', 'counting', {'parameters': {'limit': 'x'}}),
+        (InvalidInput, "models.judge: there is no model 'none'", 'lone', {'models': {'judge': 'none'}}),
+        (InvalidInput, 'effort.judge: must be one of none, minimal', 'lone', {'effort': {'judge': 'much'}}),
+        (PatternError, "'working': there is no tool 'telescope'", 'tooled', {}),
+        (PatternError, 'Memory: it cannot start: needed: Field required', 'demanding', {}),
+    ):
+        with pytest.raises(refused, match=says):
+            await conductor.start(name, **options)
+    assert (await conductor.runs()).total == 0
+
+
+async def test_a_huge_text_makes_a_short_title(conductor: Conductor) -> None:
+    run = (await conductor.start('counting', {'note': 'word ' * 1_000_000})).id
+    assert (await conductor.info(run)).title == 'word ' * 15 + 'word…'
+    assert (
+        await conductor.info((await conductor.start('counting', {'note': ' \n '})).id)
+    ).title == 'Counting'
+
+
+async def test_charts_that_depend_on_parameters_are_checked_and_not_kept_for_ever(
+    conductor: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_factory, 'MOST_CHARTS', 5)
+
+    class Sized(Pattern):
+        class Parameters(BaseModel):
+            size: int = 1
+
+        initial = 's0'
+        transitions = [['go', 's0', 'end']]
+
+        def states(self) -> Any:
+            size = self.parameters.size
+            return [*(f's{number % 500}' for number in range(size)), {'name': 'end', 'final': True}]
+
+    conductor.catalog.add(Sized)
+    for size in range(1, 12):
+        run = (await conductor.start('sized', {'size': size})).id
+        assert len((await conductor.shape(run)).states) == size + 1
+    assert len(conductor._live.charts._charts) <= 5
+    with pytest.raises(PatternError, match="state 's0': there are two states of this name"):
+        await conductor.start('sized', {'size': 501})

@@ -1,0 +1,169 @@
+"""Time-outs that follow memory, the time guards see, and outside events that are records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from engine import Conductor, EventRefused, InvalidInput, Memory, Pattern, PatternError, SimulatedClock
+from engine.clock import settle
+from engine.journal import MemoryJournal
+from tests.support.harness import FakeModel, catalog
+
+FOR_EVER = 1e6
+
+
+class More(BaseModel):
+    """More time."""
+
+    seconds: float = Field(gt=0)
+
+
+class Bounded(Memory):
+    """What the run below remembers."""
+
+    ends: float = 10.0
+    times: list[float] = Field(default_factory=list)
+    ran: list[float] = Field(default_factory=list)
+
+
+class Timely(Pattern):
+    """Works until its time is over, and notes when things happen."""
+
+    Memory = Bounded
+    initial = 'working'
+    inputs = {'add': More}
+    states = [
+        {'name': 'working', 'within': 'left', 'invoke': 'hang'},
+        {'name': 'over', 'final': True},
+    ]
+    transitions = [
+        ['done', 'working', 'over'],
+        {'trigger': 'expired', 'source': 'working', 'dest': 'over', 'after': 'note'},
+        {'trigger': 'add', 'source': 'working', 'dest': None, 'after': 'grant'},
+        {'trigger': 'look', 'source': 'working', 'dest': None, 'after': 'note'},
+    ]
+
+    def left(self, memory: Bounded, event: Any) -> float | None:
+        return memory.ends - event.ran if memory.ends < FOR_EVER else None
+
+    def grant(self, memory: Bounded, event: Any) -> None:
+        memory.ends += event.data['seconds']
+
+    def note(self, memory: Bounded, event: Any) -> None:
+        memory.times.append(event.time)
+        memory.ran.append(event.ran)
+
+    async def hang(self, memory: Bounded, activity: Any) -> None:
+        await activity.services.clock.sleep(1e9)
+
+
+def conductor(journal: Any, clock: SimulatedClock) -> Conductor:
+    return Conductor(journal, catalog=catalog(FakeModel(), Timely), clock=clock, owner='me')
+
+
+async def test_a_time_out_follows_memory_and_leaves_pauses_out() -> None:
+    clock, journal = SimulatedClock(), MemoryJournal()
+    async with conductor(journal, clock) as here:
+        run = (await here.start('timely')).id
+        await clock.advance(6)
+        await here.send(run, 'add', data={'seconds': 5})
+        await clock.advance(6)  # 12 of 15
+        await here.pause(run)
+        await clock.advance(100)
+        await here.resume(run)
+        await clock.advance(2.9)
+        assert not (await here.info(run)).status.ended
+        await clock.advance(0.2)
+        outcome = await here.result(run)
+        assert outcome.memory['ran'] == [pytest.approx(15)]
+        assert await here.audit(run)
+        steps = await here.transitions(run)
+        assert all((step.event.time, step.event.ran) == (0.0, 0.0) for step in steps)
+
+
+async def test_a_time_out_that_memory_shortens_is_set_anew() -> None:
+    clock = SimulatedClock()
+    async with conductor(MemoryJournal(), clock) as here:
+        run = (await here.start('timely')).id
+        await here.send(run, 'add', data={'seconds': 90})
+        await clock.advance(50)
+        assert not (await here.info(run)).status.ended
+        await clock.advance(50)
+        assert (await here.result(run)).memory['ran'] == [pytest.approx(100)]
+
+
+async def test_a_time_out_that_memory_takes_away_is_gone() -> None:
+    clock = SimulatedClock()
+    async with conductor(MemoryJournal(), clock) as here:
+        run = (await here.start('timely')).id
+        await here.send(run, 'add', data={'seconds': FOR_EVER})
+        await clock.advance(1_000_000_000 - 1)
+        assert not (await here.info(run)).status.ended
+
+
+async def test_a_guard_sees_the_time_of_its_step() -> None:
+    clock = SimulatedClock()
+    async with conductor(MemoryJournal(), clock) as here:
+        run = (await here.start('timely')).id
+        begun = clock.now()
+        await clock.advance(3)
+        await here.send(run, 'look')
+        steps = await here.transitions(run)
+        view = await here.view(run)
+        assert view.memory['times'] == [steps[-1].time] == [begun + 3]
+        assert view.memory['ran'] == [3]
+
+
+async def test_the_time_while_nobody_ran_it_does_not_count() -> None:
+    clock, journal = SimulatedClock(), MemoryJournal()
+    async with conductor(journal, clock) as here:
+        run = (await here.start('timely')).id
+        await clock.advance(4)
+        await here.send(run, 'look')
+        for live in list(here._live.runs.values()):
+            await live.release()
+        await clock.advance(1000)
+        heir = conductor(journal, clock)
+        await heir.recover()
+        await clock.advance(5.9)
+        assert not (await heir.info(run)).status.ended
+        await clock.advance(0.2)
+        assert (await heir.result(run)).memory['ran'] == [4, pytest.approx(10)]
+        assert await heir.audit(run)
+
+
+@pytest.mark.parametrize('data', [{}, {'seconds': 0}, {'seconds': 'soon'}])
+async def test_an_event_that_does_not_fit_its_record_is_refused_and_named(data: dict[str, Any]) -> None:
+    clock = SimulatedClock()
+    async with conductor(MemoryJournal(), clock) as here:
+        run = (await here.start('timely')).id
+        with pytest.raises(InvalidInput, match='seconds'):
+            await here.send(run, 'add', data=data)
+        assert len(await here.transitions(run)) == 1
+        with pytest.raises(EventRefused):
+            await here.send(run, 'subtract')
+
+
+def test_a_time_out_that_no_method_gives_is_found_when_the_class_is_made() -> None:
+    with pytest.raises(PatternError, match='never_said'):
+
+        class Wrong(Pattern):
+            initial = 'a'
+            states = [{'name': 'a', 'within': 'never_said'}]
+
+
+async def test_a_time_out_that_raises_ends_the_run_with_a_word() -> None:
+    class Broken(Timely):
+        def left(self, memory: Bounded, event: Any) -> float:
+            raise ZeroDivisionError('oh')
+
+    clock = SimulatedClock()
+    made = Conductor(MemoryJournal(), catalog=catalog(FakeModel(), Broken), clock=clock)
+    async with made as here:
+        run = (await here.start('broken')).id
+        await settle()
+        outcome = await here.result(run)
+        assert "time-out 'left' raised" in outcome.error

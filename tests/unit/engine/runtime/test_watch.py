@@ -1,0 +1,297 @@
+"""Watching: no gaps, no repeats, and an end; readers that are slow, that leave, that come late."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+import pytest
+
+from engine import Conductor, Transition
+from engine.clock import settle
+from engine.errors import UnknownRun, UnknownStep
+from engine.journal import MemoryJournal
+from engine.records import Delta, JournalOutage, RunId, StatePath
+from engine.runtime import Feed
+from engine.runtime import feed as feed_module
+from engine.runtime import feed as watch_module
+from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, until
+
+RUN = RunId('r')
+
+
+def made(reply: Any = pipeline_reply, journal: MemoryJournal | None = None, **options: Any) -> Conductor:
+    return Conductor(journal, catalog=catalog(FakeModel(reply), Lone), **options)
+
+
+def delta(text: str, path: str = 'a', kind: Any = 'text') -> Delta:
+    return Delta(run=RUN, path=StatePath(path), text=text, kind=kind)
+
+
+@pytest.mark.parametrize('after', [0, 1])
+async def test_every_step_comes_once_and_in_order_and_then_it_ends(after: int) -> None:
+    async with made() as conductor:
+        run = (await conductor.start('pipeline', {'task': 'six?'})).id
+        watchers = [asyncio.ensure_future(_steps(conductor, run, after)) for _ in range(5)]
+        live = await asyncio.gather(*watchers)
+        last = (await conductor.info(run)).seq
+        assert [*live, await _steps(conductor, run, after)] == [list(range(after + 1, last + 1))] * 6
+        assert conductor.feed._readers == {} and conductor.feed._partial == {}
+
+
+async def _steps(conductor: Conductor, run: RunId, after: int) -> list[int]:
+    return [item.seq async for item in conductor.watch(run, after=after) if isinstance(item, Transition)]
+
+
+@pytest.mark.parametrize('after', [-1, 99])
+async def test_what_is_not_there_cannot_be_watched(after: int) -> None:
+    async with made() as conductor:
+        run = (await conductor.start('lone')).id
+        with pytest.raises(UnknownStep):
+            await _steps(conductor, run, after)
+        with pytest.raises(UnknownRun):
+            await _steps(conductor, RunId('none'), 0)
+        assert conductor.feed._readers == {}
+
+
+async def test_a_slow_reader_catches_up_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
+    async with made() as conductor:
+        run = (await conductor.start('pipeline', {'task': 'six?'})).id
+        seen: list[int] = []
+        async for item in conductor.watch(run):
+            if isinstance(item, Transition):
+                seen.append(item.seq)
+                if item.seq == 2:
+                    await until(lambda: run not in conductor._live.runs)
+        assert seen == list(range(1, (await conductor.info(run)).seq + 1))
+
+
+async def test_a_reader_who_overruns_gets_the_texts_in_flight_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
+    feed = Feed()
+    with feed.subscribe(RUN) as reader:
+        for word in 'abcdefg':
+            feed.publish(delta(word))
+        shown = ''
+        for item in reader.take():
+            assert isinstance(item, Delta)
+            shown = '' if item.kind == 'reset' else shown + item.text
+        assert reader.overrun and shown == 'abcdefg'
+
+
+async def test_who_comes_late_sees_the_reply_in_flight_and_the_trouble() -> None:
+    feed = Feed()
+    for item in (delta('x'), delta('y'), delta('thought', kind='reasoning'), delta('z'), delta('other', 'b')):
+        feed.publish(item)
+    feed.publish(JournalOutage(run=RUN, problem='disk full'))
+    with feed.subscribe(RUN) as reader:
+        assert [(item.text, item.kind) for item in reader.take() if isinstance(item, Delta)] == [
+            ('xy', 'text'),
+            ('thought', 'reasoning'),
+            ('z', 'text'),
+            ('other', 'text'),
+        ]
+    feed.publish(delta('', kind='reset'))
+    feed.publish(JournalOutage(run=RUN, problem=''))
+    with feed.subscribe(RUN) as reader:
+        assert reader.take() == [delta('other', 'b')]
+    assert feed._readers == {}
+
+
+async def test_a_late_reader_sees_a_wait_only_while_it_lasts() -> None:
+    feed = Feed()
+    for text in ('Waiting for 9 s', 'Waiting for 3 s'):
+        feed.publish(delta(text, kind='waiting'))
+    with feed.subscribe(RUN) as reader:
+        assert reader.take() == [delta('Waiting for 3 s', kind='waiting')]
+    feed.publish(delta('', kind='waiting'))
+    feed.publish(delta('x'))
+    with feed.subscribe(RUN) as reader:
+        assert reader.take() == [delta('x')]
+
+
+async def test_a_watcher_that_is_cancelled_leaves_no_subscription() -> None:
+    async with made(lambda request: asyncio.Event()) as conductor:
+        run = (await conductor.start('lone')).id
+        watching = asyncio.ensure_future(_steps(conductor, run, 0))
+        await until(lambda: conductor.feed._readers)
+        watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
+        assert conductor.feed._readers == {}
+
+
+async def test_a_watcher_that_stops_reading_leaves_no_subscription() -> None:
+    async with made(lambda request: asyncio.Event()) as conductor:
+        run = (await conductor.start('lone')).id
+        async with contextlib.aclosing(conductor.watch(run)) as items:  # type: ignore[type-var]
+            async for _ in items:
+                break
+        assert conductor.feed._readers == {}
+
+
+async def test_a_run_of_another_process_is_followed_through_the_journal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 0.001)
+    journal, gate = MemoryJournal(), asyncio.Event()
+    async with made(in_turn(gate, 'ok'), journal, owner='a') as here, made('ok', journal, owner='b') as there:
+        run = (await here.start('lone')).id
+        watching = asyncio.ensure_future(_steps(there, run, 0))
+        await until(lambda: there.feed._readers)
+        gate.set()
+        assert (await here.result(run)).status == 'done'
+        assert await watching == [1, 2, 3]
+
+
+class Looks:
+    """A journal each of whose reads waits until the test lets it through."""
+
+    def __init__(self, journal: MemoryJournal, name: str) -> None:
+        self.journal, self.name = journal, name
+        self.asked, self.gate = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.journal, name)
+        return self._late(found) if name == self.name else found
+
+    def _late(self, read: Any) -> Any:
+        async def late(*given: Any, **named: Any) -> Any:
+            self.asked.set()
+            await self.gate.wait()
+            return await read(*given, **named)
+
+        return late
+
+
+async def test_a_step_that_is_written_while_the_journal_is_read_comes_once() -> None:
+    replies = in_turn(asyncio.Event(), 'ok')
+    async with made(replies) as conductor:
+        run = (await conductor.start('lone')).id
+        looks = Looks(conductor.journal, 'transitions')  # type: ignore[arg-type]
+        items = watch_module.watch(looks, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
+        seen: list[int] = []
+
+        async def look() -> None:
+            async for item in items:
+                if isinstance(item, Transition):
+                    seen.append(item.seq)
+
+        looking = asyncio.ensure_future(look())
+        await looks.asked.wait()
+        await conductor.pause(run)  # Both readers of it, the journal's and the feed's, have it now.
+        looks.gate.set()
+        await until(lambda: len(seen) >= 2)
+        await conductor.cancel(run)
+        await looking
+        assert seen == [1, 2, 3]
+
+
+async def test_a_step_that_is_written_while_the_summary_is_read_comes_too() -> None:
+    async with made(lambda request: asyncio.Event()) as conductor:
+        run = (await conductor.start('lone')).id
+        looks = Looks(conductor.journal, 'info')  # type: ignore[arg-type]
+        looks.gate.set()
+        seen: list[int] = []
+
+        async def look() -> None:
+            items = watch_module.watch(looks, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
+            async for item in items:
+                if not isinstance(item, Transition):
+                    continue
+                seen.append(item.seq)
+                if item.seq == 1:
+                    looks.asked.clear()
+                    looks.gate.clear()
+
+        looking = asyncio.ensure_future(look())
+        await until(lambda: seen)
+        await looks.asked.wait()
+        await conductor.cancel(run)
+        looks.gate.set()
+        await looking
+        assert seen == [1, 2]
+
+
+async def test_steps_of_another_process_come_before_the_first_of_this_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
+    journal = MemoryJournal()
+    async with made('ok', journal, owner='b') as there:
+        async with made(lambda request: asyncio.Event(), journal, owner='a') as here:
+            run = (await here.start('lone')).id
+            watching = asyncio.ensure_future(_steps(there, run, 0))
+            await until(lambda: there.feed._readers)
+            await settle()
+            await here.pause(run)
+            await here.resume(run)
+        assert await there.recover() == [run]
+        await there.result(run)
+        assert await watching == [1, 2, 3, 4, 5, 6]
+
+
+async def test_the_journal_is_not_read_for_what_the_feed_brings() -> None:
+    class Counting(MemoryJournal):
+        reads = 0
+
+        async def transitions(self, *given: Any, **named: Any) -> Any:
+            self.reads += 1
+            return await super().transitions(*given, **named)
+
+    journal = Counting()
+    async with made(lambda request: asyncio.Event(), journal) as conductor:
+        run = (await conductor.start('lone')).id
+        watching = asyncio.ensure_future(_steps(conductor, run, 0))
+        await until(lambda: conductor.feed._readers)
+        await settle()
+        before = journal.reads
+        for _ in range(10):
+            await conductor.pause(run)
+            await conductor.resume(run)
+            await settle()
+        assert journal.reads == before == 1
+        await conductor.cancel(run)
+        assert len(await watching) == 22
+
+
+async def test_a_step_that_was_dropped_comes_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, 'MOST_WAITING', 3)
+    async with made(lambda request: asyncio.Event()) as conductor:
+        run = (await conductor.start('lone')).id
+        seen: list[int] = []
+
+        async def look() -> None:
+            async for item in conductor.watch(run):
+                if isinstance(item, Transition):
+                    seen.append(item.seq)
+
+        looking = asyncio.ensure_future(look())
+        await until(lambda: seen == [1])
+        await settle()
+        publish = conductor.feed.publish
+
+        def publish_more(item: Any) -> None:
+            publish(item)
+            for word in 'abcdefg':  # More than may wait, before the reader gets its turn.
+                publish(Delta(run=run, path=StatePath('working'), text=word))
+
+        monkeypatch.setattr(conductor.feed, 'publish', publish_more)
+        await conductor.pause(run)
+        monkeypatch.undo()
+        await until(lambda: seen == [1, 2])
+        await conductor.cancel(run)
+        await looking
+
+
+async def test_the_end_of_a_run_is_told_at_once_and_not_at_the_next_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch_module, 'LOOK_AGAIN', 1_000.0)
+    async with made() as conductor, asyncio.timeout(5):
+        for _ in range(20):
+            run = (await conductor.start('lone')).id
+            async for _ in conductor.watch(run):
+                pass

@@ -1,0 +1,118 @@
+"""Charts as Mermaid: layout, escaping, and the supervisor's transitions one by one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engine import Catalog, Conductor, InvalidInput
+from engine.records import EdgeShape, Shape, StatePath, StateShape
+from engine.statechart import mermaid
+
+CONDUCTOR = Conductor()
+EDGE = re.compile(r'^( *)(\S+) --> (\S+?)(?:: (.*))?$', flags=re.M)
+
+
+def outermost(text: str) -> list[tuple[str, str, str]]:
+    """The edges that are in no state: from, to, label."""
+    return [(source, dest, label) for indent, source, dest, label in EDGE.findall(text) if len(indent) == 4]
+
+
+def test_the_supervisors_diagram_says_what_its_table_of_transitions_says() -> None:
+    """From the specification of the supervisor: its states, and on which condition each follows another.
+
+    Two final states stand for its one end: the run is complete, or it failed.
+    """
+    found = outermost(mermaid(CONDUCTOR.draw('supervisor'), folded=True))
+    assert [edge for edge in found if 'failed' not in edge[:2]] == [
+        ('[*]', 'planning', ''),
+        ('planning', 'executing', 'has pending tasks'),
+        ('planning', 'complete', 'not has pending tasks'),
+        ('executing', 'executing', 'has pending tasks'),
+        ('executing', 'synthesizing', 'not has pending tasks'),
+        ('synthesizing', 'complete', ''),
+        ('complete', '[*]', ''),
+    ]
+    assert {label for source, dest, label in found if dest == 'failed'} == {'failed', 'expired'}
+
+
+def test_workers_side_by_side_are_regions() -> None:
+    parameters = {'execution': 'side by side', 'workers': 3}
+    text = mermaid(CONDUCTOR.draw('supervisor', parameters), folded=True)
+    assert text.count('\n        --\n') == 2
+    assert len(re.findall(r'state "worker \d" as executing__worker_\d \{', text)) == 3
+    assert 'executing__worker_2__taking --> executing__worker_2__working: next task is ready' in text
+    assert ('executing', 'executing', 'has pending tasks') not in outermost(text)
+
+
+@pytest.mark.parametrize('name', list(Catalog.load().patterns))
+@pytest.mark.parametrize('folded', [True, False])
+def test_every_state_and_every_edge_of_a_pattern_is_there(name: str, folded: bool) -> None:
+    shape = CONDUCTOR.draw(name)
+    text = mermaid(shape, folded=folded)
+    parallel = tuple(f'{state.path}.' for state in shape.states if state.kind == 'parallel')
+    closed = tuple(
+        f'{state.path}.'
+        for state in shape.states
+        if state.role and (folded or state.parent.startswith(parallel or '.'))
+    )
+
+    def drawn(path: str) -> bool:
+        return not path.startswith(closed or '.')
+
+    states = [state for state in shape.states if drawn(state.path)]
+    assert len(re.findall(r'^ *state "', text, flags=re.M)) == len(states)
+    ends = [state for state in states if state.kind == 'final']
+    starts = [start for state in states for start in state.initial if drawn(start)]
+    edges = [edge for edge in shape.edges if drawn(edge.source)]
+    assert text.count(' --> ') == len(edges) + len(ends) + len(starts)
+
+
+def chart(*names: str, edges: tuple[EdgeShape, ...] = ()) -> Shape:
+    states = tuple(
+        StateShape(path=StatePath(name), name=name, parent=StatePath(''), kind='atomic') for name in names
+    )
+    return Shape(pattern='odd', title='Odd', initial=states[0].path, states=states, edges=edges)
+
+
+def test_names_that_mean_something_to_mermaid_or_look_alike_are_kept_apart() -> None:
+    odd = ('state', 'end', 'a-b', 'a_b', 'a b', 'é', 'End', 'x"; y: {z} #1 %% <b>', 'direction tb')
+    text = mermaid(chart(*odd))
+    names = re.findall(r'as (\S+)$', text, flags=re.M)
+    assert len({name.lower() for name in names}) == len(odd)
+    assert not {'state', 'end'} & {name.lower() for name in names}
+    assert all(re.fullmatch(r'\w+', name, flags=re.A) for name in names)
+    assert 'state "x#34;#59; y#58; #123;z#125; #35;1 #37;#37; #60;b#62;" as' in text
+    assert 'state "direction#160;tb" as' in text
+
+
+def test_events_and_guards_are_labels_and_an_internal_edge_stays_where_it_is() -> None:
+    path = StatePath('one')
+    edges = (
+        EdgeShape(
+            trigger='note', source=path, dest='', conditions=('is_new', 'is_short'), unless=('is_late',)
+        ),
+        EdgeShape(trigger='done', source=path, dest='two'),
+    )
+    text = mermaid(chart('one', 'two', edges=edges))
+    assert outermost(text) == [
+        ('[*]', 'one', ''),
+        ('one', 'one', 'note [is new, is short, not is late]'),
+        ('one', 'two', ''),
+    ]
+
+
+def test_a_chart_can_be_drawn_with_some_parameters_given_and_others_left_out() -> None:
+    two = CONDUCTOR.draw('supervisor', {'execution': 'side by side', 'workers': 2})
+    assert sum(state.name.startswith('worker_') for state in two.states) == 2
+    for wrong in ({'workers': 9}, {'no_such': 1}):
+        with pytest.raises(InvalidInput) as refused:
+            CONDUCTOR.draw('supervisor', wrong)
+        assert refused.value.problems.keys() == wrong.keys()
+
+
+def test_a_folded_state_stands_for_what_is_inside_it():
+    text = mermaid(Conductor().draw('time-bounded'), folded={'working'})
+    assert 'working --> shutting_down' in text
+    assert 'working__' not in text

@@ -1,0 +1,87 @@
+"""Which panels show which memory fields: declared by patterns, stored in shapes, read from older ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from engine import Memory, Pattern
+from engine.errors import PatternError
+from engine.records import PanelField, Shape
+from engine.records.shape import StoredShape
+from engine.statechart.shape_builder import build_shape
+
+STORED: TypeAdapter[Shape] = TypeAdapter(StoredShape)
+OLD: dict[str, Any] = {
+    'pattern': 'time-bounded',
+    'title': 'Time-bounded',
+    'initial': 'working',
+    'states': [],
+    'edges': [],
+    'answer': 'report',
+    'caveat': '',
+    'plan': 'checklist',
+    'debate': '',
+    'candidates': '',
+    'messages': 'sent',
+    'report': 'report',
+    'clock': 'clock',
+    'oversight': {'verdicts': 'found', 'interventions': 'escalated', 'level': 'level', 'issues': 'issues'},
+    'compared': 'sides',
+}
+
+
+class Watched(Pattern):
+    """Something that is watched."""
+
+    class Memory(Memory):
+        left: int = 0
+        posts: list[str] = []
+        alarms: list[str] = []
+
+    initial = 'on'
+    states = ['on', {'name': 'off', 'final': True}]
+    transitions = [['stop', 'on', 'off']]
+    panels = {'messages': 'posts', 'gauge': {'value': 'left', 'alarms': 'alarms'}}
+
+
+def test_a_shape_stored_with_one_key_for_each_panel_opens():
+    shape = STORED.validate_python(OLD)
+    assert [(one.panel, one.part, one.field) for one in shape.panels] == [
+        ('plan', '', 'checklist'),
+        ('messages', '', 'sent'),
+        ('report', '', 'report'),
+        ('time', '', 'clock'),
+        ('comparison', '', 'sides'),
+        ('supervision', 'verdicts', 'found'),
+        ('supervision', 'interventions', 'escalated'),
+        ('supervision', 'level', 'level'),
+        ('supervision', 'issues', 'issues'),
+    ]
+    assert type(shape) is Shape
+    assert STORED.validate_json(TypeAdapter(Shape).dump_json(shape), strict=True) == shape
+    assert STORED.validate_python(OLD | {'oversight': None}).field('supervision', 'level') == ''
+
+
+def test_a_pattern_names_panels_that_the_engine_does_not_know():
+    shape = build_shape(Watched())
+    assert shape.field('gauge', 'alarms') == 'alarms' and shape.field('messages') == 'posts'
+    assert shape.field('gauge') == shape.field('plan') == ''
+    assert shape.panels[0] == PanelField(panel='messages', field='posts')
+
+
+def test_panels_may_depend_on_parameters():
+    class Sometimes(Watched):
+        def panels(self) -> dict[str, str]:
+            return {'messages': 'posts'} if self.parameters is None else {}
+
+    assert build_shape(Sometimes()).panels == ()
+
+
+def test_a_panel_shows_a_field_of_memory():
+    with pytest.raises(PatternError, match=r"panels\.gauge\.value.*no field 'lost'"):
+
+        class Lost(Watched):
+            panels = {'gauge': {'value': 'lost'}}

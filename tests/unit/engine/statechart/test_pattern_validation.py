@@ -1,0 +1,135 @@
+"""Mistakes in a pattern are found when its class is created, and the message says where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from engine import Pattern, PatternError
+from engine.agents.chart import agent
+
+STATES: list[Any] = ['a', {'name': 'end', 'final': True}]
+EDGES: list[Any] = [['go', 'a', 'end']]
+INNER = {'name': 'in', 'initial': 'x', 'children': ['x', 'y']}
+
+
+class Methods(Pattern):
+    """What the mistakes below may name."""
+
+    def guard(self, memory: Any, event: Any) -> bool:
+        return True
+
+    def narrow(self, memory: Any) -> bool:
+        return True
+
+    async def work(self, memory: Any, activity: Any) -> None: ...
+
+
+def made(states: Any = STATES, transitions: Any = EDGES, **attributes: Any) -> type[Pattern]:
+    return type(
+        'Wrong', (Methods,), {'initial': 'a', 'states': states, 'transitions': transitions, **attributes}
+    )
+
+
+def test_the_right_one_passes() -> None:
+    made(
+        [*STATES, INNER],
+        [*EDGES, ['go', 'in.x', 'in.y', 'guard'], ['stop', '*', 'end', ['guard'], None, 'guard']],
+    )
+
+
+@pytest.mark.parametrize(
+    ('states', 'edges', 'says'),
+    [
+        (
+            STATES,
+            [['go', 'a', 'end', lambda memory: True]],
+            r"'<lambda>' \(named as conditions\) must take memory",
+        ),
+        (['a', 'a'], EDGES, "state 'a': there are two states of this name"),
+        (['b'], [['go', 'b', 'b']], "initial: it names no state: 'a'"),
+        (['a', {'nam': 'b'}], EDGES, 'a state needs a name'),
+        (['a', {'name': 'b.c'}], EDGES, 'name without dots'),
+        (['a', 7], EDGES, 'a state needs a name'),
+        ({'a': 1}, EDGES, 'it must be a list of states'),
+        ([*STATES, {'name': 'b', 'colour': 'red'}], EDGES, "state 'b': unknown key 'colour'"),
+        (
+            [*STATES, {**INNER, 'initial': 'z'}],
+            EDGES,
+            r"state 'in': initial must name one of \['x', 'y'\], not 'z'",
+        ),
+        ([*STATES, {**INNER, 'children': ['x', {}]}], EDGES, "state 'in': a state needs a name"),
+        ([*STATES, {'name': 'b', 'final': True, 'outcome': 'maybe'}], EDGES, "state 'b': outcome is"),
+        (
+            [*STATES, {'name': 'b', 'final': True, 'invoke': 'work'}],
+            EDGES,
+            "state 'b': a final state holds nothing",
+        ),
+        (
+            [*STATES, {**INNER, 'invoke': 'work'}],
+            EDGES,
+            "state 'in': a state that holds others invokes nothing",
+        ),
+        ([*STATES, {'name': 'b', 'within': -1}], EDGES, "state 'b': within is a number of seconds above 0"),
+        ([*STATES, {'name': 'b', 'retry': 3}], EDGES, "state 'b': retry is an engine.Retry, not 3"),
+        (
+            [*STATES, {'name': 'b', 'invoke': 'work'}],
+            EDGES,
+            "state 'b': its activity ends in `done`, which no edge",
+        ),
+        (
+            [*STATES, {'name': 'b', 'invoke': 'nothing'}],
+            EDGES,
+            r"state 'b': there is no method 'nothing' \(named as invoke\)",
+        ),
+        ([*STATES, {'name': 'b', 'invoke': 'guard'}], EDGES, "state 'b': 'guard' .* must be async"),
+        ([*STATES, {'name': 'b', 'on_enter': 'work'}], EDGES, "state 'b': 'work' .* must not be async"),
+        ([*STATES, agent('b')], EDGES, r"state 'b': there is no method 'prompt_b' \(named as prompt\)"),
+        (STATES, [['go', 'a', 'nowhere']], "trigger 'go' from 'a': there is no state 'nowhere'"),
+        (STATES, [['go', 'nowhere', 'end']], "trigger 'go' from 'nowhere': there is no state 'nowhere'"),
+        (
+            STATES,
+            [['go', 'a', 'end', 'missing']],
+            r"'go' from 'a': there is no method 'missing' \(named as conditions\)",
+        ),
+        (STATES, [['go', 'a', 'end', 'narrow']], "'go' from 'a': 'narrow' .* must take memory and event"),
+        (STATES, [['go', 'a']], 'an edge is trigger, source, dest'),
+        (STATES, [{'trigger': 'go', 'source': 'a'}], r"trigger 'go' from 'a': lacks \['dest'\]"),
+        (
+            STATES,
+            [{'trigger': 'go', 'source': 'a', 'dest': 'end', 'prepare': 'guard'}],
+            r"unknown keys \['prepare'\]",
+        ),
+        (STATES, [['pause', 'a', 'end']], "trigger 'pause' from 'a': .* none of the engine events"),
+        (STATES, [['go', 'end', 'a']], "trigger 'go' from 'end': nothing leads out of a final state"),
+        (STATES, [['done', 'a', 'end']], "trigger 'done' from 'a': nothing in this state can become done"),
+        (STATES, [['always', 'a', None]], "trigger 'always' from 'a': an `always` edge must lead somewhere"),
+        (
+            [*STATES, {**INNER, 'transitions': [['go', 'x', 'end']]}],
+            EDGES,
+            "'go' from 'x' in state 'in': .* 'end'",
+        ),
+    ],
+)
+def test_each_mistake_is_named(states: Any, edges: Any, says: str) -> None:
+    with pytest.raises(PatternError, match=f"^pattern 'wrong'.*{says}"):
+        made(states, edges)
+
+
+@pytest.mark.parametrize(
+    ('attributes', 'says'),
+    [
+        ({'answer': 'text'}, "answer: Memory has no field 'text'"),
+        ({'Memory': type('Memory', (BaseModel,), {})}, 'Memory: it must be a subclass of engine.Memory'),
+        ({'Parameters': dict}, 'Parameters: it must be a subclass of pydantic.BaseModel'),
+        (
+            {'states': lambda self: [*STATES, self.parameters.count]},
+            'cannot be drawn with default parameters',
+        ),
+    ],
+)
+def test_each_mistaken_attribute_is_named(attributes: dict[str, Any], says: str) -> None:
+    with pytest.raises(PatternError, match=f"^pattern 'wrong', .*{says}"):
+        made(**attributes)

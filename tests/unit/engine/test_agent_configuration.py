@@ -1,0 +1,87 @@
+"""Configuring external agents: valid settings, errors, and what each agent may reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog
+from engine.acp import ExternalAgents
+from engine.acp.known_agents import KNOWN_AGENTS
+from engine.configuration import load_configuration
+from engine.errors import EngineError
+
+KEY = 'k-very-secret-1234'
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / 'endpoints.toml'
+    file.write_text(text)
+    return file
+
+
+def test_agents_are_configured_beside_endpoints(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        '[agents.claude]\nenv = {ANTHROPIC_MODEL = "big"}\nvariables = ["WORK_KEY"]\napprovals = "all"\n'
+        '[agents.mine]\ncommand = "my-agent"\nargs = ["acp"]\nenv = {TOKEN = "env:MINE"}\nsandboxed = false\n'
+        '[agents.lost]\ncommand = "x"\nenv = {TOKEN = "env:NOBODY"}\n[agents.goose]\noff = true\n',
+    )
+    made = load_configuration(file, {'MINE': KEY}, lambda service, user: None)
+    claude, mine = made.agents['claude'], made.agents['mine']
+    assert (claude.command, claude.variables, claude.approvals) == ('claude-agent-acp', ('WORK_KEY',), 'all')
+    assert claude.env == {'ANTHROPIC_MODEL': 'big'} and claude.install.startswith('npm install')
+    assert mine.env == {'TOKEN': KEY} and mine.secrets == (KEY,) and KEY not in repr(mine)
+    assert made.missing_agents == {'lost': 'the environment variable NOBODY is not set'}
+    agents = ExternalAgents(made.agents, made.missing_agents, made.agents_off)
+    assert 'agent:goose' not in agents and 'agent:gemini' in agents and 'agent:mine' in agents
+    assert agents.secret_filters[0].text(f'it is {KEY}') == 'it is [hidden]'
+
+
+@pytest.mark.parametrize(
+    ('text', 'says'),
+    [
+        ('[agents.x]\n', r'agents\.x: command: it needs one, .*known are: claude, codex, gemini'),
+        ('[agents.X]\ncommand = "a"', r'agents\.X: a name has small letters'),
+        (
+            '[agents.scripted]\ncommand = "a"',
+            r'agents\.scripted: it is the name of the agent that comes with',
+        ),
+        ('[agents.x]\ncommand = "a"\nidle = 0', r'agents\.x\.idle'),
+        ('[agents.x]\ncommand = "a"\napprovals = "some"', r'agents\.x\.approvals'),
+        ('[agents.x]\ncomand = "a"', r'agents\.x\.comand: Extra inputs'),
+        ('[agents.x]\ncommand = "a"\nfiles = ["/etc/passwd"]', r'agents\.x: files: .* inside your home'),
+        (
+            '[agents.x]\ncommand = "a"\nsandboxed = false\nnetwork = false',
+            r'agents\.x: network: only a sandbox',
+        ),
+        ('[agents.x]\ncommand = "a"\nsandboxed = false\nreads = ["/opt"]', r'agents\.x: reads: without a'),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_fields_name(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(EngineError, match=says):
+        load_configuration(written(tmp_path, text), {})
+
+
+def test_known_agents_need_only_to_be_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / 'goose'
+    program.write_text('#!/bin/sh\n')
+    program.chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path))
+    monkeypatch.setenv('OPENAI_API_KEY', KEY)
+    infos = {info.name: info for info in ExternalAgents().infos()}
+    assert set(infos) == set(KNOWN_AGENTS)
+    assert not infos['goose'].problem and infos['goose'].keys == ('OPENAI_API_KEY',)
+    assert 'It sees the variables OPENAI_API_KEY. It has the network.' in infos['goose'].reach
+    assert KEY not in repr(infos['goose'])
+    assert infos['claude'].problem == "there is no program 'claude-agent-acp' here"
+    assert infos['claude'].install == 'npm install -g @agentclientprotocol/claude-agent-acp'
+    assert not infos['scripted'].problem and infos['scripted'].simulated
+
+
+def test_a_catalog_finds_agents_where_it_finds_models_and_lists_them_apart() -> None:
+    catalog = Catalog.load()
+    assert 'agent:scripted' in catalog.registry and 'agent:scripted' not in list(catalog.registry)
+    assert catalog.registry['agent:scripted'].simulated and not catalog.registry['agent:claude'].simulated
+    assert 'agent:nobody' not in catalog.registry

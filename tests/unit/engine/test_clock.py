@@ -1,0 +1,17 @@
+"""Setting the machine's clock while runs are active neither takes time from them nor gives them any."""
+
+import time
+
+import pytest
+
+from engine.clock import RealClock
+
+
+@pytest.mark.parametrize('leap', [-7_200.0, 7_200.0])
+def test_setting_the_machines_clock_moves_no_run(leap: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, wall = RealClock(), time.time
+    before = clock.now()
+    assert abs(before - wall()) < 5
+    monkeypatch.setattr(time, 'time', lambda: wall() + leap)
+    assert 0 <= clock.now() - before < 5
+    assert abs(RealClock().now() - time.time()) < 5  # what is begun later begins with the new time

@@ -1,0 +1,113 @@
+"""Edits of the configuration file: what is written, what is preserved, and what is rejected."""
+
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog, EngineError
+from engine.configuration.editing import read_section, remove_section, write_section
+
+FILE = """\
+# Ours, since spring.
+[endpoints.work]   # the gateway
+url = "https://models.example/v1"
+key = "env:WORK_KEY"  # from the vault
+at_once = 4
+
+# Keep three months.
+[retention]
+days = 90
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / 'endpoints.toml'
+    file.write_text(FILE)
+    return file
+
+
+def test_a_change_keeps_comments_order_and_what_it_does_not_name(path: Path) -> None:
+    wanted = {'url': 'https://other.example/v1', 'models': ['large'], 'key': ''}
+    write_section(path, 'endpoints', 'work', wanted)
+    assert path.read_text() == FILE.replace('models.example', 'other.example').replace(
+        'key = "env:WORK_KEY"  # from the vault\nat_once = 4\n', 'at_once = 4\nmodels = ["large"]\n'
+    )
+
+
+def test_an_endpoint_is_added_and_removed_again(path: Path) -> None:
+    write_section(path, 'endpoints', 'groq', {'key': 'env:GROQ_KEY'})
+    assert read_section(path, 'endpoints', 'groq') == {'key': 'env:GROQ_KEY'}
+    assert read_section(path, 'endpoints', 'work')['at_once'] == 4
+    remove_section(path, 'endpoints', 'groq')
+    assert [*filter(None, path.read_text().split('\n'))] == [*filter(None, FILE.split('\n'))]
+    remove_section(path, 'endpoints', 'groq')  # it is gone already
+
+
+def test_a_file_begins_with_its_first_endpoint_readable_by_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / 'new' / 'endpoints.toml'
+    write_section(path, 'endpoints', 'lab', {'provider': 'ollama', 'url': 'http://gpu.example:11434/v1'})
+    assert path.read_text() == ('[endpoints.lab]\nprovider = "ollama"\nurl = "http://gpu.example:11434/v1"\n')
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ('name', 'values', 'problem'),
+    [
+        ('Work', {'url': 'https://a.example'}, 'small letters'),
+        ('new', {}, 'url: it needs one'),
+        ('new', {'url': 'models.example'}, 'endpoints.new.url'),
+        ('openai', {'key': 'sk-1234567890'}, 'never the key itself'),
+        ('new', {'provider': 'nobody', 'url': 'https://a.example'}, "there is no 'nobody'"),
+    ],
+)
+def test_what_would_not_be_valid_is_refused_and_changes_nothing(path, name, values, problem) -> None:
+    with pytest.raises(EngineError, match=problem) as caught:
+        write_section(path, 'endpoints', name, values)
+    assert 'sk-1234567890' not in str(caught.value)
+    assert path.read_text() == FILE
+    assert [file.name for file in path.parent.iterdir()] == ['endpoints.toml']
+
+
+def test_a_file_that_cannot_be_read_is_not_overwritten(path: Path) -> None:
+    path.write_text('[endpoints.work\n')
+    with pytest.raises(EngineError, match=r'endpoints\.toml'):
+        write_section(path, 'endpoints', 'groq', {'key': 'env:GROQ_KEY'})
+    assert path.read_text() == '[endpoints.work\n'
+
+
+def test_a_connected_endpoint_is_in_use_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv('WORK_KEY', raising=False)
+    monkeypatch.setenv('LAB_KEY', 'secret')
+    catalog = Catalog.load(endpoints=path)
+    assert 'lab/tiny' not in catalog.registry
+    wanted = {'url': 'https://lab.example/v1', 'key': 'env:LAB_KEY', 'models': ['tiny']}
+    catalog.connect('endpoints', 'lab', wanted)
+    assert not catalog.registry['lab/tiny'].simulated
+    (work,) = [info for info in catalog.registry.endpoint_infos() if info.endpoint == 'work']
+    assert 'WORK_KEY' in work.problem
+    catalog.disconnect('endpoints', 'lab')
+    assert 'lab/tiny' not in catalog.registry
+    assert [info.endpoint for info in catalog.registry.endpoint_infos() if info.found == 'file'] == ['work']
+
+
+def test_an_mcp_server_is_added_changed_used_and_removed(path: Path) -> None:
+    path.write_text(f'{FILE}\n[mcp.git]\ncommand = "uvx"  # pinned below\nargs = ["mcp-server-git"]\n')
+    catalog = Catalog.load(endpoints=path)
+    values = {'command': 'uvx', 'args': ['mcp-server-git'], 'env': {'TOKEN': 'plain'}, 'oauth': False}
+    catalog.connect('mcp', 'git', values)
+    catalog.connect('mcp', 'docs', {'url': 'https://docs.example/mcp', 'headers': {'X-Key': 'env:NO_KEY'}})
+    assert catalog.mcp.names == ('git', 'docs')
+    assert [health.problem for health in catalog.mcp.known()] == [
+        '',
+        'the environment variable NO_KEY is not set',
+    ]
+    text = path.read_text()
+    assert 'command = "uvx"  # pinned below\nargs = ["mcp-server-git"]\nenv = {TOKEN = "plain"}' in text
+    with pytest.raises(EngineError, match='either command or url'):
+        catalog.connect('mcp', 'git', {'url': 'https://docs.example/mcp'})
+    assert path.read_text() == text
+    catalog.disconnect('mcp', 'git')
+    catalog.disconnect('mcp', 'docs')
+    assert catalog.mcp.names == ()
+    assert path.read_text().strip() == FILE.strip()

@@ -1,0 +1,62 @@
+"""The public interface: every name exported by the engine is exported on purpose."""
+
+import importlib
+
+import pytest
+
+PUBLIC = {
+    'engine': (
+        'Activity AgentOrchestrator Breakpoint Budget Catalog Conductor EngineError Event EventRefused '
+        'InvalidInput Memory Pattern PatternError Retry Role RunHandle RunResult SimulatedClock Status '
+        'TaskState ToolContext Transition agent run_collaborative_task stage tool'
+    ),
+    'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment Scratch ToolTrial agents_of'),
+    'engine.history': (
+        'AcceptedEvent CleanupResult Comparison CostEstimate DiskUsage Divergence ForkOverrides '
+        'GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick Redaction '
+        'RegressionResult RegressionTest Row RunReader RunStats StepSource align folder_bytes '
+        'json_differences kind_of lineage_tree merge_message merge_shapes open_question program_version'
+    ),
+    'engine.journal': (
+        'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun fold '
+        'usage_from_dict'
+    ),
+    'engine.models': (
+        'CHARACTERS_A_TOKEN EFFORT_LEVELS EFFORT_SYNTAX EndpointHealth EndpointInfo LOCAL_ENDPOINTS '
+        'ModelRegistry PROVIDERS candidate_models endpoints_file is_effort'
+    ),
+    'engine.patterns': (
+        'ACTIONS Agent BlogOrchestratorAgent BurnDown CollaborationResult CollaborationState '
+        'DelegatedTask DynamicAgent GATE_TITLES Level Phase PhaseBudget Report Stage SupervisorPlan '
+        'TRIGGERS TaskResult audit_trail build_report burn_down execute_plan is_time_bounded render_report'
+    ),
+    'engine.records': (
+        'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
+        'Dwell ENDINGS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge GuardResult Instant '
+        'JournalOutage Message Note Origin Outcome PURGING PanelField PathStats PlanItem RULES RUN '
+        'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath StateShape '
+        'StateTraffic Status Traffic Transition Usage View escape_token is_active message_of parent_of '
+        'resolve_pointer split_pointer within'
+    ),
+    'engine.runtime': (
+        'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item KeptTimer '
+        'LiveRuns Run acting_as new_run_id parse_condition region_of'
+    ),
+    'engine.statechart': ('edge_label mermaid'),
+    'engine.tools': (
+        'Question RemoteTool ServerHealth Tool ToolOutput ToolRegistry answer_model bullet '
+        'missing_requirement'
+    ),
+    'engine.workspace': (
+        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview Resolution Sandbox '
+        'Workspace Workspaces apply_hunks format_patch is_own_work split_hunks'
+    ),
+    'engine.models.scripted': ('QuickLoader Sample has_scenario scenarios'),
+}
+
+
+@pytest.mark.parametrize('door', PUBLIC)
+def test_what_a_door_exports(door: str) -> None:
+    module = importlib.import_module(door)
+    assert sorted(module.__all__) == PUBLIC[door].split()
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []

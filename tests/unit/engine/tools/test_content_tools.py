@@ -1,0 +1,100 @@
+"""Tools that write: what they read from one another, and what they reject."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine import ToolContext
+from engine.errors import ToolError
+from engine.models.http.dialects.structured_output import strict_tool_schema
+from engine.tools import Tool
+from engine.tools.artifacts import ArtifactStore, ToolOutput
+from engine.tools.builtin.writing.assemble_content import assemble_content
+from engine.tools.builtin.writing.expand_section import expand_section
+from engine.tools.builtin.writing.generate_outline import generate_outline
+from engine.tools.builtin.writing.generate_social_posts import generate_social_posts
+from tests.unit.engine.tools.test_podcast_tools import Asked, use
+
+OUTLINE = {'title': 'T', 'sections': [{'title': 'A', 'points': ['p'], 'words': 100}, {'title': 'B'}]}
+
+
+def context(answer: Any = '', **artifacts: Any) -> ToolContext:
+    return ToolContext(key='x', shelf=ArtifactStore(artifacts), model=Asked(answer))
+
+
+async def test_sections_are_put_together_in_the_order_of_the_outline() -> None:
+    here = context(outline=OUTLINE, section_content={'B': 'two', 'A': 'one'})
+    made = await use(assemble_content, here, sections=[], outro='End.')
+    assert made.artifacts['content'] == '# T\n\n## A\n\none\n\n## B\n\ntwo\n\nEnd.'
+    given = await use(assemble_content, here, sections=['B', 'A whole section that was written elsewhere.'])
+    assert given.artifacts['content'].endswith('## B\n\ntwo\n\nA whole section that was written elsewhere.')
+
+
+async def test_given_transitions_lead_from_section_to_section() -> None:
+    here = context(section_content={'A': 'one', 'B': 'two', 'C': 'three'})
+    made = await use(assemble_content, here, sections=['A', 'B', 'C'], transitions=['So to B.', ''])
+    assert made.artifacts['content'] == '## A\n\none\n\nSo to B.\n\n## B\n\ntwo\n\n## C\n\nthree'
+
+
+async def test_a_section_is_told_which_one_it_follows() -> None:
+    here = context('Text.', outline=OUTLINE)
+    await use(expand_section, here, section_title='A')
+    await use(expand_section, here, section_title='B')
+    first, second = here.model.prompts  # type: ignore[union-attr]
+    assert 'It follows' not in first
+    assert 'It follows the section <data>\nA\n</data>\nBegin with a sentence that leads over' in second
+
+
+async def test_two_sections_of_one_title_are_both_kept() -> None:
+    shelf = ArtifactStore()
+    for text in ('one', 'two'):
+        shelf.take('expand_section', ToolOutput(text='', adds={'section_content': {'A': text}}))
+    here = ToolContext(key='x', shelf=shelf)
+    made = await use(assemble_content, here, sections=['A', 'A'])
+    assert made.artifacts['content'] == '## A\n\none\n\n## A\n\ntwo'
+    later = ArtifactStore(shelf.values)
+    later.take('expand_section', ToolOutput(text='', adds={'section_content': {'A': 'anew'}}))
+    assert later.values['section_content'] == {'A': 'anew', 'A (2)': 'two'}, 'a later batch replaces it'
+
+
+@pytest.mark.parametrize('made', [generate_outline, expand_section, assemble_content])
+def test_tools_that_write_can_be_strict(made: Tool) -> None:
+    assert strict_tool_schema(made.spec.schema) is not None
+
+
+async def test_a_section_that_was_not_expanded_is_named() -> None:
+    with pytest.raises(ToolError, match=r"sections: 'C' was not expanded; there are: 'A'"):
+        await use(assemble_content, context(section_content={'A': 'one'}), sections=['C'])
+    with pytest.raises(ToolError, match='none have been expanded'):
+        await use(assemble_content, context(), sections=[])
+
+
+async def test_an_outline_rests_on_all_that_is_known() -> None:
+    here = context(OUTLINE, analysis={'topic': 'x'})
+    await use(generate_outline, here, topic='t', sections=['A'], research={'k': 'v'}, target_words=300)
+    (prompt,) = here.model.prompts  # type: ignore[union-attr]
+    for part in ('"topic": "x"', '- A', '"k": "v"', 'About 300 words'):
+        assert part in prompt
+    assert here.artifacts['outline']['sections'][1]['words'] == 200
+
+
+async def test_a_section_is_written_with_outline_research_and_tone() -> None:
+    here = context('Text.', outline=OUTLINE)
+    made = await use(expand_section, here, section_title='A', research={'k': 'v'}, tone='dry')
+    assert made.adds == {'section_content': {'A': 'Text.'}}
+    assert '"title": "T"' in here.model.prompts[0] and 'dry' in here.model.prompts[0]  # type: ignore[union-attr]
+    with pytest.raises(ToolError, match='the model wrote nothing'):
+        await use(expand_section, context(''), section_title='A')
+
+
+async def test_posts_are_no_longer_than_their_network_allows() -> None:
+    long = {'posts': [{'network': 'x', 'text': 'y' * 281}]}
+    with pytest.raises(ToolError, match='the post for x came out longer than 280 characters'):
+        await use(generate_social_posts, context(long, content='c'), networks=['x'])
+    with pytest.raises(ToolError, match='content: there is none yet'):
+        await use(generate_social_posts, context(long))
+    with pytest.raises(ToolError, match='do not fit: networks'):
+        await generate_social_posts.run(json.dumps({'networks': ['fax']}), context())

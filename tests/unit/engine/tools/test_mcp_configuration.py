@@ -1,0 +1,61 @@
+"""MCP without a server: names of tools, valid settings, errors; nothing imported."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.configuration import load_configuration
+from engine.errors import EngineError
+from engine.tools.mcp.servers import sanitize
+
+KEY = 'k-very-secret-1234'
+
+
+@pytest.mark.parametrize('tool', ['read', 'read file', 'a.b/c', 'ü', 'x' * 200, 'y' * 58, ''])
+def test_names_are_such_as_every_provider_takes(tool: str) -> None:
+    name = sanitize('files', tool)
+    assert re.fullmatch(r'[A-Za-z0-9_-]{1,64}', name)
+    assert name == f'files_{tool}' or re.search('_[0-9a-f]{8}$', name)
+
+
+def test_names_that_would_be_the_same_are_not() -> None:
+    assert sanitize('files', 'read', {'files_read'}) != 'files_read'
+    assert len({sanitize('files', tool) for tool in ('a b', 'a.b', 'a_b', 'x' * 70, 'x' * 71)}) == 5
+
+
+def test_servers_are_configured_beside_endpoints(tmp_path: Path) -> None:
+    file = tmp_path / 'endpoints.toml'
+    file.write_text(
+        '[mcp.files]\ncommand = "npx"\nargs = ["-y", "files"]\ntools = ["read_*"]\napprovals = "all"\n'
+        '[mcp.web]\nurl = "https://mcp.example/mcp?x=1"\nheaders = {Authorization = "env:AUTH"}\n'
+        '[mcp.lost]\ncommand = "x"\nenv = {TOKEN = "keyring:a/b"}\n[mcp.gone]\ncommand = "x"\noff = true\n'
+    )
+    made = load_configuration(file, {'AUTH': f'Bearer {KEY}'}, lambda service, user: None)
+    assert set(made.servers) == {'files', 'web'}
+    assert made.missing_servers == {'lost': "the keyring has no password of 'b' for 'a'"}
+    web = made.servers['web']
+    assert web.headers == {'Authorization': f'Bearer {KEY}'} and web.where == 'https://mcp.example/mcp'
+    assert KEY not in repr(web) and web.hide(f'wrong: {KEY}') == 'wrong: [hidden]'
+    assert made.servers['files'].tools == ('read_*',)
+
+
+@pytest.mark.parametrize(
+    ('text', 'says'),
+    [
+        ('[mcp.x]\n', r'mcp\.x: it needs either command or url'),
+        ('[mcp.x]\ncommand = "a"\nurl = "http://b"', r'mcp\.x: it needs either command or url'),
+        ('[mcp.x]\nurl = "ftp://b"', r'mcp\.x\.url'),
+        ('[mcp.X]\ncommand = "a"', r'mcp\.X: a name has small letters'),
+        (f'[mcp.{"x" * 33}]\ncommand = "a"', '32 at most'),
+        ('[mcp.x]\ncommand = "a"\nseconds = 0', r'mcp\.x\.seconds'),
+        ('[mcp.x]\ncommand = "a"\napprovals = "some"', r'mcp\.x\.approvals'),
+        ('[mcp.x]\ncomand = "a"', r'mcp\.x\.comand: Extra inputs'),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / 'endpoints.toml').write_text(text)
+    with pytest.raises(EngineError, match=says):
+        load_configuration(tmp_path / 'endpoints.toml', {})

@@ -1,0 +1,320 @@
+"""Transcripts in three formats, chapter files for players, and quotations that were really said."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from engine import ToolContext
+from engine.errors import ToolError
+from engine.models.scripted.library import FOLDER
+from engine.records import RunId
+from engine.tools import Tool, ToolOutput
+from engine.tools.builtin.podcast.chapter_markers import chapter_markers
+from engine.tools.builtin.podcast.show_notes import show_notes
+from engine.tools.builtin.podcast.social_clips import social_clips
+from engine.tools.builtin.podcast.transcript_processor import transcript_processor
+from engine.tools.sources import transcript as transcripts
+from engine.workspace import Workspaces
+
+SRT = """1
+00:00:01,000 --> 00:00:03,500
+Ann: Hello <i>there</i>.
+
+2
+00:00:04,000 --> 00:00:06,000
+and welcome
+"""
+VTT = """WEBVTT
+
+00:01.000 --> 00:03.500
+<v Ann Lee>Hello there.
+
+00:04.000 --> 00:06.000
+<v.loud Bo>Hi!</v>
+"""
+PLAIN = 'Ann: Hello there.\n\n[00:10] Bo: Hi, Ann.\n\n1:02:03 It is late.'
+
+
+@pytest.mark.parametrize(
+    ('text', 'kind', 'cues'),
+    [
+        (SRT, 'srt', [(1.0, 3.5, 'Ann', 'Hello there.'), (4.0, 6.0, 'Ann', 'and welcome')]),
+        ('\ufeff' + SRT, 'srt', [(1.0, 3.5, 'Ann', 'Hello there.'), (4.0, 6.0, 'Ann', 'and welcome')]),
+        (VTT, 'vtt', [(1.0, 3.5, 'Ann Lee', 'Hello there.'), (4.0, 6.0, 'Bo', 'Hi!')]),
+        (
+            PLAIN,
+            'text',
+            [
+                (0.0, 0.8, 'Ann', 'Hello there.'),
+                (10.0, 10.8, 'Bo', 'Hi, Ann.'),
+                (3723.0, 3724.2, 'Bo', 'It is late.'),
+            ],
+        ),
+    ],
+)
+def test_formats_give_the_same_kind_of_cues(text: str, kind: str, cues: list[Any]) -> None:
+    found, read = transcripts.parse(text)
+    assert found == kind
+    assert [(cue.start, round(cue.end, 3), cue.speaker, cue.text) for cue in read] == cues
+
+
+def said(text: str) -> list[tuple[str, str]]:
+    return [(cue.speaker, cue.text) for cue in transcripts.parse(text)[1]]
+
+
+def test_each_line_with_a_speaker_is_a_cue() -> None:
+    text = 'Anna: Hello.\nBob: Hi.\nHow are you?\n\nIt is late.\n\nAnna:\nIt is.'
+    assert said(text) == [
+        ('Anna', 'Hello.'), ('Bob', 'Hi. How are you?'), ('Bob', 'It is late.'), ('Anna', 'It is.'),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    'name',
+    ['Speaker 1', 'SPEAKER_00', 'Åsa', 'Жанна', 'von der Leyen', 'Dr. Anna Berg', '主持人', 'Bo (Host)'],
+)
+def test_names_of_every_kind_are_speakers(name: str) -> None:
+    assert said(f'Anna: Hello.\n{name}: Hi there.') == [('Anna', 'Hello.'), (name, 'Hi there.')]
+
+
+@pytest.mark.parametrize(
+    'words', ['He said: no.', 'there is one thing: time.', 'At 12:30 it ends.', '10: ten.']
+)
+def test_a_colon_alone_makes_no_speaker(words: str) -> None:
+    assert said(f'Anna: Hello.\n{words}') == [('Anna', f'Hello. {words}')]
+
+
+def test_times_after_the_name_count() -> None:
+    _, cues = transcripts.parse('Anna (00:10): Hello.\nBob [1:00:05]\nHi.\n[00:75] Odd.')
+    assert [(cue.start, cue.speaker, cue.text, cue.estimated) for cue in cues] == [
+        (10.0, 'Anna', 'Hello.', False),
+        (3605.0, 'Bob', 'Hi. [00:75] Odd.', False),
+    ]
+
+
+def test_times_that_a_transcript_does_not_say_are_marked() -> None:
+    _, cues = transcripts.parse('Ann: One two three four five.\nBo: Six.\n[01:00] Ann: Seven.\nBo: Eight.')
+    assert [(cue.start, cue.estimated) for cue in cues] == [(0, False), (2, True), (60, False), (60.4, True)]
+    assert all(cue.estimated for cue in transcripts.parse('Ann: One.\nBo: Two.')[1])
+    assert (
+        transcripts.format_time(70, estimated=True) == '≈ 01:10' and transcripts.parse_time('≈ 01:10') == 70
+    )
+
+
+@pytest.mark.parametrize(
+    ('text', 'cues'),
+    [
+        (
+            '00:00:01,000 --> 00:00:02,000\nIn\n1984\n\n00:00:03,000 --> 00:00:04,000\nBo: Hi.',
+            [(1, '', 'In 1984'), (3, 'Bo', 'Hi.')],
+        ),
+        ('1\n00:01,000 --> 00:02,500\nOne.\n\n2\n61:03,000 --> 61:04,000\nTwo.',
+         [(1, '', 'One.'), (3663, '', 'Two.')]),
+        ('00:00:01,000 --> 00:00:03,000\nAnn: Is it?\n\n00:00:04,000 --> 00:00:08,000\n- Yes, it is.\n- No.',
+         [(1, 'Ann', 'Is it?'), (4, '', 'Yes, it is.'), (7, '', 'No.')]),
+        ('WEBVTT\n\nNOTE by us\n\nintro\n00:01.000 --> 00:02.000 align:start\nTom &amp; I &lt;3\n\nNOTE no\n',
+         [(1, '', 'Tom & I <3')]),
+    ],
+)  # fmt: skip
+def test_subtitles_as_they_are_written(text: str, cues: list[Any]) -> None:
+    assert [(cue.start, cue.speaker, cue.text) for cue in transcripts.parse(text)[1]] == cues
+
+
+@pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16', 'utf-16-le', 'utf-16-be', 'latin-1'])
+def test_every_encoding_is_read(encoding: str) -> None:
+    text = (
+        'Åsa: Vad är det för väder på söndag, tror du? Åh, nästan alltid regn här hos oss på västkusten.\n'
+        * 3
+    )
+    assert transcripts.decode(text.encode(encoding))[0] == text
+
+
+def test_what_is_no_text_is_refused() -> None:
+    for seed in range(20):
+        with pytest.raises(ValueError, match='it is not text'):
+            transcripts.decode(random.Random(seed).randbytes(3_000))
+    damaged = 'Åsa: Är det så? '.encode() * 40 + b'\xff.'
+    assert transcripts.decode(damaged)[0].startswith('Åsa: Är')
+
+
+@pytest.mark.parametrize('text', ['', '  \n', 'WEBVTT\n', '[00:10]'])
+def test_nothing_said_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match='there is nothing said in it'):
+        transcripts.parse(text)
+
+
+@pytest.mark.parametrize('text', ['x', '1:99', '1:2:3:4', '-1:00', '', 'nan', 'inf', '1e3'])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        transcripts.parse_time(text)
+    assert transcripts.format_time(3723.9) == '1:02:03' and transcripts.parse_time('1:02:03') == 3723.0
+
+
+class Asked:
+    """A model that answers with one value."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer, self.prompts = answer, list[str]()
+
+    async def __call__(self, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
+        self.prompts.append(prompt)
+        return output.model_validate(self.answer) if output else self.answer
+
+
+@pytest.fixture
+async def context(tmp_path: Path) -> ToolContext:
+    made = ToolContext(key='run:1', workspace=Workspaces(tmp_path).of(RunId('run'), 'agent'))
+    data = (FOLDER / 'podcast' / 'night-train.srt').read_bytes()
+    await made.files.write('transcript.txt', data)
+    await use(transcript_processor, made)
+    return made
+
+
+async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
+    made = await tool.give(json.dumps(arguments), context)
+    context.shelf.take(tool.name, made)
+    return made
+
+
+async def test_the_transcript_is_kept_with_speakers_and_times(context: ToolContext) -> None:
+    found = context.artifacts['transcript']
+    assert found['format'] == 'srt' and found['speakers'] == ['Ines', 'Tomas'] and found['words'] == 397
+    await context.files.write('bad.srt', b'')
+    with pytest.raises(ToolError, match=r'bad.srt: there is nothing said in it'):
+        await use(transcript_processor, context, path='bad.srt')
+
+
+async def test_chapters_are_written_for_players(context: ToolContext) -> None:
+    named = [{'start': '00:00', 'title': 'Hello'}, {'start': '02:20', 'title': 'Night'}]
+    made = await use(chapter_markers, context, chapters=named)
+    document = json.loads(await context.files.read('chapters.json'))
+    assert document == {
+        'version': '1.2.0',
+        'chapters': [{'startTime': 0.0, 'title': 'Hello'}, {'startTime': 140.0, 'title': 'Night'}],
+    }
+    assert made.artifacts['chapters'] == document['chapters']
+    assert '02:20 Night' in made.text
+
+
+async def test_without_names_chapters_begin_after_the_longest_pauses(context: ToolContext) -> None:
+    made = await use(chapter_markers, context)
+    starts = [item['startTime'] for item in made.artifacts['chapters']]
+    assert starts[0] == 0 and all(later - earlier >= 60 for earlier, later in pairwise(starts))
+    cues = [
+        {
+            'start': start,
+            'end': start + 5.0,
+            'speaker': '',
+            'text': f'At {start} it begins and goes on and on.',
+        }
+        for start in (0.0, 100.0, 106.0, 300.0, 306.0, 520.0, 700.0)
+    ]
+    long = {'cues': cues, 'duration': 705.0}
+    context.shelf.values['transcript'] = long
+    made = await use(chapter_markers, context)
+    assert [item['startTime'] for item in made.artifacts['chapters']] == [0, 300.0, 520.0]
+    assert made.artifacts['chapters'][1]['title'] == 'At 300.0 it begins and goes on and …'
+
+
+async def test_even_pauses_give_chapters_over_the_whole_show(context: ToolContext) -> None:
+    cues = [
+        {
+            'start': 10.0 * number,
+            'end': 10.0 * number + 9,
+            'speaker': '',
+            'text': f'{number}.',
+            'estimated': True,
+        }
+        for number in range(1_080)
+    ]
+    context.shelf.values['transcript'] = {'cues': cues, 'duration': 10_799.0, 'estimated': True}
+    made = await use(chapter_markers, context)
+    starts = [item['startTime'] for item in made.artifacts['chapters']]
+    assert len(starts) == 12 and all(abs(start - 900 * number) <= 10 for number, start in enumerate(starts))
+    assert '00:00 0\n≈ 15:00 90\n' in made.text and 'Their times are estimates' in made.text
+    assert json.loads(await context.files.read('chapters.json'))['chapters'][1]['estimated'] is True
+
+
+async def test_a_long_transcript_is_read_on_and_given_to_models_in_parts(context: ToolContext) -> None:
+    text = '\n'.join(f'Speaker {number % 2}: {"word " * 60}{number}.' for number in range(800))
+    await context.files.write('long.txt', text.encode())
+    made = await use(transcript_processor, context, path='long.txt')
+    seen = made.text
+    while '[There is more: read on with start=' in made.text:
+        start = made.text.rpartition('start=')[2].rstrip(']')
+        made = await use(transcript_processor, context, path='long.txt', start=start)
+        seen += made.text
+    assert all(f' {number}.' in seen for number in range(800)) and '≈' in seen
+    asked = context.model = Asked({'title': 'T', 'summary': 'S', 'points': ['P']})
+    await use(show_notes, context)
+    assert len(asked.prompts) == 3 and 'part 2 of 2' in asked.prompts[1] and 'together' in asked.prompts[2]
+
+
+@pytest.mark.parametrize(
+    ('chapters', 'says'),
+    [
+        ([{'start': '59:00', 'title': 'y'}], r'chapters.0.start: the show is over'),
+        ([{'start': 'now', 'title': 'x'}], r'chapters.0.start'),
+        ([{'start': '00:00'}], r'chapters.0.title: Field required'),
+    ],
+)
+async def test_chapters_that_cannot_be_are_refused(context: ToolContext, chapters: Any, says: str) -> None:
+    with pytest.raises(ToolError, match=says):
+        await use(chapter_markers, context, chapters=chapters)
+
+
+async def test_a_bad_time_leaves_out_its_own_chapter_alone(context: ToolContext) -> None:
+    starts = ['00:10', 'soon', '01:00', '01:00', '02:20', '59:00']
+    named = [{'start': start, 'title': f'Part {number}'} for number, start in enumerate(starts)]
+    made = await use(chapter_markers, context, chapters=named)
+    found = [(item['startTime'], item['title']) for item in made.artifacts['chapters']]
+    assert found == [(0.0, 'Part 0'), (60.0, 'Part 2'), (140.0, 'Part 4')]
+    assert 'Left out: chapters.1.start: ' in made.text and 'chapters.3.start: each begins after' in made.text
+    assert 'chapters.5.start: the show is over' in made.text
+    assert 'The first chapter begins at 00:00, and not at 00:10.' in made.text
+
+
+async def test_notes_hold_what_was_made_before(context: ToolContext) -> None:
+    await use(chapter_markers, context, chapters=[{'start': '00:00', 'title': 'Hello'}])
+    context.shelf.values['links'] = {'Home': 'https://home.example'}
+    asked = Asked({'title': 'T', 'summary': 'S', 'points': ['P'], 'mentioned': ['M']})
+    context.model = asked
+    made = await use(show_notes, context, focus='trains')
+    assert made.text == (
+        '# T\n\nS\n\n- P\n\n## Chapters\n\n- 00:00 Hello\n\n## Mentioned\n\n- M\n\n## Links\n\n'
+        '- [Home](https://home.example)'
+    )
+    assert (
+        '[00:08] Tomas: Good evening.' in asked.prompts[0] and '<data>\ntrains\n</data>' in asked.prompts[0]
+    )
+
+
+async def test_a_clip_is_found_by_what_was_said_over_several_cues(context: ToolContext) -> None:
+    quote = 'What is the difference? Those who want to be woken are afraid'
+    context.model = Asked(
+        {'clips': [{'quote': quote, 'post': 'p'}, {'quote': 'Nobody says this.', 'post': 'q'}]}
+    )
+    made = await use(social_clips, context)
+    (clip,) = made.artifacts['social_clips']
+    assert (clip['start'], clip['end']) == (101.0, 112.0)
+    assert "left out, for nobody says it: 'Nobody says this.'" in made.text
+
+
+async def test_a_paraphrase_is_asked_for_once_more_and_then_left_out(context: ToolContext) -> None:
+    asked = context.model = Asked({'clips': [{'quote': 'Nobody says this.', 'post': 'q'}]})
+    made = await use(social_clips, context)
+    assert made.ok and made.artifacts['social_clips'] == [] and 'There is no clip' in made.text
+    assert len(asked.prompts) == 2 and asked.prompts[1].endswith('<data>\nNobody says this.\n</data>')
+
+
+@pytest.mark.parametrize('tool', [chapter_markers, show_notes, social_clips], ids=lambda tool: tool.name)
+async def test_the_transcript_comes_first(tool: Tool) -> None:
+    with pytest.raises(ToolError, match='use transcript_processor first'):
+        await tool.run('{}', ToolContext(key='x'))

@@ -1,0 +1,111 @@
+"""The registry: tool descriptions for agents, tools that are available here, and misconfigurations."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Catalog, EngineError, ToolContext
+from engine.errors import ToolError
+from engine.tools import ToolRegistry
+from engine.tools.protocol import tool
+from engine.workspace import Sandbox
+
+
+@tool(category='content', produces=('analysis',), hint='For long ones.')
+async def analyze(context: ToolContext) -> str:
+    """Analyze it.
+
+    More that the prompt does not need.
+    """
+    return ''
+
+
+@tool(category='content', consumes=('analysis',), required=True)
+async def outline(context: ToolContext) -> str:
+    """Outline it."""
+    return ''
+
+
+@tool(category='commands', needs=('sandbox',))
+async def shell(context: ToolContext) -> str:
+    """Run it."""
+    return ''
+
+
+@tool(category='publishing', missing=lambda: 'set NOTION_TOKEN')
+async def publish(context: ToolContext) -> str:
+    """Publish it."""
+    return ''
+
+
+@tool(category='thoughts', needs=('model',))
+async def muse(context: ToolContext) -> str:
+    """Ask."""
+    return ''
+
+
+TOOLS = ToolRegistry([analyze, shell, outline, publish, muse])
+
+
+def test_the_section_says_what_a_model_needs_by_category() -> None:
+    assert TOOLS.only(['analyze', 'shell', 'outline']).section() == (
+        '### Content\n\n'
+        '- **analyze** (optional): Analyze it. For long ones. It makes analysis.\n'
+        '- **outline** (required): Outline it. It reads analysis.\n\n'
+        '### Commands\n\n'
+        '- **shell** (optional): Run it.'
+    )
+    assert ToolRegistry().section() == 'There are no tools.'
+
+
+def test_tools_are_chosen_by_name_and_category() -> None:
+    assert list(TOOLS.only(category='content')) == ['analyze', 'outline']
+    assert list(TOOLS.only(['outline', 'nothing', 'analyze'])) == ['outline', 'analyze']
+    assert TOOLS.categories == ('content', 'commands', 'publishing', 'thoughts')
+
+
+async def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
+    found = await TOOLS.available(None, model=False)
+    assert list(found) == ['analyze', 'outline']
+    assert found.off == {
+        'shell': 'no commands can be run here',
+        'publish': 'set NOTION_TOKEN',
+        'muse': 'there is no model to ask',
+    }
+    broken = Sandbox(_problem='there is no bubblewrap')
+    assert (await TOOLS.available(broken)).off['shell'] == 'there is no bubblewrap'
+    unsafe = Sandbox(unsafe=True, _problem='there is no bubblewrap')
+    assert 'shell' in await TOOLS.available(unsafe)
+
+
+def test_an_artifact_that_nobody_makes_is_warned_of() -> None:
+    assert TOOLS.warnings() == []
+    assert TOOLS.only(['outline']).warnings() == ["outline reads 'analysis', which no tool makes"]
+    assert TOOLS.only(['outline']).warnings(['analysis']) == []
+
+
+def test_no_two_tools_share_a_name() -> None:
+    registry = ToolRegistry([analyze])
+    registry.register(analyze)
+    other = tool()(analyze.call)
+    with pytest.raises(EngineError, match="there is a tool 'analyze' already"):
+        registry.register(other)
+
+
+def test_all_tools_together_fit() -> None:
+    assert ToolRegistry(Catalog.load().tools.values()).warnings() == []
+
+
+@tool()
+async def greet(context: ToolContext, name: str, mark: str = '!') -> str:
+    """Greet."""
+    return f'Hello {name}{mark}'
+
+
+async def test_null_stands_for_what_is_left_out_where_a_strict_provider_has_no_other_way() -> None:
+    context = ToolContext(key='x')
+    assert await greet.run('{"name": "Ann", "mark": null}', context) == 'Hello Ann!'
+    with pytest.raises(ToolError, match='do not fit: name: Input should be a valid string'):
+        await greet.run('{"name": null}', context)
+    with pytest.raises(ToolError, match='other: Extra inputs'):
+        await greet.run('{"name": "Ann", "other": null}', context)

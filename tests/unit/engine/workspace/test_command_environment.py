@@ -1,0 +1,16 @@
+"""The environment of a command, before the sandbox adds to it."""
+
+import pytest
+
+from engine.workspace.sandbox.bubblewrap import environment
+
+
+def test_of_this_process_only_the_switch_for_plugins_of_pytest_is_inherited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', raising=False)
+    monkeypatch.setenv('SOME_API_KEY', 'secret')
+    without = environment()
+    monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
+    assert environment() == without | {'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1'}
+    assert 'SOME_API_KEY' not in without

@@ -1,0 +1,152 @@
+"""Merging an agent's work: nothing is touched before, conflicts are shown, your changes stay."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engine.errors import WorkspaceError
+from engine.records import RunId
+from engine.workspace import Resolution, Workspaces
+from engine.workspace.git.merge import GitMerge, Work
+from engine.workspace.git.repository import Repository
+
+pytestmark = pytest.mark.anyio
+TEXT = ''.join(f'line {number}\n' for number in range(1, 21))
+
+
+def run(folder: Path, *arguments: str) -> str:
+    command = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / 'project'
+    root.mkdir()
+    run(root, 'init', '-q', '-b', 'main')
+    (root / 'a.txt').write_text(TEXT)
+    (root / 'b.txt').write_text('b\n')
+    (root / '.gitignore').write_text('*.log\n')
+    (root / 'odd ä name.txt').write_text('odd\n')
+    run(root, 'add', '-A')
+    run(root, 'commit', '-q', '-m', 'first')
+    return root
+
+
+async def worked(tmp_path: Path, project: Path, change, *, base: str = '') -> GitMerge:
+    """A merge of what `change` does to an agent's copy of the project."""
+    spaces = Workspaces(tmp_path / 'runs')
+    folder = spaces.of(RunId('run'), 'agent')
+    for path in project.iterdir():
+        if path.is_file():
+            await folder.write(path.name, path.read_bytes())
+    before = await folder.snapshot()
+    await change(folder)
+    after = await folder.snapshot()
+    repository = await Repository.find(project)
+    assert repository is not None
+    objects = spaces.objects(RunId('run'))
+    return GitMerge(repository, Work(objects=objects, before=before, after=after, base=base))
+
+
+async def edit(folder) -> None:
+    await folder.write('a.txt', TEXT.replace('line 20', 'by the agent').encode())
+    await folder.write('new/c.sh', b'true\n', executable=True)
+    await folder.write('trace.log', b'noise\n')
+    await folder.write('odd ä name.txt', b'odder\n')
+    await folder.remove('b.txt')
+
+
+async def test_a_preview_touches_nothing_and_a_merge_brings_the_working_tree_along(tmp_path, project):
+    made = await worked(tmp_path, project, edit)
+    kept = sorted(str(path) for path in project.rglob('*'))
+    seen = await made.preview('main')
+    assert sorted(str(path) for path in project.rglob('*')) == kept
+    assert seen.paths == ('a.txt', 'b.txt', 'new/c.sh', 'odd ä name.txt') and not seen.conflicts
+    assert '+by the agent' in seen.patch and 'trace.log' not in seen.patch
+    assert seen.checked_out == str(project) and not seen.is_new
+    commit = await made.commit('main', 'Take it', onto=seen.onto)
+    assert run(project, 'rev-parse', 'main').strip() == commit
+    assert run(project, 'status', '--porcelain') == ''
+    assert not (project / 'b.txt').exists() and (project / 'new' / 'c.sh').stat().st_mode & 0o100
+    assert run(project, 'log', '--format=%s').split('\n')[:2] == ['Take it', 'first']
+
+
+async def test_what_the_user_has_done_since_is_merged_and_a_conflict_is_resolved_by_hand(tmp_path, project):
+    base = run(project, 'rev-parse', 'HEAD').strip()
+    made = await worked(tmp_path, project, edit, base=base)
+    (project / 'a.txt').write_text(TEXT.replace('line 1\n', 'by the user\n'))
+    run(project, 'commit', '-qam', 'mine')
+    assert not (await made.preview('main')).conflicts
+    (project / 'a.txt').write_text(TEXT.replace('line 20', 'by the user'))
+    run(project, 'commit', '-qam', 'mine too')
+    now = await Repository.find(project)
+    assert now is not None
+    made = GitMerge(now, made._work)
+    seen = await made.preview('main')
+    (conflict,) = seen.conflicts
+    assert conflict.path == 'a.txt' and '<<<<<<<' in conflict.text and 'by the agent' in conflict.text
+    with pytest.raises(WorkspaceError, match=r'resolve these first: a\.txt'):
+        await made.commit('main', 'x', onto=seen.onto)
+    assert run(project, 'rev-parse', 'main').strip() == seen.onto
+    for chosen, expected in [
+        (Resolution(side='ours'), 'by the user'),
+        (Resolution(side='theirs'), 'by the agent'),
+        (Resolution(text='by both\n'), 'by both'),
+    ]:
+        shown = await made.preview('main', {'a.txt': chosen})
+        assert not shown.conflicts
+        await made.commit(f'try-{expected[-4:]}', 'x', onto=seen.onto, resolutions={'a.txt': chosen})
+        assert expected in run(project, 'show', f'try-{expected[-4:]}:a.txt')
+    assert run(project, 'rev-parse', 'main').strip() == seen.onto
+
+
+async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
+    made = await worked(tmp_path, project, edit)
+    (project / 'a.txt').write_text('not committed\n')
+    seen = await made.preview('main')
+    with pytest.raises(WorkspaceError, match=r'nothing was merged.*a\.txt'):
+        await made.commit('main', 'x', onto=seen.onto)
+    assert (project / 'a.txt').read_text() == 'not committed\n' and (project / 'b.txt').exists()
+    assert run(project, 'rev-parse', 'main').strip() == seen.onto
+
+
+async def test_a_new_branch_leaves_the_working_tree_alone_and_some_files_can_be_taken(tmp_path, project):
+    made = await worked(tmp_path, project, edit)
+    seen = await made.preview('feature/x', only=['b.txt'])
+    assert seen.is_new and seen.paths == ('b.txt',) and not seen.checked_out
+    await made.commit('feature/x', 'x', onto=seen.onto, only=['b.txt'])
+    assert (project / 'b.txt').exists()
+    assert run(project, 'diff', '--name-status', 'main', 'feature/x').split() == ['D', 'b.txt']
+    with pytest.raises(WorkspaceError, match='feature/x has moved'):
+        await made.commit('feature/x', 'x', onto=seen.onto)
+    with pytest.raises(WorkspaceError, match='is no name of a branch'):
+        await made.preview('no such..name')
+
+
+async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, project):
+    hook = project / '.husky' / 'post-merge'
+    run(project, 'config', 'core.hooksPath', '.husky')
+
+    async def plant(folder) -> None:
+        await folder.write(
+            '.husky/post-merge', b'#!/bin/sh\ntouch "$HOME/.planted" ../planted\n', executable=True
+        )
+        await folder.write('sub/.git/config', b'[core]\n')
+
+    made = await worked(tmp_path, project, plant)
+    seen = await made.preview('main')
+    assert seen.paths == ('.husky/post-merge',)
+    await made.commit('main', 'x', onto=seen.onto)
+    assert hook.exists() and not (project.parent / 'planted').exists()
+
+
+async def test_work_that_is_there_already_is_no_merge(tmp_path, project):
+    made = await worked(tmp_path, project, edit)
+    seen = await made.preview('main')
+    await made.commit('main', 'x', onto=seen.onto)
+    again = await made.preview('main')
+    assert again.paths == ()
+    with pytest.raises(WorkspaceError, match='nothing to merge'):
+        await made.commit('main', 'x', onto=again.onto)

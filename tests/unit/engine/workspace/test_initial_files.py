@@ -1,0 +1,155 @@
+"""A run's initial files: present from its start, wherever that is interrupted; else removed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Status
+from engine.errors import JournalUnavailable
+from engine.journal import MemoryJournal
+from engine.records import RunId
+from engine.workspace.object_store import ObjectStore
+from tests.support.harness import FakeModel, settled
+from tests.unit.engine.models.test_recordings import FAR, Place
+from tests.unit.engine.workspace.test_run_files import at_step, conductor, writing
+
+
+class PowerCut(Exception):
+    """The machine has no power."""
+
+
+class Born:
+    """A journal that refuses new runs, or whose power fails when one has been written."""
+
+    def __init__(self, journal: MemoryJournal, *, written: bool) -> None:
+        self.journal, self.written = journal, written
+        self.dark = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.dark and name != 'close':
+            raise PowerCut
+        return getattr(self.journal, name)
+
+    async def create(self, *given: Any) -> None:
+        await self._keep(self.journal.create(*given))
+
+    async def fork(self, *given: Any) -> None:
+        await self._keep(self.journal.fork(*given))
+
+    async def _keep(self, writing: Any) -> None:
+        if not self.written:
+            writing.close()
+            raise JournalUnavailable('disk full')
+        await writing
+        self.dark = True
+
+
+def folders(root: Path) -> set[str]:
+    return {path.name for path in root.iterdir()}
+
+
+@pytest.fixture
+async def parent(tmp_path: Path) -> tuple[MemoryJournal, RunId, int]:
+    """A run whose agents wrote files, and a step at which they had some."""
+    journal = MemoryJournal()
+    async with conductor(journal, writing(2), tmp_path) as here:
+        run = (await here.start('pair')).id
+        await here.result(run)
+        steps = await here.transitions(run)
+    return journal, run, [step.seq for step in steps if 'snapshots' in step.event.data][1]
+
+
+async def test_a_fork_that_is_not_journaled_leaves_no_files(
+    parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
+) -> None:
+    journal, run, at = parent
+    async with conductor(Born(journal, written=False), writing(2), tmp_path) as here:
+        with pytest.raises(JournalUnavailable):
+            await here.fork(run, at)
+        assert folders(tmp_path) == {run}
+
+
+async def test_a_fork_that_gets_no_files_is_not_kept(
+    parent: tuple[MemoryJournal, RunId, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, run, at = parent
+    lend, lent = ObjectStore.link_one, 0
+
+    def break_off(self: ObjectStore, *given: Any) -> None:
+        nonlocal lent
+        lent += 1
+        if lent > 1:
+            raise OSError('disk full')
+        lend(self, *given)
+
+    monkeypatch.setattr(ObjectStore, 'link_one', break_off)
+    async with conductor(journal, writing(2), tmp_path) as here:
+        with pytest.raises(OSError, match='disk full'):
+            await here.fork(run, at)
+        assert folders(tmp_path) == {run} and (await here.runs()).total == 1
+
+
+async def test_a_fork_that_was_cut_off_before_it_had_its_files_gets_them_when_it_is_recovered(
+    parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
+) -> None:
+    journal, run, at = parent
+    async with conductor(Born(journal, written=True), writing(2), tmp_path) as gone:
+        with pytest.raises(PowerCut):
+            await gone.fork(run, at)
+    async with conductor(journal, writing(3), tmp_path) as heir:
+        (made,) = await heir.recover()
+        assert await at_step(heir, made, at) == await at_step(heir, run, at)
+        assert (await heir.result(made)).status is Status.DONE
+        await heir.delete(made)
+        await heir.purge(made)
+        assert folders(tmp_path) == {run}
+
+
+async def test_a_fork_whose_parent_is_gone_goes_on_with_the_files_that_it_has(
+    parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
+) -> None:
+    journal, run, at = parent
+    async with conductor(journal, FakeModel(), tmp_path) as gone:
+        made = await gone.fork(run, at, paused=True)
+        await settled(gone, made, (await gone.view(made)).active[0])
+        await gone.delete(run)
+        await gone.purge(run)
+    journal._transitions[made] = journal._transitions[made][:at]
+    journal._infos[made] = replace(journal._infos[made], seq=at)
+    async with conductor(journal, writing(3), tmp_path) as heir:
+        assert await heir.recover() == [made]
+
+
+async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    async with place.open() as here:
+        first = (await here.start('lone', models={'': FAR}, record=True)).id
+        await here.result(first)
+    place.journal = Born(place.journal, written=False)  # type: ignore[assignment]
+    async with place.open() as here:
+        with pytest.raises(JournalUnavailable):
+            await here.start('lone', replay=first)
+        assert folders(tmp_path) == {first}
+
+
+async def test_a_replay_that_was_cut_off_before_it_had_its_recording_gets_it_when_it_is_recovered(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    async with place.open() as here:
+        first = (await here.start('lone', models={'': FAR}, record=True)).id
+        await here.result(first)
+    journal = place.journal
+    place.journal = Born(journal, written=True)  # type: ignore[assignment]
+    async with place.open() as here:
+        with pytest.raises(PowerCut):
+            await here.start('lone', replay=first)
+    place.journal = journal
+    async with place.open(offline=True) as heir:
+        (again,) = await heir.recover()
+        assert (await heir.result(again)).status is Status.DONE
+    assert place.provider.asked == 1

@@ -1,0 +1,60 @@
+"""Projects are copied whole, without generated files, and within limits."""
+
+import pytest
+
+from engine.errors import WorkspaceError
+from engine.records import RunId
+from engine.workspace import Workspaces
+from engine.workspace import project as projects
+from engine.workspace.project import copy_project, samples
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def workspace(tmp_path):
+    return Workspaces(tmp_path / 'runs').of(RunId('run'), 'agent')
+
+
+@pytest.fixture
+def project(tmp_path):
+    root = tmp_path / 'project'
+    (root / 'src').mkdir(parents=True)
+    (root / 'src' / 'a.py').write_text('a = 1\n')
+    (root / 'run.sh').write_text('true\n')
+    (root / 'run.sh').chmod(0o755)
+    (root / '.venv').mkdir()
+    (root / '.venv' / 'big').write_text('x')
+    (root / 'link').symlink_to('/etc/passwd')
+    return root
+
+
+async def test_files_are_copied_without_links_and_what_is_made_anew(project, workspace):
+    snapshot = await copy_project(str(project), workspace)
+    assert snapshot in workspace.objects
+    entries = {entry.path: entry.kind for entry in await workspace.entries()}
+    assert entries == {'run.sh': 'a file', 'src': 'a folder', 'src/a.py': 'a file'}
+    assert (workspace.folder / 'run.sh').stat().st_mode & 0o100
+
+
+@pytest.mark.parametrize(
+    ('name', 'problem'),
+    [
+        ('/no/such/folder', "there is no folder '/no/such/folder'"),
+        ('sample:../x', "there is no sample '../x'"),
+    ],
+)
+async def test_what_is_not_there_is_named(name, problem, workspace):
+    with pytest.raises(WorkspaceError, match=problem):
+        await copy_project(name, workspace)
+
+
+async def test_too_many_files_are_refused_by_name(project, workspace, monkeypatch):
+    monkeypatch.setattr(projects, 'MAX_FILES', 1)
+    with pytest.raises(WorkspaceError, match='project is too big'):
+        await copy_project(str(project), workspace)
+
+
+async def test_every_sample_can_be_laid_out(tmp_path):
+    for number, name in enumerate(samples()):
+        await copy_project(name, Workspaces(tmp_path).of(RunId(f'run{number}'), 'agent'))

@@ -1,0 +1,288 @@
+"""Agents' files in runs: journaled with each batch of tool calls, and available at every step."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+
+from engine import Activity, Catalog, Conductor, Pattern, Status, ToolContext
+from engine.agents.chart import agent
+from engine.errors import UnknownRun, WorkspaceError
+from engine.journal import MemoryJournal
+from engine.models.protocol import ModelRequest
+from engine.records import RunId
+from engine.tools.protocol import tool
+from engine.workspace import Sandbox
+from storage import open_journal
+from tests.support.harness import FakeModel, calls, catalog, in_turn, nest, settled, until
+
+
+@tool()
+async def jot(context: ToolContext, name: Annotated[str, Field(description='Which')]) -> str:
+    """Write a small file."""
+    assert context.workspace is not None
+    await context.workspace.write(name, b'x')
+    return 'ok'
+
+
+class Pair(Pattern):
+    """Two agents side by side."""
+
+    initial = 'both'
+    states = [
+        {
+            'name': 'both',
+            'parallel': [
+                agent('one', prompt='ask', tools=('jot',)),
+                agent('two', prompt='ask', tools=('jot',)),
+            ],
+        },
+        {'name': 'end', 'final': True},
+    ]
+    transitions = [['done', 'both', 'end'], ['failed', 'both', 'end']]
+
+    def ask(self, memory: Any) -> str:
+        return 'go'
+
+
+def writing(turns: int, *, hangs: bool = False) -> FakeModel:
+    """Each agent writes one file a turn, named after it and the turn; then it is done, or waits for ever."""
+
+    def reply(request: ModelRequest) -> Any:
+        hints = request.hints
+        if hints.turn < turns:
+            return calls(('jot', {'name': f'{hints.role}-{hints.turn}'}))
+        return asyncio.Event() if hangs else 'over'
+
+    return FakeModel(reply)
+
+
+def conductor(journal: Any, model: FakeModel, root: Path | None = None) -> Conductor:
+    return Conductor(journal, catalog=catalog(model, Pair, tools=(jot,)), workspaces=root)
+
+
+def held(here: Conductor, run: RunId, which: str) -> list[str]:
+    folder = here.workspaces.of(run, f'both.{which}').folder
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+async def at_step(here: Conductor, run: RunId, step: int) -> dict[str, list[str]]:
+    view = await here.view(run, step)
+    return {
+        path: [file.path for file in await here.workspaces.files(run, snapshot)]
+        for path, snapshot in view.files.items()
+    }
+
+
+async def hanging(here: Conductor, turns: int) -> RunId:
+    """A run whose agents have had their turns and wait."""
+    run = (await here.start('pair')).id
+    model = here.catalog.models['scripted']
+    await until(lambda: isinstance(model, FakeModel) and len(model.requests) == 2 * (turns + 1))
+    return run
+
+
+async def test_the_view_knows_the_files_of_each_step(tmp_path: Path) -> None:
+    async with conductor(MemoryJournal(), writing(2), tmp_path) as here:
+        run = (await here.start('pair')).id
+        assert (await here.result(run)).status is Status.DONE
+        seen = [await at_step(here, run, seq) for seq in range((await here.info(run)).seq + 1)]
+        assert seen[0] == seen[1] == {}
+        assert seen[-1] == {'both.one': ['one-0', 'one-1'], 'both.two': ['two-0', 'two-1']}
+        for before, after in pairwise(seen):
+            assert all(set(before[path]) <= set(after[path]) for path in before)
+        assert await here.audit(run)
+
+
+@tool()
+async def dig(context: ToolContext) -> str:
+    """Make too many folders in one another."""
+    nest(context.files.folder, 1_500)
+    return 'dug'
+
+
+class Digging(Pattern):
+    """One agent that digs."""
+
+    initial = 'one'
+    states = [agent('one', prompt='ask', tools=('dig',)), {'name': 'end', 'final': True}]
+    transitions = [['done', 'one', 'end']]
+
+    def ask(self, memory: Any) -> str:
+        return 'go'
+
+
+async def test_a_model_is_told_why_its_folder_is_not_kept(swept: Path) -> None:
+    model = FakeModel(in_turn(calls(('dig', {})), 'over'))
+    async with Conductor(catalog=catalog(model, Digging, tools=(dig,)), workspaces=swept) as here:
+        run = (await here.start('digging')).id
+        assert (await here.result(run)).status is Status.DONE
+        assert 'nested more than 64 deep' in model.requests[1].messages[-1].parts[0].text
+        assert (await here.view(run)).files == {}
+        await here.delete(run)
+        await here.purge(run)
+        assert list(swept.iterdir()) == []
+
+
+async def test_agents_without_files_have_no_folder_and_no_snapshot(tmp_path: Path) -> None:
+    async with conductor(MemoryJournal(), writing(0), tmp_path) as here:
+        run = (await here.start('pair')).id
+        await here.result(run)
+        assert (await here.view(run)).files == {} and list(tmp_path.iterdir()) == []
+        await here.delete(run)
+
+
+@pytest.mark.parametrize('kind', ['memory', 'sqlite'])
+async def test_recovery_restores_the_files_of_the_last_step(tmp_path: Path, kind: str) -> None:
+    journal = MemoryJournal() if kind == 'memory' else await open_journal(tmp_path / 'runs.db')
+    root = tmp_path / 'files'
+    async with conductor(journal, writing(2, hangs=True), root) as gone:
+        run = await hanging(gone, 2)
+        folder = gone.workspaces.of(run, 'both.one').folder
+        (folder / 'half-done').touch()
+        (folder / 'one-0').unlink()
+        gone.workspaces.of(run, 'both.three').folder.mkdir()
+    journal = journal if kind == 'memory' else await open_journal(tmp_path / 'runs.db')
+    async with conductor(journal, writing(3), root) as heir:
+        assert await heir.recover() == [run]
+        assert (await heir.result(run)).status is Status.DONE
+        assert held(heir, run, 'one') == ['one-0', 'one-1', 'one-2']
+        assert held(heir, run, 'three') == []
+
+
+async def test_a_run_whose_files_are_lost_says_so(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+    async with conductor(journal, writing(1, hangs=True), tmp_path / 'a') as gone:
+        run = await hanging(gone, 1)
+    async with conductor(journal, writing(1), tmp_path / 'b') as heir:
+        assert await heir.recover() == []
+        assert 'is not kept any more' in heir.stranded[run]
+        with pytest.raises(WorkspaceError, match='not kept any more'):
+            await heir.fork(run, (await heir.info(run)).seq)
+        assert (await heir.runs()).total == 1
+        await heir.delete(run)
+
+
+async def test_a_fork_gets_the_files_of_its_step_in_folders_of_its_own(tmp_path: Path) -> None:
+    async with conductor(MemoryJournal(), writing(3), tmp_path) as here:
+        parent = (await here.start('pair')).id
+        await here.result(parent)
+        steps = await here.transitions(parent)
+        early = next(step.seq for step in steps if 'snapshots' in step.event.data)
+        fork = await here.fork(parent, early, paused=True)
+        first = next(path for path in (await here.view(fork)).files)
+        which = first.rpartition('.')[2]
+        assert held(here, fork, which) == [f'{which}-0']
+        (here.workspaces.of(fork, first).folder / f'{which}-0').write_text('changed')
+        assert (here.workspaces.of(parent, first).folder / f'{which}-0').read_text() == 'x'
+        await here.resume(fork)
+        await here.result(fork)
+        assert held(here, fork, which) == held(here, parent, which) == [f'{which}-{n}' for n in range(3)]
+        await here.delete(parent)
+        await here.purge(parent)
+        assert [path.name for path in tmp_path.iterdir()] == [fork]
+        assert (await at_step(here, fork, early))[first] == [f'{which}-0']
+        await here.delete(fork)
+        await here.purge(fork)
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(UnknownRun):
+            await here.delete(fork)
+
+
+async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
+    class Builder(Pattern):
+        """One agent with tools for files and commands."""
+
+        initial = 'a'
+        states = [
+            agent('a', prompt='ask', tools=('write_file', 'run_command')),
+            {'name': 'end', 'final': True},
+        ]
+        transitions = [['done', 'a', 'end'], ['failed', 'a', 'end']]
+
+        def ask(self, memory: Any) -> str:
+            return 'go'
+
+    script = {'path': 'make.sh', 'text': 'echo made > result'}
+    reply = in_turn(
+        calls(('write_file', script), ('run_command', {'command': 'sh make.sh && echo well'})), 'ok'
+    )
+    tools = Catalog.load().tools
+    given = catalog(FakeModel(reply), Builder, tools=(tools['write_file'], tools['run_command']))
+    async with Conductor(catalog=given, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)) as here:
+        run = (await here.start('builder')).id
+        await here.result(run)
+        view = await here.view(run)
+        texts = [part['text'] for part in view.agents['a']['messages'][-2]['parts']]
+        assert texts[0] == 'Made make.sh: 1 lines, 18 bytes.' and texts[1].startswith('well\n[exit status 0')
+        files = {file.path: file for file in await here.workspaces.files(run, view.files['a'])}
+        assert sorted(files) == ['make.sh', 'result']
+        assert await here.workspaces.content(run, files['result'].digest) == b'made\n'
+
+
+async def test_files_of_a_journal_in_memory_are_temporary() -> None:
+    async with conductor(MemoryJournal(), writing(1, hangs=True)) as here:
+        run = await hanging(here, 1)
+        root = here.workspaces.root
+        assert held(here, run, 'two') == ['two-0'] and (root / run).is_dir()
+        assert 'both.two.thinking' in (await settled(here, run, 'both.two.thinking')).active
+    assert not root.exists()
+
+
+async def test_a_pattern_may_call_anything_snapshots(tmp_path: Path) -> None:
+    class Odd(Pattern):
+        """Gives a list under that name, and a text that is no snapshot."""
+
+        initial = 'a'
+        states = [
+            {'name': 'a', 'invoke': 'first'},
+            {'name': 'b', 'invoke': 'second'},
+            {'name': 'end', 'final': True},
+        ]
+        transitions = [['done', 'a', 'b'], ['done', 'b', 'end']]
+
+        async def first(self, memory: Any, activity: Any) -> dict[str, Any]:
+            return {'snapshots': ['x']}
+
+        async def second(self, memory: Any, activity: Any) -> dict[str, Any]:
+            await activity.workspace('mine').write('x', b'1')
+            return {'snapshots': {'x': 'y', 'mine': await activity.workspace('mine').snapshot()}}
+
+    async with Conductor(catalog=catalog(FakeModel(), Odd), workspaces=tmp_path) as here:
+        run = (await here.start('odd')).id
+        assert (await here.result(run)).status is Status.DONE
+        assert list((await here.view(run)).files) == ['mine']
+
+
+class Passed(Pattern):
+    """A pattern's own activity fills a folder that an agent then works in."""
+
+    initial = 'filling'
+    states = [
+        {'name': 'filling', 'invoke': 'fill'},
+        agent('working', prompt='ask', tools=('jot',), folder='common'),
+        {'name': 'end', 'final': True},
+    ]
+    transitions = [['done', 'filling', 'working'], ['done', 'working', 'end'], ['failed', '*', 'end']]
+
+    async def fill(self, memory: Any, activity: Activity) -> dict[str, Any]:
+        await activity.workspace('common').write('given.txt', b'given')
+        return {'snapshots': {'common': await activity.workspace('common').snapshot()}}
+
+    def ask(self, memory: Any) -> str:
+        return 'go'
+
+
+async def test_a_folder_is_shared_by_those_who_name_it(tmp_path: Path) -> None:
+    async with Conductor(catalog=catalog(writing(1), Passed, tools=(jot,)), workspaces=tmp_path) as here:
+        run = (await here.start('passed')).id
+        assert (await here.result(run)).status is Status.DONE
+        view = await here.view(run)
+        assert list(view.files) == ['common']
+        files = await here.workspaces.files(run, view.files['common'])
+        assert [file.path for file in files] == ['given.txt', 'working-0']

@@ -1,0 +1,325 @@
+"""Workspaces: snapshots cost only what changed, diffs, and restoring any snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.errors import WorkspaceError
+from engine.records import RunId
+from engine.workspace import Workspace, Workspaces
+from engine.workspace.object_store import ObjectStore
+from engine.workspace.workspaces import folder_name
+
+RUN = RunId('r1')
+
+
+@pytest.fixture
+def workspaces(tmp_path: Path) -> Workspaces:
+    return Workspaces(tmp_path)
+
+
+def kept(objects: ObjectStore) -> int:
+    return sum(1 for path in objects.root.glob('??/*'))
+
+
+async def test_what_did_not_change_is_kept_once_and_not_read_again(
+    workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, reads = workspaces.of(RUN, 'one'), 0
+    for number in range(20):
+        await workspace.write(f'a/{number % 4}/file{number}', f'{number}'.encode() * 99)
+    put = ObjectStore.put_file
+
+    def counted(self: ObjectStore, file: object) -> str:
+        nonlocal reads
+        reads += 1
+        return put(self, file)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ObjectStore, 'put_file', counted)
+    monkeypatch.setattr('engine.workspace.snapshots.RACY_NS', 0)
+    await asyncio.sleep(0.02)  # longer than a tick of the file system's clock
+    first = await workspace.snapshot()
+    total = kept(workspace.objects)
+    assert total == 20 + 4 + 2 and reads == 20
+    assert await workspace.snapshot() == first and kept(workspace.objects) == total and reads == 20
+    await workspace.write('a/0/file0', b'new')
+    second = await workspace.snapshot()
+    assert second != first and kept(workspace.objects) == total + 4 and reads == 21
+    other = workspaces.of(RUN, 'two')
+    await other.restore(first)
+    assert await other.snapshot() == first and kept(workspace.objects) == total + 4
+
+
+async def test_a_change_within_the_same_tick_is_seen(workspaces: Workspaces) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    await workspace.write('file', b'aaaa')
+    seen = {await workspace.snapshot()}
+    for text in (b'bbbb', b'cccc', b'dddd'):
+        with (workspace.folder / 'file').open('r+b') as file:  # in place: the same inode and size
+            file.write(text)
+        os.utime(workspace.folder / 'file', ns=(1, 1))
+        seen.add(await workspace.snapshot())
+    assert len(seen) == 4
+
+
+FILES = st.dictionaries(
+    st.sampled_from(['a', 'b', 'd/a', 'd/b', 'd/e/f', 'é', 'Ä/x', 'a b']),
+    st.tuples(st.binary(max_size=20), st.booleans()),
+    max_size=5,
+)
+
+
+def held(folder: Path) -> dict[str, tuple[bytes, bool]]:
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), os.access(path, os.X_OK))
+        for path in folder.rglob('*')
+        if path.is_file()
+    }
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=FILES, second=FILES)
+async def test_a_restored_folder_holds_what_it_held_and_nothing_else(
+    workspaces: Workspaces, first: dict[str, tuple[bytes, bool]], second: dict[str, tuple[bytes, bool]]
+) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    snapshots = []
+    for files in (first, second):
+        await workspaces.restore(RUN, {})
+        for path, (data, executable) in files.items():
+            await workspace.write(path, data, executable=executable)
+        snapshots.append(await workspace.snapshot())
+    for snapshot, files in (*zip(snapshots, (first, second), strict=True), (snapshots[0], first)):
+        await workspace.restore(snapshot)
+        assert held(workspace.folder) == {
+            path: (data, executable or (os.geteuid() == 0 and executable))
+            for path, (data, executable) in files.items()
+        }
+        assert await workspace.snapshot() == snapshot
+    changes = {change.path for change in await workspaces.diff(RUN, *snapshots)}
+    assert changes == {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
+
+
+async def test_differences_between_versions_and_between_agents(workspaces: Workspaces) -> None:
+    one, two = workspaces.of(RUN, 'one'), workspaces.of(RUN, 'two')
+    await one.write('code.py', b'a\nb\nc\n')
+    await one.write('old', b'gone\n')
+    await one.write('data', b'\0\1')
+    await one.write('same/file', b'x')
+    await one.write('page', b'one\x0ctwo\r\nthree\n')
+    first = await one.snapshot()
+    await two.restore(first)
+    (two.folder / 'old').unlink()
+    await two.write('code.py', b'a\nB\nc')
+    await two.write('data', b'\0\2')
+    await two.write('new', 'ü\n'.encode())
+    await two.write('same/file', b'x', executable=True)
+    await two.write('page', b'one\x0ctwo\r\n3\n')
+    (two.folder / 'link').symlink_to('code.py')
+    found = {change.path: change for change in await workspaces.diff(RUN, first, await two.snapshot())}
+    assert {path: change.kind for path, change in found.items()} == {
+        'code.py': 'changed',
+        'data': 'changed',
+        'link': 'added',
+        'new': 'added',
+        'old': 'removed',
+        'page': 'changed',
+        'same/file': 'changed',
+    }
+    assert found['code.py'].text == (
+        '--- a/code.py\n+++ b/code.py\n@@ -1,3 +1,3 @@\n a\n-b\n-c\n+B\n+c\n\\ No newline at end of file\n'
+    )
+    assert (found['code.py'].added, found['code.py'].removed) == (2, 2)
+    assert found['data'].binary and found['data'].text == ''
+    assert found['new'].text == '--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+ü\n'
+    assert found['old'].text.startswith('--- a/old\n+++ /dev/null\n')
+    assert found['link'].text.endswith('+link to code.py\n')
+    assert found['same/file'].text == '' and not found['same/file'].binary
+    assert found['page'].text.endswith('@@ -1,2 +1,2 @@\n one\x0ctwo\r\n-three\n+3\n')
+    assert len(await workspaces.diff(RUN, '', first)) == 5
+
+
+async def test_long_files_are_not_compared_line_by_line(workspaces: Workspaces) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    await workspace.write('long', b'x\n' * 30_000)
+    (change,) = await workspaces.diff(RUN, '', await workspace.snapshot())
+    assert change.text == '' and not change.binary
+
+
+async def test_an_export_holds_the_files_and_no_link_that_leads_out(
+    workspaces: Workspaces, tmp_path: Path
+) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    await workspace.write('d/run', b'#!', executable=True)
+    for name, target in (
+        ('in', 'd/run'),
+        ('d/up', '../d'),
+        ('out', '../x'),
+        ('d/out', '../../x'),
+        ('a', '/x'),
+    ):
+        (workspace.folder / name).symlink_to(target)
+    snapshot = await workspace.snapshot()
+    for name in ('a.zip', 'b.zip'):
+        await workspaces.export(RUN, snapshot, tmp_path / name)
+    assert (tmp_path / 'a.zip').read_bytes() == (tmp_path / 'b.zip').read_bytes()
+    with zipfile.ZipFile(tmp_path / 'a.zip') as archive:
+        assert sorted(archive.namelist()) == ['d/run', 'd/up', 'in']
+        assert archive.getinfo('d/run').external_attr >> 16 == 0o100755 and archive.read('d/run') == b'#!'
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+async def test_an_export_runs_nothing_where_it_is_unpacked(workspaces: Workspaces, tmp_path: Path) -> None:
+    workspace, ran, source, out = (
+        workspaces.of(RUN, 'one'),
+        tmp_path / 'ran',
+        tmp_path / 'in',
+        tmp_path / 'out',
+    )
+    source.mkdir()
+    (source / 'a.py').write_text('1')
+    for step in (['init', '-q'], ['add', '.'], ['commit', '-qm', 'first']):
+        git(source, *step)
+    git(source, 'config', 'core.fsmonitor', f'touch {ran}; false')
+    for path in source.rglob('*'):
+        if path.is_file():
+            await workspace.write(path.relative_to(source).as_posix(), path.read_bytes())
+    config = (source / '.git/config').read_bytes()
+    await workspace.write('.git/hooks/post-index-change', f'#!/bin/sh\ntouch {ran}'.encode(), executable=True)
+    aside = (
+        '.git/commondir',
+        '.git/modules/x/config',
+        'sub/.GIT/config',
+        '.git./config',
+        '.g\u200cit/config',
+    )
+    bare = ('bare/HEAD', f'bare/objects/aa/{"b" * 38}', 'bare/refs/heads/main', 'bare/config', 'bare/hooks/x')
+    for name in (*aside, *bare, 'linked/.git', 'SLY/config'):
+        await workspace.write(name, config, executable=True)
+    (workspace.folder / 'sly').symlink_to('.git')
+    await workspaces.export(RUN, await workspace.snapshot(), tmp_path / 'a.zip')
+    with zipfile.ZipFile(tmp_path / 'a.zip') as archive:
+        names = archive.namelist()
+        archive.extractall(out)
+    outside = [name for name in names if not name.startswith('.git/')]
+    assert sorted(outside) == ['SLY/config', 'a.py', *sorted(bare[:3]), 'sly (2)']
+    assert {name.split('/')[1] for name in names if name.startswith('.git/')} == {
+        *('HEAD', 'index', 'logs', 'objects', 'refs'),
+    }
+    assert 'a.py' not in git(out, 'status', '--porcelain') and git(out, 'log', '--format=%s') == 'first\n'
+    assert not ran.exists()
+
+
+async def test_names_in_an_export_lead_nowhere_else_on_any_system(
+    workspaces: Workspaces, tmp_path: Path
+) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    names = {
+        '..\\..\\w.txt': '.._.._w.txt',
+        'c:/x': 'c_/x',
+        'a\x1b[2J\n': 'a_[2J_',
+        'nul.txt': '_nul.txt',
+        'dot./x': 'dot_/x',
+        'x': 'x (2)',
+        'X': 'X',
+        '…': '…',
+    }
+    for name in names:
+        await workspace.write(name, name.encode())
+    (workspace.folder / 'd').mkdir()
+    (workspace.folder / 'd' / 'top').symlink_to('..')
+    (workspace.folder / 'sly').symlink_to('d/top/..')
+    (workspace.folder / 'back').symlink_to('..\\x')
+    await workspaces.export(RUN, await workspace.snapshot(), tmp_path / 'a.zip')
+    with zipfile.ZipFile(tmp_path / 'a.zip') as archive:
+        assert sorted(archive.namelist()) == sorted([*names.values(), 'd/top'])
+        assert {name: archive.read(made).decode() for name, made in names.items()} == {n: n for n in names}
+
+
+async def test_damage_and_loss_are_named(workspaces: Workspaces) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    await workspace.write('file', b'x' * 3)
+    snapshot = await workspace.snapshot()
+    (file,) = await workspaces.files(RUN, snapshot)
+    path = workspace.objects.root / file.digest[:2] / file.digest[2:]
+    path.chmod(0o600)
+    path.write_bytes(b'y')
+    with pytest.raises(WorkspaceError, match='damaged'):
+        await workspaces.content(RUN, file.digest)
+    for wrong in ('0' * 64, 'x', '../../x', file.digest[:-1]):
+        with pytest.raises(WorkspaceError):
+            await workspace.restore(wrong)
+        with pytest.raises(WorkspaceError):
+            await workspaces.content(RUN, wrong)
+    path.unlink()
+    with pytest.raises(WorkspaceError, match='not kept any more'):
+        await workspaces.content(RUN, file.digest)
+    with pytest.raises(WorkspaceError, match='is no snapshot'):
+        await workspaces.files(RUN, workspace.objects.put(b'[1]'))
+
+
+async def test_large_files_are_kept_too(workspaces: Workspaces) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    await workspace.write('large', os.urandom(3_000_000))
+    snapshot = await workspace.snapshot()
+    (file,) = await workspaces.files(RUN, snapshot)
+    assert await workspaces.content(RUN, file.digest) == await workspace.read('large')
+    assert list((workspace.objects.root / 'new').iterdir()) == []
+
+
+async def test_a_folder_nested_too_deep_is_refused(workspaces: Workspaces) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    await workspace.make()
+    descriptor = os.open(workspace.folder, os.O_RDONLY)
+    for _ in range(200):
+        os.mkdir('d', dir_fd=descriptor)
+        inner = os.open('d', os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = inner
+    os.close(descriptor)
+    with pytest.raises(WorkspaceError, match='nested more than'):
+        await workspace.snapshot()
+
+
+def test_no_two_agents_share_a_folder() -> None:
+    agents = ['a.b', 'a/b', 'A.b', 'a', '.', '..', '', '../x', 'é', 'a b', '%41', 'x' * 300, 'x' * 301, '-']
+    names = [folder_name(agent) for agent in agents]
+    assert len({name.lower() for name in names}) == len(agents)
+    assert all(name not in ('', '.', '..') and '/' not in name and len(name) < 200 for name in names)
+
+
+@pytest.mark.parametrize('run', ['', '..', 'a/b', '/x', '.x', 'a' * 200])
+def test_a_run_that_is_none_has_no_folder(workspaces: Workspaces, run: str) -> None:
+    with pytest.raises(WorkspaceError):
+        workspaces.of(RunId(run), 'one')
+
+
+async def test_a_temporary_root_goes_with_its_workspaces() -> None:
+    workspaces = Workspaces()
+    await workspaces.of(RUN, 'one').write('x', b'x')
+    root = workspaces.root
+    await workspaces.close()
+    assert not root.exists()
+
+
+async def test_a_snapshot_that_holds_too_much_is_refused(
+    workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace: Workspace = workspaces.of(RUN, 'one')
+    for number in range(5):
+        await workspace.write(str(number), b'12345')
+    monkeypatch.setattr('engine.workspace.snapshots.MAX_FILES', 4)
+    with pytest.raises(WorkspaceError, match='more than 4 files'):
+        await workspace.snapshot()

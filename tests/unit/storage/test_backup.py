@@ -1,0 +1,208 @@
+"""Backups: complete, taken while a writer works, restored whole or not at all, and checked when read."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sqlite3
+import tarfile
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engine import Conductor
+from engine.errors import JournalDamaged, JournalUnavailable
+from engine.workspace.workspaces import Workspaces
+from storage import Settings, open_journal, read_backup, write_backup
+from storage.sqlite.backup import DATABASE, FILES, MANIFEST
+
+TASK = 'Compare tea and coffee'
+
+
+class Home:
+    """A database, and the folder of the runs' files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.settings = Settings(database=folder / 'runs.db')
+        self.workspaces = folder / 'workspaces'
+
+    @property
+    def entries(self) -> list[str]:
+        """Every file that is there, by its path."""
+        return sorted(
+            str(path.relative_to(self.workspaces.parent))
+            for path in self.workspaces.parent.rglob('*')
+            if path.is_file()
+        )
+
+    @property
+    def shared(self) -> int:
+        """How many files share their space with another."""
+        return sum(path.is_file() and path.stat().st_nlink > 1 for path in self.workspaces.rglob('*'))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """With one run, a fork of it that shares an object, and files of a run of another database."""
+    found = Home(tmp_path / 'home')
+    asyncio.run(fill(found))
+    return found
+
+
+async def fill(home: Home) -> None:
+    async with Conductor(await open_journal(home.settings), workspaces=home.workspaces) as conductor:
+        run = await conductor.start('pipeline', task=TASK)
+        await run.result()
+        fork = await conductor.fork(run.id, at=5)
+        await conductor.result(fork)
+        kept = Workspaces(home.workspaces)
+        kept.objects(run.id).put(b'an artifact')
+        (kept.home(run.id) / 'recording.jsonl').write_text('{}\n')
+        working = kept.home(run.id) / 'agents' / 'coder'
+        working.mkdir(parents=True)
+        (working / 'half-written.py').write_text('x =')
+        (kept.root / 'another').mkdir()
+        (kept.root / 'another' / 'secret').write_text('of another database')
+        (artifact,) = (path for path in (kept.home(run.id) / 'objects').rglob('*') if path.is_file())
+        shared = kept.home(fork) / 'objects' / 'shared'
+        shared.parent.mkdir(parents=True)
+        shared.hardlink_to(artifact)
+
+
+async def test_what_comes_back_is_what_was_there(home: Home, tmp_path: Path) -> None:
+    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
+    info = write_backup(home.settings, home.workspaces, archive)
+    assert archive.stat().st_mode & 0o777 == 0o600
+    assert read_backup(archive, other.settings, other.workspaces) == info
+    left_out = ('agents', 'another', '.db-')
+    assert other.entries == [entry for entry in home.entries if not any(part in entry for part in left_out)]
+    assert other.shared == home.shared > 0
+
+    async with Conductor(await open_journal(other.settings), workspaces=other.workspaces) as conductor:
+        runs = [info async for info in conductor.every()]
+        assert info.runs == len(runs) == 2
+        assert info.steps == sum([await conductor.audit(run.id) for run in runs])
+
+
+def test_a_writer_is_not_held_back_and_the_copy_is_of_one_moment(home: Home, tmp_path: Path) -> None:
+    stop = threading.Event()
+    with closing(sqlite3.connect(home.settings.path, check_same_thread=False, timeout=5)) as writer:
+        writer.execute('CREATE TABLE one (number)')
+        writer.execute('CREATE TABLE two (number)')
+        writer.commit()
+
+        def write() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                writer.execute('INSERT INTO one VALUES (?)', (number,))
+                writer.execute('INSERT INTO two VALUES (?)', (number,))
+                writer.commit()
+
+        writing = threading.Thread(target=write)
+        writing.start()
+        try:
+            for index in range(5):
+                write_backup(home.settings, home.workspaces, tmp_path / f'{index}.tar.gz')
+        finally:
+            stop.set()
+            writing.join()
+    counts = []
+    for index in range(5):
+        other = Home(tmp_path / str(index))
+        read_backup(tmp_path / f'{index}.tar.gz', other.settings, other.workspaces)
+        with closing(sqlite3.connect(other.settings.path)) as copy:
+            (one,) = copy.execute('SELECT count(*) FROM one').fetchone()
+            assert copy.execute('SELECT count(*) FROM two').fetchone() == (one,)
+            counts.append(one)
+    assert counts == sorted(counts) and counts[0] < counts[-1]
+
+
+def test_nothing_is_overwritten(home: Home, tmp_path: Path) -> None:
+    archive = tmp_path / 'backup.tar.gz'
+    write_backup(home.settings, home.workspaces, archive)
+    before = home.entries
+    with pytest.raises(JournalUnavailable, match=r'runs\.db is there already'):
+        read_backup(archive, home.settings, home.workspaces)
+    other = Home(tmp_path / 'other')
+    with pytest.raises(JournalUnavailable, match='is there already'):
+        read_backup(archive, other.settings, home.workspaces)
+    assert home.entries == before
+    assert not other.settings.path.exists()
+
+
+def cut(archive: Path) -> None:
+    archive.write_bytes(archive.read_bytes()[:-2_000])
+
+
+def no_archive(archive: Path) -> None:
+    archive.write_bytes(b'not a tar file')
+
+
+def other_database(archive: Path) -> None:
+    members = unpacked(archive)
+    members[DATABASE] = members[DATABASE].replace(TASK.encode(), TASK.upper().encode())
+    pack(archive, members)
+
+
+def no_manifest(archive: Path) -> None:
+    members = unpacked(archive)
+    del members[MANIFEST]
+    pack(archive, members)
+
+
+def newer(archive: Path) -> None:
+    members = unpacked(archive)
+    members[MANIFEST] = members[MANIFEST].replace(b'"format": 1', b'"format": 2')
+    pack(archive, members)
+
+
+def outside(archive: Path) -> None:
+    pack(archive, unpacked(archive) | {f'{FILES}/../../../outside': b'x'})
+
+
+def link(archive: Path) -> None:
+    target = tarfile.TarInfo(f'{FILES}/link')
+    target.type, target.linkname = tarfile.SYMTYPE, '/etc/passwd'
+    pack(archive, unpacked(archive), target)
+
+
+def unpacked(archive: Path) -> dict[str, bytes]:
+    with tarfile.open(archive) as backup:
+        found = {member.name: backup.extractfile(member) for member in backup if member.isreg()}
+        return {name: file.read() for name, file in found.items() if file}
+
+
+def pack(archive: Path, members: dict[str, bytes], *others: tarfile.TarInfo) -> None:
+    with tarfile.open(archive, 'w:gz') as backup:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            backup.addfile(member, io.BytesIO(content))
+        for member in others:
+            backup.addfile(member)
+
+
+@pytest.mark.parametrize('spoil', [cut, no_archive, other_database, no_manifest, newer, outside, link])
+def test_a_spoilt_archive_is_refused_and_leaves_nothing(
+    home: Home, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
+    write_backup(home.settings, home.workspaces, archive)
+    spoil(archive)
+    with pytest.raises(JournalDamaged, match=r'is no backup, or is damaged|is damaged: its database'):
+        read_backup(archive, other.settings, other.workspaces)
+    assert other.entries == []
+    assert not (tmp_path / 'outside').exists()
+
+
+def test_a_damaged_database_is_not_backed_up(home: Home, tmp_path: Path) -> None:
+    with home.settings.path.open('r+b') as file:
+        file.seek(3 * 4096)
+        file.write(b'\xff' * 4096)
+    with pytest.raises(JournalDamaged):
+        write_backup(home.settings, home.workspaces, tmp_path / 'backup.tar.gz')
+    assert list(tmp_path.glob('*.tar.gz')) == list(tmp_path.glob('.backup-*')) == []

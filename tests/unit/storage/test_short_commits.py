@@ -1,0 +1,143 @@
+"""A single short job is committed on the loop itself, but never where it would have to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.clock import settle
+from engine.errors import JournalError
+from storage import Settings
+from storage.gil_yield import GilYielder
+from storage.sqlite import writer as writer_module
+from storage.sqlite.file import prepare
+from storage.sqlite.writer import ALONE, CHECKPOINT, Writer
+from tests.support.harness import until
+
+pytestmark = pytest.mark.anyio
+
+
+def short() -> bool:
+    return True
+
+
+def where(connection: sqlite3.Connection) -> str:
+    """A piece of work that says which thread does it."""
+    connection.execute(
+        'INSERT INTO tag (run, position, label) VALUES (1, (SELECT count(*) FROM tag), ?)', ('x',)
+    )
+    return threading.current_thread().name
+
+
+@pytest.fixture
+async def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Writer]:
+    monkeypatch.setattr(writer_module, 'SLOW', 60.0)  # a busy disk must not change who writes
+    made = opened(tmp_path)
+    yield made
+    await made.close()
+
+
+def opened(folder: Path, **settings: Any) -> Writer:
+    chosen = Settings(database=folder / 'w.db', **settings)
+    prepare(chosen)
+    made = Writer(chosen, GilYielder())
+    made._connection.execute('PRAGMA foreign_keys = OFF')
+    return made
+
+
+async def test_what_is_short_and_alone_is_done_here(writer: Writer) -> None:
+    assert await writer.do(where, short=short) == threading.current_thread().name
+    assert await writer.do(where) == 'journal-writer'
+    assert await writer.do(where, short=lambda: False) == 'journal-writer'
+    assert await writer.do(where, short=short) == threading.current_thread().name
+    assert await writer.do(lambda c: c.execute('SELECT count(*) FROM tag').fetchone()) == (4,)
+
+
+async def test_not_when_many_come_at_once_or_when_there_is_work_before_it(writer: Writer) -> None:
+    many = await asyncio.gather(*(writer.do(where, short=short) for _ in range(9)))
+    assert set(many) == {'journal-writer'}
+    begun, free = threading.Event(), threading.Event()
+
+    def slowly(connection: sqlite3.Connection) -> None:
+        begun.set()
+        free.wait(60)
+
+    slow = asyncio.ensure_future(writer.do(slowly))
+    await until(begun.is_set)
+    behind = asyncio.ensure_future(writer.do(where, short=short))
+    await settle()
+    assert not behind.done()
+    free.set()
+    assert await behind == 'journal-writer'
+    await slow
+
+
+async def test_not_when_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    writer = opened(tmp_path, synchronous='full')
+    assert await writer.do(where, short=short) == 'journal-writer'
+    await writer.close()
+
+
+async def test_another_process_s_lock_is_waited_for_elsewhere(writer: Writer, tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / 'w.db', isolation_level=None)
+    await writer.do(where, short=short)
+    other.execute('BEGIN IMMEDIATE')
+    begun = time.monotonic()
+    waiting = asyncio.ensure_future(writer.do(where, short=short))
+    await settle()
+    assert time.monotonic() - begun < 1 and not waiting.done()  # The loop was not blocked.
+    other.execute('COMMIT')
+    other.close()
+    assert await waiting == 'journal-writer'
+
+
+async def test_a_slow_disk_is_left_to_the_thread_for_a_while(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, 'SLOW', 0.005)
+    now = 1_000.0
+    monkeypatch.setattr(writer_module.time, 'monotonic', lambda: now)
+
+    def slow(connection: sqlite3.Connection) -> str:
+        nonlocal now
+        now += 0.02
+        return threading.current_thread().name
+
+    here = threading.current_thread().name
+    assert [await writer.do(slow, short=short), await writer.do(where, short=short)] == [here, here]
+    assert [await writer.do(slow, short=short) for _ in range(3)] == [here, here, 'journal-writer']
+    now += 0.02 * writer_module.RESPITE - 0.1
+    assert await writer.do(where, short=short) == 'journal-writer'
+    now += 0.2
+    assert await writer.do(where, short=short) == here
+
+
+async def test_the_log_is_moved_into_the_database_all_the_same(writer: Writer, tmp_path: Path) -> None:
+    threads = [await writer.do(where, short=short) for _ in range(5 * ALONE)]
+    assert threads.count('journal-writer') >= 5
+    pages = (tmp_path / 'w.db-wal').stat().st_size / 4096
+    assert pages < 2 * CHECKPOINT
+
+
+async def test_a_refusal_is_raised_and_nothing_is_written(writer: Writer) -> None:
+    def refuse(connection: sqlite3.Connection) -> None:
+        raise JournalError('no')
+
+    with pytest.raises(JournalError, match='no'):
+        await writer.do(refuse, short=short)
+    assert await writer.do(where, short=short) == threading.current_thread().name
+
+
+async def test_what_came_in_the_last_round_is_written_when_it_closes(tmp_path: Path) -> None:
+    writer = opened(tmp_path)
+    last = asyncio.ensure_future(writer.do(where, short=short))
+    await asyncio.sleep(0)
+    await writer.close()
+    assert await last in ('journal-writer', threading.current_thread().name)

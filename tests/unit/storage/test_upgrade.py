@@ -1,0 +1,94 @@
+"""A database created and filled by version 4 opens, and keeps its contents."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engine import Catalog, Conductor, Status
+from engine.errors import JournalUnavailable
+from engine.records import Note, RunId, RunQuery
+from storage import open_journal
+from storage.sqlite.migrations import MIGRATIONS, backup_path
+from tests.tree import ROOT
+
+pytestmark = pytest.mark.anyio
+
+OLD, FORK = RunId('539cf4aeceac'), RunId('ce3364f2a6ad')
+"""A sample of the pipeline with 22 steps, and its fork at step 3."""
+STEPS = 45
+"""Of both."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / 'runs.db'
+    path.write_bytes(gzip.decompress((ROOT / 'tests/golden/version-4.db.gz').read_bytes()))
+    assert sqlite3.connect(path).execute('PRAGMA user_version').fetchone() == (4,)
+    return path
+
+
+async def test_its_runs_are_as_they_were(file: Path, tmp_path: Path) -> None:
+    async with Conductor(
+        await open_journal(file), catalog=Catalog.load(), workspaces=tmp_path / 'files'
+    ) as conductor:
+        old, fork = await conductor.info(OLD), await conductor.info(FORK)
+        assert (old.title, old.note, old.tags) == ('Event sourcing', 'worth reading', ('weekly', 'demo'))
+        assert (old.status, old.seq, old.starred, old.pinned, old.deleted) == (
+            Status.DONE,
+            22,
+            False,
+            False,
+            0.0,
+        )
+        assert (fork.title, fork.parent, fork.parent_at) == ('The fork', OLD, 3)
+        assert await conductor.audit(OLD) == 22
+        assert (await conductor.view(OLD)).status is Status.DONE
+        assert [info.id for info in (await conductor.runs()).runs] == [FORK, OLD]
+    assert sqlite3.connect(file).execute('PRAGMA user_version').fetchone() == (len(MIGRATIONS),)
+    assert sqlite3.connect(file).execute('PRAGMA integrity_check').fetchone() == ('ok',)
+    assert sqlite3.connect(file).execute('PRAGMA foreign_key_check').fetchall() == []
+
+
+async def test_it_is_kept_as_it_was(file: Path) -> None:
+    await (await open_journal(file)).close()
+    backup = backup_path(str(file), 4)
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    with closing(sqlite3.connect(backup)) as old:
+        assert old.execute('PRAGMA user_version').fetchone() == (4,)
+        assert old.execute('PRAGMA integrity_check').fetchone() == ('ok',)
+        assert old.execute('SELECT count(*) FROM "transition"').fetchone() == (STEPS,)
+    backup.unlink()
+    await (await open_journal(file)).close()
+    await (await open_journal(file.with_name('new.db'))).close()
+    assert not list(file.parent.glob('*.version-*')), 'neither a migrated nor a new database is copied'
+
+
+async def test_it_stays_as_it_is_if_it_cannot_be_copied(file: Path) -> None:
+    backup_path(str(file), 4).mkdir()
+    with pytest.raises(JournalUnavailable, match='cannot be written: Is a directory'):
+        await open_journal(file)
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute('PRAGMA user_version').fetchone() == (4,)
+    assert not list(file.parent.glob('*.part'))
+
+
+async def test_it_takes_notes_stars_and_pins_and_is_searched(file: Path) -> None:
+    journal = await open_journal(file)
+    assert (await journal.runs(RunQuery(text='fork sourcing'))).total == 1
+    assert await journal.notes(OLD) == []
+    note = await journal.write_note(Note(run=OLD, seq=7, text='the turning point', created=1.0))
+    assert await journal.notes(OLD) == [note]
+    assert (await journal.runs(RunQuery(text='turning sourcing'))).total == 1
+    await journal.annotate(OLD, starred=True, pinned=True)
+    assert [info.id for info in (await journal.runs(RunQuery(pins_first=True))).runs] == [OLD, FORK]
+    await journal.annotate(FORK, deleted=5.0)
+    assert [info.id for info in (await journal.runs(RunQuery(place='trash'))).runs] == [FORK]
+    await journal.delete(OLD)
+    assert len(await journal.transitions(FORK)) == (await journal.info(FORK)).seq > 3
+    await journal.close()

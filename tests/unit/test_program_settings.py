@@ -1,0 +1,36 @@
+"""A program without settings uses those of the command line: endpoints, and the place of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine import Conductor
+from storage import Settings as JournalSettings
+from ui.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_program_has_the_endpoints_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / 'endpoints.toml'
+    file.write_text('[endpoints.house]\nurl = "http://models.invalid/v1"\n')
+    monkeypatch.setenv('HEMICYCLE_ENDPOINTS', str(file))
+    async with Conductor() as conductor:
+        assert 'house' in {endpoint.name for endpoint in conductor.catalog.registry.endpoints}
+
+
+@pytest.mark.parametrize('name', ['HEMICYCLE_HOME', 'HEMICYCLE_DATABASE', ''])
+def test_a_program_has_the_database_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for each in ('HEMICYCLE_HOME', 'HEMICYCLE_DATABASE'):
+        monkeypatch.delenv(each, raising=False)
+    if name:
+        monkeypatch.setenv(name, str(tmp_path / 'here'))
+    # The option of the command line that holds the database reads the variable itself.
+    typed = str(tmp_path / 'here') if name == 'HEMICYCLE_DATABASE' else ''
+    assert str(JournalSettings().database) == Settings.of(typed).database

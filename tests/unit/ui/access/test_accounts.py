@@ -1,0 +1,152 @@
+"""Accounts: passwords, tokens, sessions, and how often one may guess."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import InvalidInput, SimulatedClock
+from engine.errors import SignedOut
+from engine.journal import EntryQuery, MemoryJournal
+from ui.access.access import TRIES, WINDOW, Access, LoginRefused, network
+from ui.access.accounts import IDLE, LONGEST
+from ui.access.audit_log import AuditQuery, as_csv
+from ui.access.caller import Role
+from ui.access.login import own_path
+
+PASSWORD = 'correct horse battery'
+
+
+@pytest.fixture
+def clock() -> SimulatedClock:
+    return SimulatedClock()
+
+
+@pytest.fixture
+def access(clock: SimulatedClock) -> Access:
+    return Access(MemoryJournal(), clock)
+
+
+async def log_in(
+    access: Access, password: str = PASSWORD, address: str = '10.0.0.1', name: str = 'ada'
+) -> str:
+    return await access.log_in(name, password, address=address, agent='test')
+
+
+async def test_a_password_is_kept_as_a_hash_and_opens_a_session(access: Access) -> None:
+    await access.accounts.add('Ada', Role.OPERATOR, PASSWORD)
+    kept = await access.accounts.kept_password('ada')
+    assert kept.startswith('$argon2id$') and PASSWORD not in kept
+    identity = await access.by_session(await log_in(access))
+    assert (identity.known.name, identity.known.role) == ('Ada', Role.OPERATOR)
+    with pytest.raises(SignedOut):
+        await access.by_session('guessed')
+
+
+async def test_guessing_ends_after_a_few_tries_and_goes_on_later(
+    access: Access, clock: SimulatedClock
+) -> None:
+    await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
+    tries = await asyncio.gather(*(log_in(access, f'guess {n}') for n in range(12)), return_exceptions=True)
+    assert sum(isinstance(one, LoginRefused) and not one.later for one in tries) == TRIES['both']
+    assert sum(isinstance(one, LoginRefused) and one.later for one in tries) == 12 - TRIES['both']
+    with pytest.raises(LoginRefused, match='Too many'):
+        await log_in(access)  # also the right one: otherwise guessing could go on unseen
+    assert await log_in(access, address='10.0.0.2')
+    await clock.advance(WINDOW + 1)
+    assert await log_in(access)
+    lines = await access.audit.lines(AuditQuery(deed='login'))
+    assert sum(line.refused == 'too many attempts' for line in lines) == 12 - TRIES['both'] + 1
+
+
+async def test_names_are_not_given_away(access: Access) -> None:
+    await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
+    with pytest.raises(LoginRefused) as wrong:
+        await log_in(access, 'wrong password')
+    with pytest.raises(LoginRefused) as unknown:
+        await log_in(access, 'wrong password', name='nobody')
+    assert str(wrong.value) == str(unknown.value)
+
+
+async def test_sessions_end_when_idle_and_at_the_latest(access: Access, clock: SimulatedClock) -> None:
+    await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
+    secret = await access.accounts.begin_session('ada', 'password', '', '')
+    lived = 0.0
+    while lived + IDLE / 2 < LONGEST:
+        await clock.advance(IDLE / 2)
+        lived += IDLE / 2
+        await access.by_session(secret)
+    await clock.advance(IDLE / 2 + 1)
+    with pytest.raises(SignedOut):
+        await access.by_session(secret)
+    secret = await access.accounts.begin_session('ada', 'password', '', '')
+    await clock.advance(IDLE + 1)
+    with pytest.raises(SignedOut):
+        await access.by_session(secret)
+
+
+async def test_a_new_password_ends_other_sessions(access: Access) -> None:
+    await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
+    here = await access.by_session(await access.accounts.begin_session('ada', 'password', '', ''))
+    there = await access.by_session(await access.accounts.begin_session('ada', 'password', '', ''))
+    await access.accounts.set_password('ada', 'another fine password', but=here.key[:16])
+    await here.check()
+    with pytest.raises(SignedOut):
+        await there.check()
+
+
+async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, clock: SimulatedClock) -> None:
+    await access.accounts.add('root', Role.ADMIN)
+    await access.accounts.add('ada', Role.OPERATOR)
+    token, secret = await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)
+    (kept,) = await access._journal.entries(EntryQuery(kind='token'))
+    assert secret not in str(kept)
+    await clock.advance(61)
+    identity = await access.by_token(secret)
+    assert identity.known.role is Role.VIEWER
+    assert (await access.accounts.tokens('ada'))[0].used == clock.now()
+    with pytest.raises(InvalidInput, match='no more'):
+        await access.accounts.add_token('ada', 'too much', Role.ADMIN, 1)
+    await access.accounts.revoke_token(token.id)
+    with pytest.raises(SignedOut):
+        await identity.check()
+    _, secret = await access.accounts.add_token('ada', 'ci', Role.OPERATOR, 1)
+    identity = await access.by_token(secret)
+    await access.accounts.set_role('ada', Role.VIEWER)
+    assert (await identity.check()).role is Role.VIEWER
+    await clock.advance(86_401)
+    with pytest.raises(SignedOut):
+        await access.by_token(secret)
+
+
+async def test_the_last_administrator_stays(access: Access) -> None:
+    await access.accounts.add('root', Role.ADMIN)
+    for work in (access.accounts.remove('root'), access.accounts.set_role('root', Role.VIEWER)):
+        with pytest.raises(InvalidInput, match='only administrator'):
+            await work
+
+
+@pytest.mark.parametrize('password', ['short', 'aaaaaaaaaaaaaaa', 'xx-ada-2026-11-23'])
+async def test_easy_passwords_are_refused(access: Access, password: str) -> None:
+    with pytest.raises(InvalidInput):
+        await access.accounts.add('ada', Role.VIEWER, password)
+
+
+def test_a_household_counts_as_one_address() -> None:
+    assert network('2001:db8::1') == network('2001:db8::ffff') != network('2001:db8:0:1::1')
+
+
+@pytest.mark.parametrize(
+    'path', ['//evil.example', 'https://evil.example', '/\\evil.example', '\\\\evil', '/login', 'x', '/a\nb']
+)
+def test_a_login_leads_to_this_server_only(path: str) -> None:
+    assert own_path(path) == '/'
+    assert own_path('/runs/1?at=2') == '/runs/1?at=2'
+
+
+async def test_a_table_calculator_runs_nothing_of_the_log(access: Access) -> None:
+    from ui.access.caller import Caller
+
+    await access.audit.write(Caller('=cmd()', Role.VIEWER), 'login')
+    assert "'=cmd()" in as_csv(await access.audit.lines(AuditQuery()))

@@ -1,0 +1,192 @@
+"""The guard: what each role may do, what a private run shows, and that nothing is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from engine import Conductor, EngineError, SimulatedClock
+from engine.errors import NotAllowed, SignedOut, UnknownRun
+from engine.journal import MemoryJournal
+from engine.records import RunQuery
+from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
+from ui.access.access import Access
+from ui.access.audit_log import AuditQuery
+from ui.access.caller import Caller, Fixed, Role
+from ui.access.deeds import DEEDS, PARTS, WITHHELD
+
+NOBODY_HAS = 'no such thing'
+
+
+@pytest.fixture
+async def conductor() -> Any:
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as made:
+        yield made
+
+
+@pytest.fixture
+def access(conductor: Conductor) -> Access:
+    return Access(conductor.journal, conductor.clock)
+
+
+def names(conductor: Conductor) -> Iterator[str]:
+    """Every public name of a conductor and of its guarded parts."""
+    for prefix in ('', *(f'{part}.' for part in sorted(PARTS))):
+        target: Any = conductor
+        for name in filter(None, prefix.split('.')):
+            target = getattr(target, name)
+        yield from (f'{prefix}{name}' for name in dir(target) if not name.startswith('_'))
+
+
+def as_role(access: Access, conductor: Conductor, role: Role, name: str = 'ada') -> Conductor:
+    return access.guard(conductor, Fixed(Caller(name, role)))
+
+
+async def test_every_deed_is_listed_once(conductor: Conductor) -> None:
+    found = set(names(conductor))
+    assert found - set(DEEDS) - PARTS - WITHHELD == set(), 'say in ui/access/deeds.py which role may do this'
+    assert (set(DEEDS) | PARTS | WITHHELD) - found == set(), 'these are gone: strike them'
+    assert set(DEEDS) & WITHHELD == set()
+
+
+@pytest.mark.parametrize('role', list(Role))
+async def test_a_role_may_do_what_is_listed_and_no_more(
+    access: Access, conductor: Conductor, role: Role
+) -> None:
+    behind = as_role(access, conductor, role)
+    for path, least in DEEDS.items():
+        assert await refused(behind, path) is not role.includes(least), f'{role} {path}'
+    for path in WITHHELD:
+        assert await refused(behind, path), path
+
+
+async def refused(behind: Conductor, path: str) -> bool:
+    """Whether the guard refuses to touch it, or to call it with names that nothing has."""
+    target: Any = behind
+    try:
+        for name in path.split('.'):
+            target = getattr(target, name)
+        if not callable(target):
+            return False
+        given = [
+            [] if 'Sequence' in str(one.annotation) or 'Iterable' in str(one.annotation) else NOBODY_HAS
+            for one in inspect.signature(target).parameters.values()
+            if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+        ]
+        made = target(*given)
+        if inspect.isasyncgen(made):
+            await asyncio.wait_for(anext(made), 1)
+        elif inspect.isawaitable(made):
+            await asyncio.wait_for(made, 1)
+    except NotAllowed:
+        return True
+    except (
+        EngineError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        KeyError,
+        StopAsyncIteration,
+        OSError,
+        TimeoutError,
+    ):
+        pass
+    return False
+
+
+async def test_a_private_run_does_not_exist_for_others(access: Access, conductor: Conductor) -> None:
+    ada, bob = as_role(access, conductor, Role.OPERATOR), as_role(access, conductor, Role.OPERATOR, 'bob')
+    root = as_role(access, conductor, Role.ADMIN, 'root')
+    run = (await ada.start('lone', private=True)).id
+    assert (await ada.info(run)).author == 'ada'
+    assert [info.id for info in (await bob.runs(RunQuery())).runs] == []
+    assert [info.id async for info in bob.every()] == []
+    assert [info.id for info in (await ada.runs(RunQuery())).runs] == [run]
+    assert [info.id for info in (await root.runs()).runs] == [run]
+    for name in (
+        'info',
+        'view',
+        'shape',
+        'transitions',
+        'notes',
+        'cancel',
+        'pause',
+        'rerun',
+        'lineage',
+        'family',
+    ):
+        with pytest.raises(UnknownRun):
+            await getattr(bob, name)(run)
+    with pytest.raises(UnknownRun):
+        await bob.compare(run, run)
+    with pytest.raises(UnknownRun):
+        await bob.workspaces.files(run, '0' * 64)
+    with pytest.raises(UnknownRun):
+        await anext(bob.watch(run))
+    with pytest.raises(UnknownRun):
+        await anext(bob.export_bundle([run]).__aiter__())
+    await ada.annotate(run, private=False)
+    assert (await bob.info(run)).id == run
+    with pytest.raises(NotAllowed):
+        await bob.annotate(run, private=True)
+
+
+async def test_a_family_shows_no_more_of_a_private_run_than_that_there_is_one(
+    access: Access, conductor: Conductor
+) -> None:
+    ada, bob = as_role(access, conductor, Role.OPERATOR), as_role(access, conductor, Role.OPERATOR, 'bob')
+    root = (await ada.start('lone', title='Secret plans')).id
+    mine = await bob.rerun(root, title='Mine')
+    await ada.annotate(root, private=True)
+    assert root not in await bob.family(mine)
+    tree = await bob.lineage(mine)
+    assert (tree.info.title, dict(tree.info.parameters)) == ('A private run', {})
+    assert [node.info.title for node in tree.children] == ['Mine']
+
+
+async def test_each_event_says_who_sent_it(access: Access, conductor: Conductor) -> None:
+    ada, bob = as_role(access, conductor, Role.OPERATOR), as_role(access, conductor, Role.OPERATOR, 'bob')
+    run = (await ada.start('lone', paused=True)).id
+    await bob.resume(run)
+    await conductor.result(run)
+    said = {(step.event.name, step.event.who) for step in await conductor.transitions(run) if step.event.who}
+    assert said == {('start', 'ada'), ('resume', 'bob')}
+    lines = await access.audit.lines(AuditQuery())
+    assert [(line.who, line.deed, line.runs) for line in lines] == [
+        ('bob', 'resume', (run,)),
+        ('ada', 'start', (run,)),
+    ]
+
+
+async def test_what_was_refused_is_in_the_audit_log(access: Access, conductor: Conductor) -> None:
+    viewer = as_role(access, conductor, Role.VIEWER)
+    with pytest.raises(NotAllowed, match='operator'):
+        await viewer.start('lone')
+    (line,) = await access.audit.lines(AuditQuery(refused=True))
+    assert (line.who, line.deed, line.refused) == ('ada', 'start', 'role')
+
+
+async def test_a_session_that_ends_ends_everywhere() -> None:
+    clock = SimulatedClock()
+    journal = MemoryJournal()
+    async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply), Lone), clock=clock) as conductor:
+        access = Access(journal, clock)
+        await access.accounts.add('ada', Role.OPERATOR)
+        identity = await access.by_session(await access.accounts.begin_session('ada', 'password', '', ''))
+        behind = access.guard(conductor, identity)
+        run = (await behind.start('lone', paused=True)).id
+        watching = behind.watch(run)
+        await anext(watching)
+        await access.accounts.end_sessions('ada')
+        with pytest.raises(SignedOut):
+            await behind.runs()
+        await conductor.cancel(run)
+        with pytest.raises(SignedOut):
+            await anext(watching)
+        with suppress(SignedOut):
+            await watching.aclose()

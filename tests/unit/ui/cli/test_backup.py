@@ -1,0 +1,73 @@
+"""hemicycle backup and restore-backup: messages, checks and refusals."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Hemicycle
+
+
+@pytest.fixture
+def hemicycle(tmp_path: Path, done: Hemicycle) -> Hemicycle:
+    return Hemicycle(tmp_path / 'here', like=done)
+
+
+def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    archive = tmp_path / 'backups' / 'today.tar.gz'
+    result = hemicycle('backup', str(archive))
+    assert result.exit_code == 0, result.stderr
+    assert f'{archive}: 1 run, ' in result.stdout
+    assert 'audit: 1 run as recorded' in result.stdout
+    assert list(archive.parent.iterdir()) == [archive]
+
+    (tmp_path / 'there').mkdir()
+    there = Hemicycle(tmp_path / 'there')
+    result = there('restore-backup', str(archive))
+    assert result.exit_code == 0, result.stderr
+    assert 'audit: 1 run as recorded' in result.stdout
+    shown = hemicycle('show', 'last', '--json').stdout
+    assert there('show', 'last', '--json').stdout == shown
+
+    again = there('restore-backup', str(archive))
+    assert again.exit_code == 5
+    assert 'is there already, and nothing is overwritten' in again.stderr
+
+
+def test_a_step_that_would_be_decided_otherwise_is_found(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(hemicycle.database)) as database:
+        database.execute('UPDATE "transition" SET name = \'retry\' WHERE seq = 9')
+        database.commit()
+    result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))
+    assert result.exit_code == 1
+    assert 'diverges at step' in result.stderr
+    assert 'audit: 0 runs as recorded' in result.stdout
+    assert hemicycle('backup', str(tmp_path / 'unchecked.tar.gz'), '--no-audit').exit_code == 0
+
+
+def test_runs_of_patterns_that_are_not_here_are_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    odd = ('--patterns', str(hemicycle.patterns))
+    hemicycle('run', 'failing', *odd, '-q')
+    result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))
+    assert result.exit_code == 0, result.stderr
+    assert 'audit: 1 run left out, of patterns that are not here: failing' in result.stdout
+    assert 'audit: 2 runs as recorded' in hemicycle('backup', str(tmp_path / 'all.tar.gz'), *odd).stdout
+
+
+def test_nothing_is_overwritten_and_nothing_is_made_of_nothing(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    (taken := tmp_path / 'taken.tar.gz').write_text('mine')
+    result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))
+    assert (result.exit_code, 'there is nothing to back up' in result.stderr) == (2, True)
+    hemicycle.database.touch()
+    result = hemicycle('backup', str(taken))
+    assert (result.exit_code, 'already exists' in result.stderr) == (2, True)
+    assert taken.read_text() == 'mine'
+    result = hemicycle(
+        'restore-backup', str(tmp_path / 'none.tar.gz'), '--database', str(tmp_path / 'new.db')
+    )
+    assert result.exit_code == 5
+    assert 'none.tar.gz' in result.stderr

@@ -1,0 +1,405 @@
+"""The command line: runs, lists, shows and audits; what it prints, and its exit codes."""
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+
+from engine import Status
+from tests.support.cli import Hemicycle
+from ui.cli.commands import COMMANDS, load
+from ui.cli.exit_codes import ExitCode
+from ui.cli.output.reporters import SIMULATED
+
+
+@pytest.fixture
+def hemicycle(tmp_path: Path) -> Hemicycle:
+    return Hemicycle(tmp_path)
+
+
+def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
+    shown = hemicycle('--help').stdout
+    assert all(f' {command} ' in shown for command in COMMANDS)
+    for command in COMMANDS.keys() - {
+        'acp',
+        'mcp',
+    }:  # Nobody types those: their help shows how clients are set up.
+        shown = hemicycle(command, '--help').stdout
+        assert f'hemicycle {command}' in shown.partition('Examples')[2], command
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+def test_the_help_lists_each_command_with_the_beginning_of_its_own_help(name: str) -> None:
+    beginning, _, _ = load(name).help.partition('\n\n')
+    assert COMMANDS[name].summary == ' '.join(beginning.split())
+
+
+def test_a_run_shows_its_progress_beside_its_answer(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee')
+    assert result.exit_code == 0
+    assert '# ' in result.stdout
+    assert '→ reviewing.thinking' not in result.stdout
+    assert '→ researching.thinking' in result.stderr
+    assert '→ complete' in result.stderr
+    assert 'reviewing │' in result.stderr
+    assert 'is_approved yes' in result.stderr
+    assert 'simulated' in result.stderr
+    assert 'is done' in result.stderr
+
+
+def test_both_sides_of_a_comparison_are_shown(hemicycle: Hemicycle) -> None:
+    assert hemicycle('run', 'blog', '--task', 'On bees', '--set', 'mode=compare', '-q').exit_code == 0
+    shown = hemicycle('show', 'last').stdout
+    dynamic, fixed = shown.partition('Compared: dynamic')[2].split('Compared: fixed')
+    assert 'complete, 1 step, 0 tool calls' in dynamic and '# On bees' in dynamic
+    assert 'complete, 12 steps, 7 tool calls' in fixed and '## What can be done' in fixed
+
+
+def test_quiet_is_the_answer_alone(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet')
+    assert (result.exit_code, result.stderr) == (0, f'{SIMULATED}\n')
+    assert result.stdout.startswith('#')
+
+
+def test_what_is_printed_of_a_simulated_run_says_so(hemicycle: Hemicycle) -> None:
+    assert SIMULATED in hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee').stderr
+    outcome = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--json').stdout.splitlines()[
+        -1
+    ]
+    assert json.loads(outcome)['origins'] == ['simulated']
+    assert '*Simulated:' in hemicycle('export', 'last', '--markdown', '-o', '-').stdout
+
+
+BAKERY = (
+    "Forecast next year's revenue of a bakery from its sales of January (41,200 euros), February"
+    ' (39,800 euros) and March (44,600 euros).'
+)
+
+
+def test_a_result_that_was_not_approved_has_an_exit_code_of_its_own(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'pipeline', '--task', BAKERY, '--set', 'max_iterations=1', '-q')
+    assert result.exit_code == ExitCode.DONE_WITH_ISSUES == 6
+    assert result.stdout.strip() and 'is done with issues: not approved after 1 revision' in result.stderr
+    assert 'done with issues' in hemicycle('runs').stdout
+    run = json.loads(hemicycle('runs', '--json').stdout.splitlines()[0])
+    assert (run['status'], run['error']) == ('done', 'not approved after 1 revision')
+    shown = hemicycle('show', run['id']).stdout
+    assert 'done with issues' in shown and 'not approved after 1 revision' in shown
+
+
+def test_json_is_every_transition_and_then_the_outcome(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--json')
+    *steps, outcome = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [step['seq'] for step in steps] == list(range(1, len(steps) + 1))
+    assert {step['type'] for step in steps} == {'transition'}
+    assert steps[0]['event']['name'] == 'start'
+    assert (outcome['type'], outcome['status'], outcome['seq']) == ('outcome', 'done', len(steps))
+    assert outcome['answer'] == outcome['memory']['analysis'] != ''
+
+
+def test_the_task_may_come_from_standard_input(hemicycle: Hemicycle) -> None:
+    assert hemicycle('run', 'pipeline', '--task', '-', '-q', stdin='Compare tea and coffee').exit_code == 0
+    found = hemicycle.newest()
+    assert found and found.parameters['task'] == 'Compare tea and coffee'
+
+
+def test_options_reach_the_run(hemicycle: Hemicycle) -> None:
+    options = ('--title', 'A title', '--tag', 'a', '--tag', 'b', '--seed', '7', '--set', 'max_iterations=1')
+    options += ('--approvals', 'none')
+    assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q', *options).exit_code == 0
+    found = hemicycle.newest()
+    assert found and (found.title, found.tags, found.seed) == ('A title', ('a', 'b'), 7)
+    assert found.options == {'approvals': 'none'}
+    assert found.parameters['max_iterations'] == 1
+
+
+def test_a_list_is_set_as_json(hemicycle: Hemicycle) -> None:
+    calls = hemicycle.home / 'calls'
+    values = (f'calls={calls}', 'steps=2', 'pause=0', 'unit=["a", "b"]')
+    options = [part for value in values for part in ('--set', value)]
+    result = hemicycle('run', 'counting', *options, '--patterns', str(hemicycle.patterns), '--quiet')
+    assert (result.exit_code, result.stdout) == (0, '2\n')
+    found = hemicycle.newest()
+    assert found and found.parameters['unit'] == ['a', 'b']
+
+
+def test_a_failed_run_says_why(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns))
+    assert result.exit_code == 1
+    assert 'the well is dry' in result.stderr.splitlines()[-2]
+    assert hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns), '-q').stderr.count('\n') == 1
+
+
+def test_a_run_that_waits_for_a_person_is_let_go_of(hemicycle: Hemicycle) -> None:
+    result = hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
+    assert result.exit_code == 4
+    assert 'waits for a person: a word' in result.stderr
+    found = hemicycle.newest()
+    assert found and found.status is Status.WAITING
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        (('nope',), "no pattern 'nope'; there are: "),
+        (('pipeline',), 'task: Field required; it takes: text, '),
+        (('pipeline', '--task', ' '), 'task: '),
+        (('pipeline', '--task', 'x' * 20_001), 'task: '),
+        (('pipeline', '--task', 'tea', '--set', 'max_iterations=11'), '; it takes: whole number, 0 to 10'),
+        (
+            ('pipeline', '--task', 'tea', '--set', 'max=1'),
+            'max: there is no such parameter; pipeline takes task',
+        ),
+        (('pipeline', '--task', 'tea', '--set', 'task=tea'), 'task: is set twice'),
+        (('pipeline', '--set', 'task'), '--set: must be name=value'),
+        (('pipeline', '--task', 'tea', '--synchronous', 'off'), '--synchronous: must be normal or full'),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(
+    hemicycle: Hemicycle, arguments: tuple[str, ...], said: str
+) -> None:
+    result = hemicycle('run', *arguments)
+    assert (result.exit_code, result.stdout) == (2, '')
+    assert result.stderr.startswith('hemicycle: ')
+    assert result.stderr.count('\n') == 1
+    assert said in result.stderr
+    assert not hemicycle.database.exists()
+
+
+def test_what_a_model_writes_cannot_steer_the_terminal(hemicycle: Hemicycle) -> None:
+    title = 'red \x1b[31m and \x9b31m and \u202e back'
+    hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', title, '-q')
+    for arguments in (('runs',), ('show', 'last')):
+        shown = hemicycle(*arguments).stdout
+        assert 'red [31m and 31m and' in shown
+        assert not {'\x1b', '\x9b', '\u202e'} & set(shown)
+
+
+def test_traffic_is_told_in_tables_and_as_json(done: Hemicycle) -> None:
+    shown = done('traffic', 'pipeline').stdout
+    assert shown.startswith('1 runs: 1 done') and 'reviewing → analyzing' in shown
+    found = json.loads(done('traffic', 'pipeline', '--tag', 'demo', '--json').stdout)
+    states = {state['path']: state['visits'] for state in found['states']}
+    assert (found['runs'], states['analyzing'], states['complete']) == (1, 2, 1)
+    assert {'source': 'reviewing', 'dest': 'analyzing', 'times': 1, 'runs': 1} in found['edges']
+    assert 'analyzing' in found['shapes'][0]['states']
+    assert done('traffic', 'pipeline', '--until', '2001-01-01').stdout == 'no runs match\n'
+    assert done('traffic', 'vote').stdout == 'no run of vote yet\n'
+
+
+def test_runs_are_listed_by_what_they_went_through(done: Hemicycle) -> None:
+    assert 'Compare tea and coffee' in done('runs', '--edge', 'reviewing>analyzing').stdout
+    assert done('runs', '--edge', 'reviewing>failed').stdout == 'no runs match\n'
+    assert 'Compare tea and coffee' in done('runs', '--state', 'reviewing').stdout
+    assert done('runs', '--state', 'reviewing', '--failed').stdout == 'no runs match\n'
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        (('runs', '--edge', 'reviewing'), '--edge: must be two states'),
+        (('runs', '--failed'), '--failed: needs --state'),
+        (('traffic', 'pipeline', '--since', 'yesterday'), '--since: must be a date'),
+    ],
+)
+def test_what_is_no_edge_or_no_day_is_refused(done: Hemicycle, arguments: tuple[str, ...], said: str) -> None:
+    result = done(*arguments)
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    assert f'{found.id}  done    pipeline' in done('runs').stdout
+    for matching in (
+        ('--pattern', 'pipeline'),
+        ('--status', 'done'),
+        ('--tag', 'demo'),
+        ('--search', 'coff'),
+    ):
+        assert json.loads(done('runs', *matching, '--json').stdout)['id'] == found.id
+    for other in (('--pattern', 'debate'), ('--status', 'failed'), ('--tag', 'x'), ('--search', 'milk')):
+        assert done('runs', *other).stdout == 'no runs match\n'
+    assert done('runs', '--status', 'lost').exit_code == 2
+
+
+def test_looking_makes_no_database(hemicycle: Hemicycle) -> None:
+    assert 'there are no runs yet' in hemicycle('runs').stdout
+    result = hemicycle('show', 'last')
+    assert (result.exit_code, result.stderr) == (2, "hemicycle: there is no run 'last'\n")
+    assert not hemicycle.database.exists()
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    for name in ('last', found.id, found.id[:4]):
+        assert json.loads(done('show', name, '--json').stdout)['run']['id'] == found.id
+    assert done('show', 'zzzz').exit_code == 2
+
+
+def test_an_ambiguous_id_is_refused(hemicycle: Hemicycle, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ('a1b2c3d4e5f6', 'a7b8c9d0e1f2'):
+        monkeypatch.setattr(uuid, 'uuid4', lambda name=name: uuid.UUID(f'{name}{"0" * 20}'))
+        hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '-q')
+    result = hemicycle('show', 'a')
+    assert result.exit_code == 2
+    assert "runs begin with 'a': a" in result.stderr
+    assert hemicycle('show', 'a1').exit_code == 0
+
+
+def test_a_run_is_shown_as_a_whole(done: Hemicycle) -> None:
+    shown = done('show').stdout
+    for part in (
+        'States',
+        '> complete',
+        'Steps',
+        'reviewing: reviewer',
+        'is_approved yes',
+        'Memory',
+        'approved: true',
+    ):
+        assert part in shown
+
+
+def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    last = found.seq
+    shown = done('show', '--at', str(last)).stdout
+    assert f'Step {last}' in shown
+    assert 'reviewing → complete: if is_approved is yes, holds' in shown
+    assert 'The reviewer approves the draft.' in shown
+    assert 'it saw approved true' in shown
+    assert 'replace /memory/status COMPLETE' in shown
+    early = json.loads(done('show', '--at', '2', '--json').stdout)
+    assert [step['seq'] for step in early['transitions']] == [2]
+    assert early['view']['active'] == ['researching.thinking']
+    result = done('show', '--at', str(last + 1))
+    assert (result.exit_code, f'its last is {last}' in result.stderr) == (2, True)
+
+
+def test_an_audit_passes(done: Hemicycle) -> None:
+    found = done.newest()
+    assert found
+    result = done('audit', found.id[:6])
+    assert (result.exit_code, result.stdout) == (
+        0,
+        f'run {found.id} is ok: {found.seq} steps, all decided as recorded\n',
+    )
+
+
+def test_an_audit_names_the_first_divergence(hemicycle: Hemicycle) -> None:
+    hemicycle('run', 'failing', '--patterns', str(hemicycle.patterns), '-q')
+    file = hemicycle.patterns / 'odd.py'
+    file.write_text(
+        file.read_text().replace("['failed', 'working', 'broken']", "['failed', 'working', 'ended']")
+    )
+    result = hemicycle('audit', '--patterns', str(hemicycle.patterns))
+    assert (result.exit_code, result.stdout) == (1, '')
+    assert 'diverges at step 2' in result.stderr
+
+
+def test_patterns_are_listed_with_the_faults_of_files(hemicycle: Hemicycle) -> None:
+    (hemicycle.patterns / 'broken.py').write_text('x = 1\nthis is no Python\n')
+    shown = hemicycle('patterns', '--patterns', str(hemicycle.patterns)).stdout
+    assert '--set task= or --task' in shown
+    assert 'whole number, 0 to 10, 3 by default' in shown
+    assert 'counting' in shown
+    assert f'not loaded: {hemicycle.patterns / "broken.py"}:2: SyntaxError' in shown
+
+
+def test_nobody_goes_on_with_a_run_that_has_ended(done: Hemicycle) -> None:
+    result = done('resume', 'last')
+    assert result.exit_code == 2
+    assert 'it is done' in result.stderr
+
+
+def test_the_version_is_said(hemicycle: Hemicycle) -> None:
+    assert hemicycle('--version').stdout.startswith('hemicycle ')
+
+
+def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
+    asked = ('--task', 'Compare tea and coffee', '--set', 'max_iterations=1')
+    first = hemicycle('run', 'pipeline', *asked, '-q', '--record')
+    recorded = hemicycle.newest()
+    assert recorded and recorded.options == {'approvals': 'marked', 'record': True}
+    again = hemicycle('run', 'pipeline', '-q', '--replay', 'last')
+    assert (again.exit_code, again.stdout) == (first.exit_code, first.stdout) == (0, first.stdout)
+    found = hemicycle.newest()
+    assert found and (found.options['replay'], found.parameters) == (recorded.id, recorded.parameters)
+    other = hemicycle('run', 'pipeline', '-q', '--replay', recorded.id, '--task', 'Compare milk and water')
+    assert other.exit_code == 1 and 'no answer (left) to this request: the nearest differs' in other.stderr
+    assert 'has no recording' in hemicycle('run', 'pipeline', '--replay', 'last').stderr
+
+
+@pytest.mark.parametrize(
+    ('models', 'said'),
+    [
+        (('nope/x',), "models: there is no model 'nope/x'"),
+        (('reviewer=nope/x',), "models.reviewer: there is no model 'nope/x'"),
+        (('a', 'b'), 'once for each role'),
+        (('reviewer=',), 'must be [ROLE=]NAME'),
+    ],
+)
+def test_models_are_chosen_by_role(hemicycle: Hemicycle, models: tuple[str, ...], said: str) -> None:
+    options = [part for name in models for part in ('--model', name)]
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', *options)
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
+    task = ('run', 'pipeline', '--task', 'Compare tea and coffee')
+    result = hemicycle(*task, '--budget-tokens', '1500', '--budget-seconds', '3600')
+    assert result.exit_code != 0 and 'its budget of 1,500 tokens is spent' in result.stderr
+    shown = hemicycle('show', 'last').stdout
+    assert 'tokens of 1,500 tokens, spent' in shown and 'of 1:00:00' in shown
+    assert 'tokens · simulated' in shown
+    refused = hemicycle(*task, '--budget-cost', '0')
+    assert refused.exit_code == 2 and 'budget.cost: must be a number above 0' in refused.stderr
+
+
+def test_a_diagram_is_printed_or_written_in_each_language(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    shown = hemicycle('diagram', 'supervisor')
+    assert (shown.exit_code, shown.stderr) == (0, '') and shown.stdout.startswith('stateDiagram-v2\n')
+    assert 'planning --> executing: has pending tasks' in shown.stdout and 'thinking' in shown.stdout
+    file = tmp_path / 'chart.gv'
+    options = ('--set', 'execution=side by side', '--set', 'workers=2', '--folded')
+    written = hemicycle('diagram', 'supervisor', '--format', 'dot', '--output', str(file), *options)
+    assert (written.exit_code, written.stdout) == (0, '')
+    assert 'worker_2' in file.read_text('utf-8') and 'worker_3' not in file.read_text('utf-8')
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (['nothing'], "there is no pattern 'nothing'"),
+        (['supervisor', '--format', 'png'], '--format: must be mermaid, dot, svg'),
+        (['supervisor', '--set', 'workers=9'], 'workers: Input should be less than or equal to 6'),
+        (['supervisor', '--set', 'depth=9'], 'depth: there is no such parameter'),
+    ],
+)
+def test_a_diagram_that_cannot_be_drawn_says_why(
+    hemicycle: Hemicycle, arguments: list[str], problem: str
+) -> None:
+    result = hemicycle('diagram', *arguments)
+    assert result.exit_code == 2 and problem in result.stderr
+
+
+def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemicycle: Hemicycle) -> None:
+    goal = 'primary_goal=Write an export of the customer list as CSV'
+    assert hemicycle('run', 'time-bounded', '--set', goal, '--quiet').exit_code == 1
+    shown = hemicycle('show', 'last', '--report')
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout.startswith('# Write an export') and '**Aborted.**' in shown.stdout
+    assert 'FINAL WARNING' in shown.stdout
+    made = json.loads(hemicycle('show', 'last', '--report', '--json').stdout)['report']
+    assert made['outcome'] == 'aborted' and made['metrics']['total_steps'] == 2
+    early = hemicycle('show', 'last', '--report', '--at', '4').stdout
+    assert 'No plan was adopted' in early
+
+
+def test_a_run_of_another_pattern_has_no_such_report(done: Hemicycle) -> None:
+    result = done('show', 'last', '--report')
+    assert result.exit_code == 2 and 'has no report' in result.stderr

@@ -1,0 +1,85 @@
+"""hemicycle compare: its output for two runs, and its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Hemicycle
+
+
+@pytest.fixture(scope='module')
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hemicycle, str, str]:
+    """A database with two runs of the pipeline, the second of which may not revise; to be read."""
+    found = Hemicycle(tmp_path_factory.mktemp('two'))
+    names = []
+    for most in ('3', '0'):
+        options = ('--task', 'Compare tea and coffee', '--quiet', '--set', f'max_iterations={most}')
+        found('run', 'pipeline', *options)
+        newest = found.newest()
+        assert newest is not None
+        names.append(str(newest.id))
+    return found, names[0], names[1]
+
+
+def test_a_run_went_the_same_way_as_itself(two: tuple[Hemicycle, str, str]) -> None:
+    hemicycle, one, _ = two
+    result = hemicycle('compare', one, one)
+    assert (result.exit_code, result.stderr) == (0, '')
+    assert 'The same run twice' in result.stdout
+
+
+def test_where_they_part_and_why_and_the_numbers(two: tuple[Hemicycle, str, str]) -> None:
+    hemicycle, one, other = two
+    result = hemicycle('compare', one, other)
+    assert result.exit_code == 1
+    assert 'The runs diverge at step ' in result.stdout
+    assert 'The guard “is spent” was not met in A and met in B' in result.stdout
+    assert 'max_iterations  A 3, B 0' in result.stdout
+    assert ', less in B' in result.stdout
+    assert 'reviewing → analyzing  A 1, B 0' in result.stdout
+
+
+def test_every_step_side_by_side(two: tuple[Hemicycle, str, str]) -> None:
+    hemicycle, one, other = two
+    shown = hemicycle('compare', one, other, '--steps').stdout
+    assert '     1      1  Both    start → pending' in shown
+    assert 'Only A' in shown or 'Different' in shown
+
+
+def test_json_holds_all_of_it(two: tuple[Hemicycle, str, str]) -> None:
+    hemicycle, one, other = two
+    result = hemicycle('compare', one, other, '--json')
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (found['a']['run'], found['b']['run'], found['same_way']) == (one, other, False)
+    assert found['divergence']['cause'] == 'guard'
+    assert found['rows'][0]['kind'] == 'same'
+    assert found['parameters'] == [{'path': '/max_iterations', 'a': 3, 'b': 0, 'only': ''}]
+    assert found['a']['steps'] == max(row['a'] or 0 for row in found['rows'])
+
+
+def test_without_another_it_is_the_run_that_it_was_forked_from(two: tuple[Hemicycle, str, str]) -> None:
+    hemicycle, one, _ = two
+    result = hemicycle('compare', one)
+    assert result.exit_code == 2
+    assert 'was not forked from another: name the run to compare it with' in result.stderr
+
+
+def test_a_run_that_is_not_there(two: tuple[Hemicycle, str, str]) -> None:
+    hemicycle, one, _ = two
+    result = hemicycle('compare', one, 'nowhere')
+    assert result.exit_code == 2
+    assert 'nowhere' in result.stderr
+
+
+def test_so_far_the_same_way_is_neither_yes_nor_no(tmp_path: Path) -> None:
+    hemicycle, names = Hemicycle(tmp_path), []
+    for _ in range(2):
+        hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
+        newest = hemicycle.newest()
+        assert newest is not None
+        names.append(str(newest.id))
+    result = hemicycle('compare', *names)
+    assert result.exit_code == 4
+    assert 'So far the runs took the same path, 1 step. A and B are still running.' in result.stdout

@@ -1,0 +1,105 @@
+"""hemicycle doctor: names what is broken and how to fix it, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Hemicycle
+from ui.cli.operation import doctor
+
+
+class Doctor:
+    """The command in an installation of its own."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.hemicycle = Hemicycle(folder)
+        self.configuration = folder / 'endpoints.toml'
+        monkeypatch.setenv('HEMICYCLE_ENDPOINTS', str(self.configuration))
+        folder.chmod(0o700)
+
+    def __call__(self, *options: str, code: int = 0) -> dict[str, dict[str, str]]:
+        """What is found, by what it is about."""
+        result = self.hemicycle('doctor', '--json', *options)
+        assert result.exit_code == code, result.output
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        return {line['about']: line for line in lines}
+
+
+@pytest.fixture
+def examine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doctor:
+    monkeypatch.delenv('HEMICYCLE_UNSAFE_COMMANDS', raising=False)
+    monkeypatch.setattr(doctor, 'TIGHT', 0)
+    return Doctor(tmp_path, monkeypatch)
+
+
+def test_a_new_installation_is_sound_and_stays_untouched(examine: Doctor) -> None:
+    before = sorted(examine.hemicycle.home.rglob('*'))
+    found = examine()
+    assert {line['level'] for about, line in found.items() if about not in ('Sandbox', 'Disk')} == {'ok'}
+    assert 'the first run makes it' in found['Database']['text']
+    assert sorted(examine.hemicycle.home.rglob('*')) == before
+
+
+def test_runs_are_counted(examine: Doctor) -> None:
+    assert examine.hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
+    assert '1 run, ' in examine()['Database']['text']
+
+
+def test_a_damaged_database_is_broken(examine: Doctor) -> None:
+    examine.hemicycle.database.write_bytes(b'SQLite format 3\0' + b'\xff' * 8_000)
+    found = examine(code=1)['Database']
+    assert found['level'] == 'broken'
+    assert 'hemicycle.db' in found['text']
+
+
+def test_what_others_can_read_or_change_is_said(examine: Doctor) -> None:
+    examine.hemicycle.home.chmod(0o755)
+    examine.configuration.write_text('')
+    examine.configuration.chmod(0o666)
+    found = examine()
+    assert found['Data folder']['remedy'] == f'chmod 700 {examine.hemicycle.home}'
+    assert found['Configuration']['remedy'] == f'chmod 600 {examine.configuration}'
+
+
+def test_a_missing_key_and_a_faulty_plug_in_are_named(
+    examine: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv('WORK_KEY', raising=False)
+    examine.configuration.write_text(
+        '[endpoints.work]\nurl = "https://models.example/v1"\nkey = "env:WORK_KEY"\n'
+    )
+    (examine.hemicycle.patterns / 'faulty.py').write_text('def')
+    found = examine('--patterns', str(examine.hemicycle.patterns), code=1)
+    assert found['work']['level'] == 'warning' and 'WORK_KEY' in found['work']['text']
+    assert found['Plug-in']['level'] == 'broken' and 'faulty.py:1' in found['Plug-in']['text']
+
+
+def test_a_configuration_that_cannot_be_read_is_broken(examine: Doctor) -> None:
+    examine.configuration.write_text('[endpoints.work\n')
+    assert 'endpoints.toml' in examine(code=1)['Configuration']['text']
+
+
+def test_without_graphviz_or_space_it_says_what_to_do(
+    examine: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor.shutil, 'which', lambda name: None)
+    monkeypatch.setattr(doctor, 'TIGHT', 1 << 60)
+    found = examine(code=1)
+    assert found['Diagrams'] | {'level': 'broken', 'remedy': 'apt install graphviz'} == found['Diagrams']
+    assert found['Disk']['level'] == 'broken' and 'retention' in found['Disk']['remedy']
+
+
+def test_endpoints_are_called_only_when_asked(examine: Doctor) -> None:
+    examine.configuration.write_text('[endpoints.gone]\nurl = "http://127.0.0.1:9/v1"\nmodels = ["m"]\n')
+    assert 'gone' not in examine()
+    assert examine('--call', code=1)['gone']['level'] == 'broken'
+
+
+def test_people_read_the_remedy_below_the_problem(examine: Doctor) -> None:
+    examine.hemicycle.home.chmod(0o755)
+    lines = examine.hemicycle('doctor').stdout.splitlines()
+    problem = next(line for line in lines if line.startswith('warning  Data folder'))
+    assert lines[lines.index(problem) + 1].strip() == f'chmod 700 {examine.hemicycle.home}'

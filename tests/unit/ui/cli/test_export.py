@@ -1,0 +1,63 @@
+"""hemicycle export and import: the three formats, where they are written, and what is rejected."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Hemicycle
+
+
+@pytest.fixture
+def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Hemicycle) -> Hemicycle:
+    monkeypatch.chdir(tmp_path)
+    return Hemicycle(tmp_path / 'home', like=done)
+
+
+def test_each_form_gets_a_file_named_after_the_run(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    for option, end in (('--html', 'html'), ('--bundle', 'jsonl.gz'), ('--markdown', 'md')):
+        result = hemicycle('export', 'last', option)
+        assert result.exit_code == 0, result.output
+        assert (tmp_path / result.stdout.strip()).is_file()
+        assert result.stdout.strip().startswith('compare-tea-and-coffee-') and result.stdout.strip().endswith(
+            end
+        )
+    assert hemicycle('export').stdout.strip().endswith('.html')
+
+
+def test_a_bundle_is_taken_in_elsewhere(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    bundle = tmp_path / 'all.gz'
+    assert hemicycle('export', 'last', '--bundle', '--family', '-o', str(bundle)).exit_code == 0
+    (tmp_path / 'other').mkdir()
+    other = Hemicycle(tmp_path / 'other')
+    result = other('import', str(bundle), '--json')
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found['outcome'] == 'new'
+    assert 'exists already' in other('import', str(bundle)).stdout
+    copy = json.loads(other('show', found['run'], '--json').stdout)
+    assert copy['transitions'] == json.loads(hemicycle('show', 'last', '--json').stdout)['transitions']
+
+
+def test_a_transcript_goes_to_standard_output(hemicycle: Hemicycle) -> None:
+    result = hemicycle('export', 'last', '--markdown', '-o', '-')
+    assert result.stdout.startswith('# Compare tea and coffee')
+
+
+def test_what_cannot_be_is_refused(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    for arguments, problem in (
+        (('export', '--html', '--bundle'), 'choose one'),
+        (('export', '--family'), '--family goes with --bundle'),
+        (('export', 'nobody'), "no run 'nobody'"),
+    ):
+        result = hemicycle(*arguments)
+        assert result.exit_code == 2 and problem in result.stderr
+    broken = tmp_path / 'broken.gz'
+    broken.write_bytes(gzip.compress(b'{}'))
+    result = hemicycle('import', str(broken))
+    assert result.exit_code == 2 and 'broken.gz: this is no bundle' in result.stderr
+    missing = hemicycle('import', str(tmp_path / 'missing'))
+    assert missing.exit_code == 5 and 'No such file' in missing.stderr

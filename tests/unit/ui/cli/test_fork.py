@@ -1,0 +1,63 @@
+"""The command line forks, reruns and retries, and draws the fork tree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Hemicycle
+
+
+def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle) -> None:
+    hemicycle = Hemicycle(tmp_path, like=done)
+    said = tmp_path / 'kind.md'
+    said.write_text('Be kind.', 'utf-8')
+    played = hemicycle('fork', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same')
+    assert played.exit_code == 0, played.stderr
+    changed = hemicycle(
+        'fork', 'last', '--at', '4', '--prompt', f'reviewer={said}', '--set-memory', '/memory/iteration=0',
+        '--set', 'max_iterations=1', '--play', 'simulated', '--quiet',
+    )  # fmt: skip
+    assert changed.exit_code == 0, changed.stderr
+    assert hemicycle('rerun', 'last', '--quiet').exit_code == 0
+    lines = hemicycle('lineage', 'last').stdout.splitlines()
+    assert ['the same' in line for line in lines] == [False, True, True, True]
+    assert [line.startswith('  ') for line in lines] == [False, True, True, True]
+    family = [json.loads(line) for line in hemicycle('lineage', 'last', '--json').stdout.splitlines()]
+    assert [one['kind'] for one in family] == ['root', 'fork', 'fork', 'rerun']
+    assert all(one['status'] == 'done' for one in family)
+
+
+@pytest.mark.parametrize(
+    ('options', 'problem'),
+    [
+        (('--set-memory', 'iteration=1'), '--set-memory'),
+        (('--prompt', 'reviewer'), '--prompt'),
+        (('--prompt', 'reviewer=/no/such/file'), '/no/such/file'),
+        (('--play', 'backwards'), 'after'),
+        (('--set', 'nothing=1'), 'nothing'),
+        (('--tools', 'poet=calculator'), 'tools.poet'),
+    ],
+)
+def test_what_is_typed_wrongly_is_refused_with_its_name(
+    done: Hemicycle, options: tuple[str, ...], problem: str
+) -> None:
+    refused = done('fork', 'last', '--at', '4', *options)
+    assert refused.exit_code in (2, 5) and problem in refused.stderr
+
+
+def test_a_run_that_has_not_failed_is_not_retried(done: Hemicycle) -> None:
+    refused = done('retry', 'last')
+    assert refused.exit_code == 2 and 'it has not failed' in refused.stderr
+
+
+def test_what_follows_from_a_step_at_once_belongs_to_it_and_that_is_said(
+    tmp_path: Path, done: Hemicycle
+) -> None:
+    hemicycle = Hemicycle(tmp_path, like=done)
+    forked = hemicycle('fork', 'last', '--at', '1', '--play', 'recorded', '--quiet')
+    assert 'Step 2 is an immediate consequence of step 1 and is kept with it.' in forked.stderr
+    forked = hemicycle('fork', 'last', '--at', '2', '--play', 'recorded', '--quiet')
+    assert 'consequence' not in forked.stderr

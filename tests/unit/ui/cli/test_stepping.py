@@ -1,0 +1,119 @@
+"""Typed breakpoints, and the terminal's prompt for stepping a run."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from engine import Breakpoint, Conductor, InvalidInput, SimulatedClock, Status
+from engine.journal import Fold
+from tests.support.harness import FakeModel, catalog, pipeline_reply, started, until
+from ui.cli.execution.breakpoints import format_breakpoint, parse_breakpoint
+from ui.cli.execution.follow import follow
+from ui.cli.execution.prompt import HELP, SHORT, Prompt
+from ui.cli.output.reporters import QuietReporter
+
+
+@pytest.mark.parametrize(
+    ('text', 'made'),
+    [
+        ('enter reviewing', Breakpoint(enter='reviewing')),
+        ('once leave a.b', Breakpoint(leave='a.b', once=True)),
+        (
+            'region once edge a>b when loops > 2',
+            Breakpoint(edge='a>b', when='loops > 2', once=True, stop='region'),
+        ),
+        ('when "enter x" in text', Breakpoint(when='"enter x" in text')),
+    ],
+)
+def test_breakpoints_are_typed_in_words(text: str, made: Breakpoint) -> None:
+    assert parse_breakpoint(text) == made
+
+
+@pytest.mark.parametrize('text', ['', 'once', 'reviewing', 'enter', 'enter a b', 'when'])
+def test_words_that_are_no_breakpoint_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match='must be'):
+        parse_breakpoint(text)
+
+
+def test_a_line_says_all_of_a_breakpoint() -> None:
+    item = Breakpoint(id='3', enter='a', hits=2, enabled=False, stop='region', problem='why')
+    assert (
+        format_breakpoint(item)
+        == '  3  enter a · hit 2 times · its region alone · disabled · could not be evaluated: why'
+    )
+
+
+class Typist:
+    """Types one line after another, and keeps what is said."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines, self.said = list(lines), list[str]()
+        self.prompt = Prompt(self.line, self.said.append)
+
+    async def line(self) -> str:
+        if not self.lines:
+            await asyncio.Event().wait()
+        return self.lines.pop(0)
+
+
+async def typed(*lines: str, **start: Any) -> tuple[Typist, Fold]:
+    """A run that is steered by typing; what was said, and how it stands then."""
+    typist = Typist(*lines)
+    model = FakeModel(pipeline_reply)
+    async with Conductor(catalog=catalog(model), clock=SimulatedClock()) as conductor:
+        begin = started(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True, **start)
+        await follow(conductor, begin, QuietReporter(), ask=typist.prompt)
+        (info,) = (await conductor.runs()).runs
+        return typist, await conductor.fold(info.id)
+
+
+async def test_a_person_steps_in_the_terminal() -> None:
+    lines = ['\n', 'o\n', 'b enter reviewing when loops == 1\n', 'l\n', 'c\n', 'd all\n', 'l\n', 'continue\n']
+    typist, found = await typed(*lines)
+    assert found.view.status is Status.DONE and not typist.lines
+    told = [line for line in typist.said if line.startswith('paused at step')]
+    assert [line.partition(' in ')[2].partition(':')[0] for line in told] == [
+        'researching.thinking',
+        'researching.using_tools',
+        'analyzing.thinking',
+        'reviewing.thinking',
+    ]
+    assert typist.said.count('  1  enter reviewing when loops == 1') == 2 and 'no breakpoints' in typist.said
+
+
+async def test_what_cannot_be_done_is_said_and_asked_again() -> None:
+    lines = ['jump\n', 'help\n', 'pause\n', 'pause none\n', 'b nonsense\n', 'b when price\n', 'd 3\n', 'q\n']
+    typist, found = await typed(*lines)
+    assert found.view.status is Status.PAUSED and found.view.seq == 2
+    said = '\n'.join(typist.said)
+    for part in (
+        "there is no 'jump'",
+        HELP,
+        'already paused',
+        'is not active',
+        'must be',
+        "no 'price'",
+        "'3'",
+    ):
+        assert part in said
+    assert set(SHORT.values()) >= {'in', 'over', 'out', 'continue', 'quit'}
+
+
+async def test_a_run_that_is_asked_about_can_be_cancelled() -> None:
+    typist, cancelled = Typist(), asyncio.Event()
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as conductor:
+        begin = started(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True)
+
+        class Told(QuietReporter):
+            def notice(self, text: str) -> None:
+                cancelled.set()
+
+        following = asyncio.ensure_future(follow(conductor, begin, Told(), ask=typist.prompt))
+        await until(lambda: typist.said)
+        os.kill(os.getpid(), signal.SIGINT)
+        await following
+        (info,) = (await conductor.runs()).runs
+        assert info.status is Status.CANCELLED and cancelled.is_set()

@@ -1,0 +1,128 @@
+"""Charts drawn by Graphviz, and what is highlighted at a step."""
+
+import re
+import shutil
+
+import graphviz
+import pytest
+from pydantic import BaseModel
+
+from engine import Conductor, EngineError, Event, Pattern, Transition, agent
+from engine.journal import Fold
+from engine.records import Edge, RunId, StatePath
+from engine.statechart.shape_builder import build_shape
+from ui.components.diagram.rendering import dot, export_chart, highlight, svg
+
+SHAPE = Conductor().draw('pipeline')
+
+
+def after(*steps: Transition) -> dict:
+    """What is lit after these steps."""
+    fold = Fold(RunId('r'), SHAPE)
+    return highlight(SHAPE, fold.take_all(steps).view, steps[-1])
+
+
+def step(name: str, *, seq: int = 1, active: tuple[str, ...] = (), **facts: object) -> Transition:
+    leaves = tuple(map(StatePath, active))
+    return Transition(run=RunId('r'), seq=seq, time=0.0, event=Event(name=name), active=leaves, **facts)
+
+
+THINKING = (StatePath('analyzing'), StatePath('analyzing.thinking'))
+
+
+def test_every_state_and_edge_has_its_id():
+    text = dot(SHAPE, folded=False)
+    for state in SHAPE.states:
+        assert f's:{state.path}' in text
+    assert 'e:reviewing>analyzing' in text
+
+
+def test_a_folded_agent_is_one_node():
+    text = dot(SHAPE, folded=True)
+    assert 's:researching' in text
+    assert 'thinking' not in text
+
+
+def test_one_agent_is_folded_and_the_others_are_not():
+    text = dot(SHAPE, folded=frozenset({'researching'}))
+    assert 's:researching.thinking' not in text
+    assert 's:analyzing.thinking' in text
+
+
+class Side(Pattern):
+    """Agents side by side."""
+
+    class Parameters(BaseModel):
+        many: int = 2
+
+    initial = 'both'
+
+    def states(self):
+        workers = [agent(f'w{number}', prompt='ask') for number in range(self.parameters.many)]
+        return [{'name': 'both', 'parallel': workers}, {'name': 'over', 'final': True}]
+
+    transitions = (['done', 'both', 'over'],)
+
+    def ask(self, memory):
+        return 'go'
+
+
+@pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
+@pytest.mark.parametrize(
+    ('many', 'folded', 'rows'),
+    [
+        (2, False, [[0, 1]]),
+        (3, False, [[0, 1], [2]]),
+        (6, False, [[0, 1], [2, 3], [4, 5]]),
+        (4, True, [[0, 1], [2, 3]]),
+        (6, True, [[0, 1, 2], [3, 4, 5]]),
+    ],
+)
+def test_regions_stand_in_rows_from_left_to_right(many, folded, rows):
+    shape = build_shape(Side(Side.Parameters(many=many)))
+    plain = graphviz.Source(dot(shape, folded=folded)).pipe(format='plain', encoding='utf-8')
+    found: dict[float, list[tuple[float, int]]] = {}
+    for name, x, y in re.findall(r'^node "?both\.w(\d)(?:\.thinking)?"? (\S+) (\S+)', plain, re.M):
+        found.setdefault(-float(y), []).append((float(x), int(name)))
+    assert [[number for _, number in sorted(row)] for _, row in sorted(found.items())] == rows
+
+
+@pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
+async def test_graphviz_keeps_the_ids():
+    drawn = await svg(SHAPE, folded=False)
+    ids = set(re.findall(r'id="([^"]+)"', drawn.replace('&gt;', '>').replace('&#45;', '-')))
+    assert {f's:{state.path}' for state in SHAPE.states} <= ids
+    assert 'e:reviewing>analyzing' in ids
+    assert drawn.startswith('<svg')
+
+
+def test_active_states_and_the_taken_edge_are_lit():
+    edge = Edge(source=StatePath('researching'), dest='analyzing')
+    found = after(step('done', active=('analyzing.thinking',), entered=THINKING, edges=(edge,)))
+    assert found['active'] == ['analyzing.thinking']
+    assert found['inside'] == ['analyzing']
+    assert found['taken'] == ['researching>analyzing']
+
+
+@pytest.mark.parametrize(('name', 'key'), [('abort', 'broken'), ('cancel', 'halted')])
+def test_a_run_that_was_stopped_shows_where(name, key):
+    before = step('done', active=('analyzing.thinking',), entered=THINKING)
+    found = after(before, step(name, seq=2, left=THINKING[::-1]))
+    assert found[key] == ['analyzing.thinking']
+
+
+async def test_a_chart_can_be_had_in_every_language(monkeypatch):
+    assert (await export_chart(SHAPE, 'mermaid', folded=True)).startswith('stateDiagram-v2\n')
+    assert (await export_chart(SHAPE, 'dot', folded=True)).startswith('digraph {')
+    if shutil.which('dot'):
+        assert (await export_chart(SHAPE, 'svg', folded=True)).endswith('</svg>\n')
+    monkeypatch.setenv('PATH', '')
+    with pytest.raises(EngineError, match='Graphviz is not installed'):
+        await export_chart(SHAPE, 'svg', folded=True)
+
+
+def test_of_regions_side_by_side_only_those_that_wait_for_a_person_are_shown_waiting():
+    shape = Conductor().draw('parallel-review', {'task': 'Write it.', 'coders': 2})
+    leaves = ('implementing.coder1.person', 'implementing.coder2.working.thinking')
+    view = Fold(RunId('r'), shape).take_all([step('start', active=leaves)]).view
+    assert highlight(shape, view, None)['waiting'] == ['implementing.coder1.person']

@@ -1,0 +1,46 @@
+"""Explaining why an edge was taken: what an overlay marks, for one edge and for merged ones."""
+
+from engine import Event, Transition
+from engine.records import Edge, EdgeShape, GuardResult, RunId, Shape, StatePath
+from ui.components.diagram.rendering import edge_id
+from ui.formatting.steps import edge_outcomes
+
+PATH = StatePath
+
+
+def edge(dest: str, *conditions: str) -> EdgeShape:
+    return EdgeShape(trigger='done', source=PATH('a'), dest=dest, conditions=conditions)
+
+
+SHAPE = Shape(
+    pattern='p', title='P', initial=PATH('a'), states=(),
+    edges=(edge('b', 'fits'), edge('c'), edge('b', 'late'), edge('')),
+)  # fmt: skip
+
+
+def step(dest: str, *guards: GuardResult) -> Transition:
+    event = Event(name='done', at=PATH('a'))
+    edges = (Edge(source=PATH('a'), dest=dest),) if dest else ()
+    return Transition(run=RunId('r'), seq=4, time=1.0, event=event, edges=edges, guards=guards)
+
+
+def fits(value: bool) -> GuardResult:
+    return GuardResult(name='fits', value=value, wanted=True, source=PATH('a'), dest='b')
+
+
+def test_what_was_asked_stands_at_the_edge_and_what_came_after_it_was_not_asked():
+    reasons = {
+        (way.edge.dest, way.edge.conditions): way.reason
+        for way in edge_outcomes(step('c', fits(False)), SHAPE)
+    }
+    assert reasons['b', ('fits',)] == 'blocked: fits is false'
+    assert reasons['c', ()] == 'taken'
+    assert reasons['b', ('late',)] == 'not evaluated: an earlier transition matched'
+
+
+def test_an_edge_has_one_name_however_many_ways_it_stands_for():
+    assert [edge_id(one) for one in SHAPE.edges] == ['a>b', 'a>c', 'a>b', 'a>a']
+
+
+def test_where_nothing_fired_no_way_is_taken():
+    assert not any(way.taken for way in edge_outcomes(step('', fits(False)), SHAPE))

@@ -1,0 +1,53 @@
+"""What pages load first, as this release of NiceGUI has it: an upgrade that changes it fails here."""
+
+import jinja2
+import pytest
+from nicegui.client import templates
+
+from ui.components.assets import ASSETS
+from ui.components.loading import quasar
+from ui.components.loading.first_paint import IMPORTS, PARTS, STATIC, style_sheet
+from ui.components.theme import SHEETS
+
+FULL = STATIC / 'quasar.umd.prod.js'
+
+
+@pytest.fixture
+def template() -> str:
+    loader = jinja2.FileSystemLoader(STATIC.parent / 'templates')
+    return loader.get_source(templates.env, 'index.html')[0]
+
+
+def test_no_page_waits_for_the_style_sheets_of_nicegui(template):
+    assert len(IMPORTS.findall(template)) == 6
+    assert '@import' not in IMPORTS.sub('', template)
+    for _, file in PARTS:
+        assert f'/static/{file}' in template
+
+
+def test_our_part_of_quasar_stands_in_for_the_whole_of_the_same_version(template):
+    assert len(quasar.FULL.findall(template)) == 1
+    assert quasar.version(FULL), 'the file no longer says its version at its beginning'
+    assert quasar.replaces(FULL), 'run `python -m tests.browser.quasar`'
+
+
+def test_another_version_is_not_replaced(tmp_path):
+    other = tmp_path / 'quasar.js'
+    other.write_text('/*!\n * Quasar Framework v9.9.9\n */')
+    assert not quasar.replaces(other)
+    other.write_text('(()=>{})()')
+    assert not quasar.replaces(other)
+
+
+def test_the_script_has_the_components_it_is_said_to_have():
+    script = (ASSETS / quasar.SCRIPT).read_text('utf-8')
+    for name in (*quasar.COMPONENTS, *quasar.PLUGINS):
+        assert f'{name}:' in script, f'{name} is not exported'
+    assert 'QTable' not in script
+
+
+def test_styles_of_what_no_page_uses_are_left_out():
+    css = '.q-menu{a:b}.q-table,.q-menu--dark{c:d}.q-pa-md{e:f}@media (x){.q-tab{g:h}}'
+    css += '@keyframes q{0%{i:j}}p{k:l}'
+    assert quasar.prune(css) == '.q-menu{a:b}.q-menu--dark{c:d}@keyframes q{0%{i:j}}p{k:l}'
+    assert len(style_sheet(SHEETS, 'x')) < 260_000

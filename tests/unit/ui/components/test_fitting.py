@@ -1,0 +1,80 @@
+"""Drawing a chart legibly: labels, direction, collapsed states, failure badges."""
+
+import re
+import shutil
+
+import pytest
+
+from engine import Conductor
+from engine.records import Shape
+from ui.components.diagram.fitting import COLUMN, READABLE, VIEW_BOX, fit
+from ui.components.diagram.folding import around, count_drawn, default_folds, fold_levels
+from ui.components.diagram.rendering import svg
+
+pytestmark = pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
+CONDUCTOR = Conductor()
+PAGE = (1380, 640)
+LARGE = CONDUCTOR.draw('parallel-review', {'task': 'Write it.', 'coders': 6, 'reviewers': 5})
+
+
+def scale(drawn: str, room: tuple[int, int]) -> float:
+    width, height = map(float, VIEW_BOX.findall(drawn)[0])
+    return min(room[0] / width, room[1] / height)
+
+
+def first_leaf(shape: Shape) -> str:
+    return next(str(state.path) for state in shape.states if state.path.endswith('.thinking'))
+
+
+@pytest.mark.parametrize('room', [COLUMN, PAGE], ids=['column', 'page'])
+@pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
+async def test_each_pattern_can_be_read_as_a_whole(pattern, room):
+    shape = CONDUCTOR.draw(pattern)
+    drawn, _ = await fit(shape, room, active=(first_leaf(shape),))
+    assert scale(drawn, room) >= READABLE
+
+
+async def test_where_there_is_room_edges_have_labels_and_the_chart_may_run_sideways():
+    shape = CONDUCTOR.draw('vote')
+    narrow, _ = await fit(shape, COLUMN)
+    broad, _ = await fit(shape, PAGE)
+    width, height = map(float, VIEW_BOX.findall(broad)[0])
+    assert width > 2 * height
+    assert broad.count('<text') > narrow.count('<text')
+
+
+async def test_what_a_person_collapsed_is_drawn_so():
+    _, folded = await fit(LARGE, COLUMN, folded=frozenset({'implementing'}))
+    assert folded == {'implementing'}
+
+
+@pytest.mark.parametrize('phase', ['implementing', 'reviewing', 'revising'])
+def test_what_is_inactive_folds_first(phase):
+    leaf = next(str(one.path) for one in LARGE.states if one.path.startswith(f'{phase}.') and one.role)
+    levels = list(fold_levels(LARGE, [f'{leaf}.thinking']))
+    assert [count_drawn(LARGE, folded) for folded in levels] == sorted(
+        (count_drawn(LARGE, folded) for folded in levels), reverse=True
+    )
+    assert all(phase not in folded for folded in levels)
+    others = {'implementing', 'reviewing', 'revising'} - {phase}
+    assert any(others <= folded for folded in levels)
+
+
+def test_the_active_agent_is_open_where_others_like_it_are_closed():
+    shape = CONDUCTOR.draw('time-bounded')
+    leaf = first_leaf(shape)
+    closed = default_folds(shape) & around(shape, [leaf])
+    assert closed
+    assert not closed & next(fold_levels(shape, [leaf]))
+
+
+async def test_failures_are_badges_on_the_states_they_leave():
+    drawn = (await svg(CONDUCTOR.draw('race'), folded=True)).replace('&gt;', '>')
+    badges = re.findall(r'<g id="e:([^"]+)" class="edge failing badge">', drawn)
+    assert badges
+    assert not re.findall(r'class="edge edge failing"', drawn)
+    assert len(set(badges)) == len(badges)
+    wide = (await svg(CONDUCTOR.draw('race'), folded=True, wide=True)).replace('&gt;', '>')
+    assert set(badges) == set(
+        re.findall(r'id="e:([^"]+)" class="edge edge failing"', wide.replace('&#45;', '-'))
+    )

@@ -1,0 +1,96 @@
+"""Which states of a chart are drawn as one: by default, and on request."""
+
+import pytest
+
+from engine import Conductor
+from ui.components.diagram.folding import (
+    MOST_STATES,
+    agent_paths,
+    count_drawn,
+    default_folds,
+    enclosing_drawn,
+    foldable,
+    unfold,
+)
+from ui.components.diagram.rendering import dot
+from ui.formatting.steps import active_text
+
+CONDUCTOR = Conductor()
+REVIEW = CONDUCTOR.draw('parallel-review')
+
+
+@pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
+def test_each_pattern_is_drawn_with_few_enough_states(pattern):
+    shape = CONDUCTOR.draw(pattern)
+    folded = default_folds(shape)
+    assert count_drawn(shape, folded) <= MOST_STATES
+    text = dot(shape, folded=folded)
+    assert sum(f'id="s:{state.path}"' in text for state in shape.states) == count_drawn(shape, folded)
+
+
+def test_a_small_chart_is_drawn_whole():
+    assert default_folds(CONDUCTOR.draw('pipeline')) == frozenset()
+
+
+def test_regions_are_seen_before_what_is_inside_them():
+    folded = default_folds(REVIEW)
+    assert 'implementing' not in folded
+    assert {'implementing.coder1', 'implementing.coder2', 'implementing.coder3'} <= folded
+    assert agent_paths(REVIEW) <= folded
+
+
+def test_states_that_are_alike_are_folded_alike():
+    folded = default_folds(REVIEW)
+    assert ('debating' in folded) == ('final_review' in folded)
+
+
+def test_states_are_listed_with_what_is_inside_right_after_them():
+    listed = list(foldable(REVIEW))
+    assert listed[:3] == ['implementing', 'implementing.coder1', 'implementing.coder1.working']
+    assert foldable(REVIEW)['implementing.coder1.working'] == 2
+
+
+def test_what_is_inside_is_seen_when_all_around_it_is_unfolded():
+    folded = frozenset({'implementing', 'implementing.coder1', 'implementing.coder2', 'debating'})
+    assert unfold(folded, 'implementing.coder1') == {'implementing.coder2', 'debating'}
+
+
+@pytest.mark.parametrize(
+    ('folded', 'path', 'holder'),
+    [
+        (frozenset(), 'implementing.coder1.working.thinking', 'implementing.coder1.working'),
+        (frozenset({'implementing.coder1'}), 'implementing.coder1', 'implementing.coder1'),
+        (frozenset({'implementing'}), 'implementing', 'implementing'),
+        (frozenset(), 'choosing', ''),
+    ],
+)
+def test_a_double_click_is_meant_for_the_innermost_box(folded, path, holder):
+    assert enclosing_drawn(REVIEW, folded, path) == holder
+
+
+def test_edges_of_folded_states_end_at_what_stands_for_them():
+    shape = CONDUCTOR.draw('time-bounded')
+    text = dot(shape, folded=frozenset({'working'}))
+    assert 'e:working>shutting_down' in text
+    assert 'working.' not in text
+
+
+@pytest.mark.parametrize(
+    ('active', 'said'),
+    [
+        ([], ''),
+        (['a.b_c'], 'a › b c'),  # noqa: RUF001  (the sign between the steps of a path)
+        (['a.b.c', 'a.bd.e'], 'a · 2 in parallel'),
+        (['a', 'b'], '2 in parallel'),
+    ],
+)
+def test_several_states_are_named_by_what_is_around_them(active, said):
+    assert active_text(active) == said
+
+
+def test_each_of_six_coders_is_a_box_of_its_own():
+    shape = CONDUCTOR.draw('parallel-review', {'task': 'Write it.', 'coders': 6, 'reviewers': 5})
+    drawn = dot(shape, folded=default_folds(shape))
+    for phase in ('implementing', 'revising'):
+        assert [f'id="s:{phase}.coder{number}"' in drawn for number in range(1, 7)] == [True] * 6
+    assert 'id="s:reviewing.reviewer5"' in drawn

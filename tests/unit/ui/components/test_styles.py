@@ -1,0 +1,44 @@
+"""Style sheets: the classes of one sheet must not affect what another one draws."""
+
+import re
+
+from ui.components.assets import ASSETS
+from ui.replay.marks import KINDS, UNDRAWN
+
+
+def test_no_style_of_another_pane_dresses_a_mark():
+    drawn = [kind for kind in KINDS if kind not in UNDRAWN]
+    bare = re.compile(rf'(?:^|[}},;]|\*/)\s*\.({"|".join(drawn)})(?=[\s.,:{{])', re.M)
+    found = {sheet.name: bare.findall(sheet.read_text()) for sheet in ASSETS.glob('*.css')}
+    assert {name: kinds for name, kinds in found.items() if kinds} == {}
+
+
+def test_a_word_that_one_sheet_adds_to_a_class_is_no_class_of_another_sheet():
+    bare, added = {}, {}
+    for sheet in ASSETS.glob('*.css'):
+        text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
+        for selectors in re.findall(r'([^{}]+)\{', text):
+            for selector in map(str.strip, selectors.split(',')):
+                if alone := re.fullmatch(r'\.([\w-]+)', selector):
+                    bare.setdefault(alone[1], set()).add(sheet.name)
+                for word in re.findall(r'\.[\w-]+\.([\w-]+)', selector):
+                    added.setdefault(word, set()).add(sheet.name)
+    shared = 'hemicycle.css'  # what is meant for all pages
+    assert {
+        word: sheets | added[word]
+        for word, sheets in bare.items()
+        if added.get(word, sheets) - sheets and shared not in sheets
+    } == {}
+
+
+def test_a_class_by_itself_is_dressed_in_one_sheet():
+    dressed = {}
+    for sheet in ASSETS.glob('*.css'):
+        text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
+        for selectors in re.findall(r'([^{}]+)\{', text):
+            for name in re.findall(r'(?:^|,)\s*\.([\w-]+)\s*(?=,|$)', selectors):
+                dressed.setdefault(name, set()).add(sheet.name)
+    shared = 'hemicycle.css'  # what is meant for all pages
+    assert {
+        name: sheets for name, sheets in dressed.items() if len(sheets) > 1 and shared not in sheets
+    } == {}

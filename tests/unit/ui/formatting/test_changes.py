@@ -1,0 +1,63 @@
+"""Values and changes of a run's data, formatted for people."""
+
+import json
+
+import pytest
+
+from ui.formatting.changes import change_title, format_number, value_text
+
+
+@pytest.mark.parametrize(
+    ('value', 'said'),
+    [
+        (0.30000000000000004, '0.3'),
+        (2 / 3, '0.666667'),
+        (3.0, '3'),
+        (1234567.891, '1,234,568'),
+        (-0.5, '-0.5'),
+    ],
+)
+def test_a_number_has_at_most_six_digits(value, said):
+    assert format_number(value) == said
+
+
+@pytest.mark.parametrize(
+    ('pointer', 'said'),
+    [
+        ('/memory/status', 'memory › status'),  # noqa: RUF001
+        ('/agents/executing.working/messages/-', 'agents › executing › working › messages · added'),  # noqa: RUF001
+    ],
+)
+def test_a_place_is_named_in_words(pointer, said):
+    assert change_title(pointer) == said
+
+
+def test_a_value_is_written_without_json():
+    said = value_text({'score': 2 / 3, 'is_done': True, 'steps': [{'id': 'a', 'after': []}, {'id': 'b'}]})
+    assert said.splitlines() == [
+        'score: 0.666667',
+        'is done: yes',
+        'steps:',
+        '  • id: a',
+        '    after: none',
+        '  • id: b',
+    ]
+
+
+def test_a_message_says_who_said_what():
+    call = {'kind': 'call', 'id': '1', 'name': 'notes', 'arguments': '{}'}
+    asked = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'I look.'}, call]}
+    assert value_text(asked) == 'Reply\nI look.\nCalls notes'
+    answered = {
+        'role': 'tool',
+        'parts': [{'kind': 'result', 'id': '1', 'name': 'notes', 'text': 'None yet.'}],
+    }
+    assert value_text(answered) == 'Results\nnotes: None yet.'
+
+
+def test_what_is_long_or_deep_is_counted():
+    said = value_text({'list': list(range(100)), 'deep': {'a': {'b': {'c': {'d': 1}}}}})
+    assert '… and 88 more' in said
+    assert '1 entry' in said
+    assert len(value_text({'text': 'x' * 1_000})) == 400
+    assert json.dumps({'a': 1}) not in value_text({'x': {'a': 1}})

@@ -1,0 +1,48 @@
+"""How a fork's pane describes its differences from its parent."""
+
+from dataclasses import replace
+
+from engine import Event, Status, Transition
+from engine.records import RunId, RunInfo
+from ui.formatting.forks import SAME, summarize_overrides
+
+PARENT = RunInfo(
+    id=RunId('a'),
+    pattern='pipeline',
+    title='A',
+    status=Status.DONE,
+    parameters={'task': 'tea', 'max_iterations': 3},
+    models={'': 'scripted'},
+)
+
+
+def begin(*changes: dict) -> Transition:
+    return Transition(
+        run=RunId('b'), seq=8, time=1.0, event=Event(name='recover', data={'changes': list(changes)})
+    )
+
+
+def test_edits_parameters_models_and_tools_are_named_once() -> None:
+    fork = replace(
+        PARENT,
+        parameters={'task': 'tea', 'max_iterations': 1},
+        models={'': 'scripted', 'reviewer': 'ollama/qwen3'},
+        options={'tools': {'researcher': ['notes']}, 'play': {'after': 'recorded'}},
+    )
+    edit = {'op': 'add', 'path': '/memory/max_iterations', 'value': 1}  # follows from the parameter
+    told = {'op': 'replace', 'path': '/agents/analyzing/messages/1', 'value': {}}
+    assert summarize_overrides(PARENT, fork, begin(edit, told)) == (
+        'max iterations = 1, agents got different messages, Reviewer: ollama/qwen3, '
+        'Researcher: different tools, replayed'
+    )
+
+
+def test_a_fork_without_changes_is_as_the_original() -> None:
+    assert summarize_overrides(PARENT, replace(PARENT, id=RunId('b')), begin()) == SAME
+    assert summarize_overrides(None, replace(PARENT, id=RunId('b')), None) == SAME
+
+
+def test_an_effort_that_a_fork_changes_is_named() -> None:
+    parent = replace(PARENT, options={'effort': {'': 'low', 'reviewer': 'high'}})
+    fork = replace(parent, id=RunId('b'), options={'effort': {'': 'max'}})
+    assert summarize_overrides(parent, fork, None) == 'all: effort max, Reviewer: effort left to the model'

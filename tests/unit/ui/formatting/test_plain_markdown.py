@@ -1,0 +1,37 @@
+"""Markdown as plain text."""
+
+from ui.formatting.plain_markdown import plain_markdown
+
+TEXT = """# Findings
+
+- **Bold** and *slanted* and `code`
+* a [link](https://a.example/x) and ![a picture](x.png)
+
+> said
+
+| Name | Score |
+|------|------:|
+| A    | 3     |
+
+```python
+x = 2 * 3 * 4
+```
+2 * 3, snake_case_name and __init__ stay."""
+
+
+def test_marks_go_and_words_stay():
+    assert (
+        plain_markdown(TEXT)
+        == """Findings
+
+• Bold and slanted and code
+• a link and a picture
+
+said
+
+Name · Score
+A · 3
+
+x = 2 * 3 * 4
+2 * 3, snake_case_name and __init__ stay."""
+    )

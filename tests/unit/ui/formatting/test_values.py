@@ -1,0 +1,24 @@
+"""Values formatted for people."""
+
+from __future__ import annotations
+
+from ui.formatting.values import exact, with_times
+
+NOW = 1_790_000_000.5
+
+
+def test_times_are_written_as_times_by_the_name_of_their_field() -> None:
+    value = {
+        'start_time': NOW,
+        'messages': [{'time': NOW, 'ran': 12.5, 'seq': 3}],
+        'since': 4.0,
+        'tokens': 1_790_000_000,
+        'at': True,
+        'end_time': None,
+    }
+    assert with_times(value) == {
+        **value,
+        'start_time': exact(NOW),
+        'messages': [{'time': exact(NOW), 'ran': 12.5, 'seq': 3}],
+    }
+    assert with_times(NOW, 'ended') == exact(NOW) and with_times(NOW, 'amount') == NOW

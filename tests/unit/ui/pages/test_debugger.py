@@ -1,0 +1,213 @@
+"""Step mode on the screen: messages, marks on the diagram, and the effect of other clients."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine import Breakpoint, Conductor, Memory, Pattern, SimulatedClock
+from engine.agents.chart import agent
+from tests.support.harness import FakeModel, catalog, until
+from ui.components.breakpoints.condition import as_sentence
+from ui.formatting.debugger import (
+    CONTROLS,
+    active_regions,
+    breakpoint_facts,
+    breakpoint_label,
+    edge_labels,
+    hit_numbers,
+    pause_sentence,
+    step_refusal,
+)
+from ui.pages.run.debugger.badges import breakpoint_layer
+from ui.pages.run.debugger.context_menu import edges_of
+from ui.pages.run.debugger.controller import DebugController
+
+
+class Duo(Pattern):
+    """Two agents side by side, then a person is asked."""
+
+    class Memory(Memory):
+        topic: str = 'tea'
+
+    initial = 'both'
+    states = [
+        {'name': 'both', 'parallel': [agent('left', prompt='ask'), agent('right', prompt='ask')]},
+        {'name': 'last', 'invoke': 'work'},
+        {'name': 'end', 'final': True},
+    ]
+    transitions = [['done', 'both', 'last'], ['done', 'last', 'end'], ['failed', '*', 'end']]
+
+    def ask(self, memory: Any) -> str:
+        return 'Say something.'
+
+    async def work(self, memory: Any, activity: Any) -> None:
+        await asyncio.Event().wait()
+
+
+class Stage:
+    """A run of `Duo` whose agents answer when they are let, and a page's stepper of it."""
+
+    def __init__(self, conductor: Conductor, gates: dict[str, asyncio.Event]) -> None:
+        self.conductor, self.gates = conductor, gates
+
+    async def begin(self, **options: Any) -> Stage:
+        self.run = (await self.conductor.start('duo', **options)).id
+        self.stepper = DebugController(self.conductor, self.run, await self.conductor.shape(self.run))
+        await self.look()
+        return self
+
+    async def look(self) -> DebugController:
+        """Learn the present, as the page does."""
+        self.stepper.know(await self.conductor.fold(self.run), await self.conductor.transitions(self.run))
+        return self.stepper
+
+    async def held(self) -> list[bool]:
+        stepper = await self.look()
+        return [stepper.held(f'both.{side}') for side in ('left', 'right')]
+
+
+@pytest.fixture
+async def stage():
+    gates = {side: asyncio.Event() for side in ('left', 'right')}
+    model = FakeModel(lambda request: gates[request.hints.state.rpartition('.')[2]])
+    async with Conductor(catalog=catalog(model, Duo), clock=SimulatedClock()) as conductor:
+        yield Stage(conductor, gates)
+
+
+def test_a_breakpoint_is_said_in_words():
+    item = Breakpoint(id='2', enter='both.left', when='cost > 0.5')
+    assert breakpoint_label(item) == 'Entering both › left, when cost > 0.5'  # noqa: RUF001
+    assert breakpoint_label(Breakpoint(edge='a>b')) == 'Taking a → b'
+    assert breakpoint_label(Breakpoint(edge='a>a', when='disagree')) == 'Taking a → itself, when disagree'
+    assert breakpoint_label(Breakpoint(leave='a_b')) == 'Leaving a b'
+    assert breakpoint_facts(replace(item, hits=3, once=True, stop='region')) == [
+        'hit 3 times',
+        'holds its region only',
+        'once',
+    ]
+    assert breakpoint_facts(item) == ['not hit yet', 'holds the whole run']
+
+
+def test_why_a_run_is_held_becomes_a_sentence():
+    reason = (
+        'breakpoint 2 at step 9: enter both.left when memory.left > 0.5; breakpoint 11 at step 9: leave a_b;'
+        ' breakpoint 3 at step 9: edge both.left → both.left; breakpoint 4 at step 9: cost > 1'
+    )
+    assert pause_sentence(reason) == (
+        'Stopped at breakpoint 2 at step 9: entering both › left when memory.left > 0.5;'  # noqa: RUF001
+        ' breakpoint 11 at step 9: leaving a b; breakpoint 3 at step 9: taking both › left → itself;'  # noqa: RUF001
+        ' breakpoint 4 at step 9: cost > 1'
+    )
+    assert pause_sentence('stepped out of both.left at step 4; stepped over at step 4') == (
+        'Stepped out of both › left at step 4; stepped over at step 4'  # noqa: RUF001
+    )
+    unplayed = 'nothing is recorded of how both.left.thinking, last ended; resume to go on live'
+    assert pause_sentence(unplayed) == (
+        'Nothing is recorded of how both › left › thinking, last ended; resume to go on live'  # noqa: RUF001
+    )
+    assert pause_sentence('stepped over at step 4') == 'Stepped over at step 4'
+    assert pause_sentence('') == ''
+    assert hit_numbers(reason) == {'2', '11', '3', '4'}
+    assert hit_numbers('stepped over at step 4') == frozenset()
+    assert as_sentence('column 3: no') == 'Column 3: no.'
+
+
+def test_keys_of_step_mode_are_not_those_of_the_player():
+    keys = {words.key for words in CONTROLS.values()}
+    assert keys.isdisjoint(set('ehpbvrgntml') | {' '})
+    assert len(keys) == len(CONTROLS) - 1  # one key pauses and lets go on
+
+
+def test_marks_say_by_their_shape_what_a_breakpoint_is():
+    found = breakpoint_layer(
+        [
+            Breakpoint(id='1', enter='a'),
+            Breakpoint(id='2', leave='a', enabled=False),
+            Breakpoint(id='3', enter='b', when='cost > 1', enabled=False),
+            Breakpoint(id='4', edge='a>b'),
+            Breakpoint(id='5', when='cost > 2'),
+        ],
+        hit={'4'},
+    )
+    assert {path: (spot['badge'], spot['classes']) for path, spot in found['states'].items()} == {
+        'a': ('→● ○→', 'halt'),
+        'b': ('→○?', 'halt-off'),
+    }
+    assert found['edges']['a>b']['badge'] == '◉'
+    assert 'halt-hit' in found['edges']['a>b']['classes']
+    assert found['edges']['a>b']['title'] == 'Breakpoint 4: Taking a → b (paused here)'
+    assert 'off' in found['states']['b']['title']
+
+
+async def test_a_line_of_a_folded_drawing_stands_for_all_its_edges(stage):
+    shape = stage.conductor.draw('duo')
+    assert edges_of(shape, 'both>last', frozenset()) == ['both>last']
+    inside = edges_of(shape, 'both.left.thinking>both.left.done', frozenset())
+    assert inside == ['both.left.thinking>both.left.done']
+    loops = edges_of(shape, 'both>both', frozenset({'both'}))
+    assert set(loops) == {f'both.{side}.thinking>both.{side}.thinking' for side in ('left', 'right')}
+    assert 'both → last (done)' in edge_labels(shape).values()
+
+
+async def test_steps_that_make_no_sense_say_why(stage):
+    await stage.begin(paused=True)
+    view, shape = stage.stepper.view, stage.stepper.shape
+    assert [step_refusal(how, shape, view) for how in ('in', 'over', 'out')] == ['', '', '']
+    assert active_regions(shape, view.active) == {'both.left': 'thinking', 'both.right': 'thinking'}
+    ended = replace(view, active=('both.left.done', 'both.right.thinking'))
+    assert 'has ended and waits' in step_refusal('in', shape, ended, 'both.left')
+    assert step_refusal('in', shape, ended, 'both.right') == ''
+    asked = replace(view, active=('both.left.approving', 'both.right.done'))
+    assert 'waits for you' in step_refusal('over', shape, asked)
+    assert 'last has no parent' in step_refusal('out', shape, replace(view, active=('last',)))
+
+
+async def test_a_region_goes_on_while_the_others_wait(stage):
+    await stage.begin()
+    await stage.stepper.do('pause', 'both.left')
+    assert await stage.held() == [True, False]
+    await stage.stepper.do('in', 'both.left')  # the others wait, as is chosen at first
+    assert await stage.held() == [True, True]
+    assert stage.stepper.busy('both.left') == 'in'
+    assert stage.stepper.busy('both.right') is None
+    stage.gates['left'].set()
+    await until(lambda: stage.conductor.catalog.models['scripted'].requests)
+    await until_active(stage, 'both.left.done')
+    await stage.look()
+    assert stage.stepper.busy('both.left') is None
+
+
+async def test_a_region_is_stepped_while_the_others_go_on(stage):
+    await stage.begin(paused=True)
+    assert await stage.held() == [True, True]
+    stage.stepper.others_wait = False
+    await stage.stepper.do('over', 'both.left')
+    assert await stage.held() == [False, False]  # until it has been stepped over
+    assert stage.stepper.busy('both.left') == 'over'
+    stage.gates['left'].set()
+    await until_active(stage, 'both.left.done')
+    assert not stage.stepper.view.paused
+    stage.gates['right'].set()
+    await until_active(stage, 'last')
+
+
+async def until_active(stage: Stage, leaf: str) -> None:
+    for _ in range(2_000):
+        await stage.look()
+        if leaf in stage.stepper.view.active:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(stage.stepper.view.active)
+
+
+async def test_breakpoints_are_changed_from_what_they_are_now(stage):
+    await stage.begin(paused=True, breakpoints=[Breakpoint(enter='last')])
+    other = DebugController(stage.conductor, stage.run, stage.stepper.shape)
+    await other.set(lambda known: [*known, Breakpoint(leave='last')])
+    await stage.stepper.set(lambda known: [*known, Breakpoint(when='tokens > 5')])  # has not looked since
+    await stage.look()
+    assert [item.id for item in stage.stepper.view.breakpoints] == ['1', '2', '3']

@@ -1,0 +1,22 @@
+"""The window's registry of panels has every panel that the engine's patterns name."""
+
+from __future__ import annotations
+
+from engine import Conductor
+from ui.pages.run.panels.pattern_tabs import ENDS
+from ui.pages.run.panels.registry import PANELS
+
+ELSEWHERE = {'plan', 'report'}
+"""Drawn under the diagram, and on a page of its own."""
+
+
+def test_the_window_knows_every_panel_of_the_shipped_patterns():
+    patterns = Conductor().catalog.patterns.values()
+    asked = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
+    assert asked - ELSEWHERE <= {panel.title.lower() for panel in PANELS}
+    assert asked >= {'messages', 'time', 'supervision', 'debate', 'candidates'}
+
+
+def test_each_panel_has_an_address_of_its_own():
+    assert len({panel.title for panel in PANELS}) == len(PANELS)
+    assert all(ENDS[panel.title.lower()] == panel.title for panel in PANELS)

@@ -1,0 +1,284 @@
+"""What the board and the candidates read from memory: rounds, agreement, turns, tests, rankings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from engine import Event, Pattern, PatternError, Status, Transition
+from engine.journal import Fold
+from engine.patterns.competition.race import Race
+from engine.patterns.pipeline.pattern import Pipeline
+from engine.patterns.review.pattern import ParallelReview
+from engine.records import Change, RunId, View
+from engine.statechart.shape_builder import build_shape
+from engine.statechart.validation import validate_pattern
+from ui.components.forms.fields import fields
+from ui.components.forms.narrow_model import narrow_model
+from ui.pages.run.review.coder_seat import coder_turn
+from ui.pages.run.review.contest_records import SuiteResult, candidates_of, versions_at
+from ui.pages.run.review.debate_records import (
+    WORD,
+    Turn,
+    current_turn,
+    debate_turns,
+    debates,
+    is_debating,
+    measure_agreement,
+    seats,
+    speakers,
+)
+from ui.pages.run.review.points import link_points
+from ui.replay.history import History
+
+SHAPE = build_shape(ParallelReview(ParallelReview.Parameters(task='Write it.', coders=2, reviewers=2)))
+
+
+def viewed(active: tuple[str, ...] = (), **memory: Any) -> View:
+    return replace(Fold(RunId('r'), SHAPE).view, active=active, memory=memory)
+
+
+def said(speaker: str, round_: int, verdict: str, best: str, debate: int = 1, **more: Any) -> dict[str, Any]:
+    position = {'verdict': verdict, 'best': best, **{k: v for k, v in more.items() if k in POSITION}}
+    rest = {k: v for k, v in more.items() if k not in POSITION}
+    return {
+        'speaker': speaker,
+        'round': round_,
+        'debate': debate,
+        'phase': 'debate',
+        'position': position,
+        **rest,
+    }
+
+
+POSITION = ('agrees', 'ranking', 'concedes', 'insists')
+
+
+def appended(seq: int, path: str, time: float = 5.0) -> Transition:
+    change = Change(op='add', path=f'{path}/-', value={})
+    return Transition(run=RunId('r'), seq=seq, time=time, event=Event(name='done'), changes=(change,))
+
+
+def test_the_chart_says_whose_seats_there_are_and_that_there_is_a_debate():
+    assert (SHAPE.field('debate'), SHAPE.field('candidates')) == ('transcript', 'candidates')
+    assert seats(SHAPE) == ['coder1', 'coder2', 'reviewer1', 'reviewer2']
+    assert seats(SHAPE, WORD) == ['reviewer1', 'reviewer2']
+    race = build_shape(Race(Race.Parameters(task='Write it.')))
+    assert (race.field('debate'), race.field('candidates')) == ('', 'candidates')
+    pipeline = build_shape(Pipeline(Pipeline.Parameters(task='Think.')))
+    assert (pipeline.field('debate'), pipeline.field('candidates'), seats(pipeline)) == ('', '', [])
+
+
+@pytest.mark.parametrize('part', ['debate', 'candidates'])
+def test_a_pattern_cannot_name_a_field_that_memory_has_not(part):
+    class Wrong(Pattern):
+        initial = 'a'
+
+    Wrong.states = ['a', {'name': 'b', 'final': True}]
+    Wrong.transitions = [['always', 'a', 'b']]
+    Wrong.panels = {part: 'nothing'}
+    with pytest.raises(PatternError, match=f"{part}: Memory has no field 'nothing'"):
+        validate_pattern(Wrong())
+
+
+def test_rounds_are_columns_and_agreement_grows():
+    words = [
+        said('reviewer1', 0, 'REVISE_BEST', 'coder2', debate=0, ranking=['coder2', 'coder1']),
+        said('reviewer2', 0, 'REVISE_ALL', 'coder1', debate=0, ranking=['coder1', 'coder2']),
+        said('reviewer1', 1, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1']),
+        said('reviewer2', 1, 'REVISE_BEST', 'coder1', ranking=['coder1', 'coder2']),
+        said('reviewer1', 2, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1'], concedes=['tests']),
+        said('reviewer2', 2, 'REVISE_BEST', 'coder1', ranking=['coder1', 'coder2']),
+        said('reviewer1', 3, 'REVISE_BEST', 'coder2', ranking=['coder2', 'coder1']),
+        said('reviewer2', 3, 'REVISE_ALL', 'coder1', ranking=['coder1', 'coder2']),
+        said('reviewer1', 4, 'REVISE_ALL', 'coder1', ranking=['coder1', 'coder2'], agrees=True),
+    ]
+    view = viewed(transcript=words, consensuses=[{'debate': 1, 'verdict': 'REVISE_ALL'}])
+    turns = debate_turns(view, SHAPE, History())
+    (held,) = debates(turns, view, History())
+    assert [one.number for one in held.rounds] == [0, 1, 2, 3, 4]
+    trends = [one.accord.trend for one in held.rounds if one.accord]
+    assert trends == ['', 'closer', 'closer', 'apart', 'agreed']
+    assert held.rounds[2].accord.conceded == 1
+    assert held.consensus['verdict'] == 'REVISE_ALL'
+    assert speakers(turns, SHAPE) == ['reviewer1', 'reviewer2']
+
+
+def test_where_all_is_alike_they_agree_also_before_one_of_them_says_so():
+    apart = [{'verdict': 'APPROVE', 'best': 'a'}, {'verdict': 'REVISE_BEST', 'best': 'b'}]
+    alike = [{'verdict': 'APPROVE', 'best': 'a', 'agrees': False}] * 2
+    assert measure_agreement(alike, alike, measure_agreement(apart, apart, None)).trend == 'agreed'
+
+
+def test_one_position_agrees_with_nobody():
+    assert measure_agreement([{'verdict': 'APPROVE'}], [], None) is None
+
+
+def test_nothing_is_closer_where_nothing_changed():
+    apart = [{'verdict': 'APPROVE', 'best': 'a'}, {'verdict': 'REVISE_BEST', 'best': 'b'}]
+    first = measure_agreement(apart, apart, None)
+    assert measure_agreement(apart, apart, first).trend == 'same'
+    assert first.ranked is None
+
+
+def test_a_synthesis_has_no_row_and_a_later_debate_a_table_of_its_own():
+    words = [
+        said('reviewer1', 1, 'REVISE_BEST', 'coder2'),
+        said('synthesizer', 1, 'REVISE_BEST', 'coder2', synthesized=True),
+        said('reviewer1', 1, 'APPROVE', 'coder2', debate=2, phase='final'),
+    ]
+    view = viewed(transcript=words, debate={'number': 2, 'phase': 'final', 'round': 1})
+    turns = debate_turns(view, SHAPE, History())
+    first, second = debates(turns, view, History())
+    assert set(first.rounds[0].turns) == {'reviewer1'}
+    assert (first.phase, second.phase) == ('debate', 'final')
+    assert speakers(turns, SHAPE) == ['reviewer1', 'reviewer2']
+
+
+def test_words_know_their_step_as_far_as_it_is_known():
+    history = History()
+    history.take(appended(33, '/memory/transcript', 7.0))
+    view = viewed(transcript=[said('reviewer1', 1, 'APPROVE', ''), said('reviewer2', 1, 'APPROVE', '')])
+    assert [(turn.seq, turn.time) for turn in debate_turns(view, SHAPE, history)] == [(33, 7.0), (0, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ('leaf', 'whose'),
+    [
+        ('debating.reviewer2.person', ('reviewer2', True)),
+        ('debating.reviewer1.speaking.thinking', ('reviewer1', False)),
+        ('debating.reviewer1.spoken', ('', False)),
+        ('debating.checking', ('', False)),
+        ('reviewing.reviewer1.reading.thinking', ('', False)),
+    ],
+)
+def test_the_chart_says_whose_turn_it_is(leaf, whose):
+    assert current_turn(viewed((leaf,)), SHAPE) == whose
+    assert is_debating(viewed((leaf,)), SHAPE) is leaf.startswith('debating.')
+
+
+@pytest.mark.parametrize('memory', [{}, {'transcript': 'x'}, {'transcript': [1, {'position': 3}]}])
+def test_memory_that_is_something_else_breaks_nothing(memory):
+    view = viewed(candidates=['x'], standings=3, consensuses={}, **memory)
+    turns = debate_turns(view, SHAPE, History())
+    assert debates(turns, view, History()) is not None
+    assert candidates_of(view, SHAPE, History()) == []
+
+
+def made(number: int, passed: int, failed: int) -> dict[str, Any]:
+    suite = {'passed': passed, 'failed': failed, 'failures': [{'name': 't', 'detail': 'no'}] * bool(failed)}
+    return {
+        'number': number, 'snapshot': f's{number}', 'evidence': {'required': suite, 'own': {}},
+        'files': [{'path': 'a.py', 'digest': 'd', 'size': 3}], 'answers': ['more tests'] * (number > 1),
+    }  # fmt: skip
+
+
+def test_candidates_stand_in_their_ranking_with_their_tests():
+    candidates = {
+        'coder1': {'status': 'ready', 'versions': [made(1, 2, 1), made(2, 3, 0)], 'model': 'm'},
+        'coder2': {'status': 'ready', 'versions': [made(1, 1, 2)]},
+        'coder3': {'status': 'failed', 'problem': 'out of time', 'versions': []},
+    }
+    standings = [{'coder': 'coder2', 'points': 2.0}, {'coder': 'coder1', 'points': 1.0}]
+    history = History()
+    for seq in (5, 12):
+        history.take(appended(seq, '/memory/candidates/coder1/versions'))
+    view = viewed(
+        candidates=candidates, standings=standings, choices=[{'candidate': 'coder2', 'by': 'person'}]
+    )
+    found = candidates_of(view, SHAPE, history)
+    assert [(one.name, one.place, one.picked) for one in found] == [
+        ('coder2', 1, 'person'), ('coder1', 2, ''), ('coder3', 0, ''),
+    ]  # fmt: skip
+    assert [version.seq for version in found[1].versions] == [5, 12]
+    assert found[1].versions[0].required.line == '2 passed, 1 failed'
+    assert found[1].latest.required.ok and not found[0].latest.required.ok
+    assert [one.in_play for one in found] == [True, True, False]
+    # What reviewers were shown at step 8 was the first version.
+    assert [(name, version.number) for name, version in versions_at(found, 8)] == [
+        ('coder2', 1),
+        ('coder1', 1),
+    ]
+
+
+def test_who_is_at_work_when_it_is_over_was_stopped():
+    candidates = {'racer1': {'status': 'ready', 'versions': [made(1, 2, 0)]}, 'racer2': {'status': 'working'}}
+    running = viewed(candidates=candidates)
+    assert [one.status for one in candidates_of(running, SHAPE, History())] == ['ready', 'working']
+    won = viewed(candidates=candidates, winner='racer1')
+    assert [one.status for one in candidates_of(won, SHAPE, History())] == ['ready', 'stopped']
+    cancelled = replace(running, status=Status.CANCELLED)
+    assert [one.status for one in candidates_of(cancelled, SHAPE, History())] == ['ready', 'stopped']
+
+
+def test_tests_without_a_result_are_no_success():
+    assert not SuiteResult().ok and SuiteResult().line == 'no tests'
+    assert not SuiteResult(passed=3, problem='it was ended').ok
+    assert not SuiteResult(passed=3, counts=(('skipped', 1),)).ok
+
+
+class Asked(BaseModel):
+    who: str
+    best: str = Field('', title='Best')
+    text: str = Field(min_length=1)
+
+
+def test_a_form_leaves_out_what_is_known_and_offers_what_there_is():
+    model = narrow_model(Asked, without=('who',), choices={'best': ['coder1', 'coder2']})
+    text, best = sorted(fields(model), key=lambda field: field.name, reverse=True)
+    assert (best.kind, best.choices, best.labels) == ('choice', ('', 'coder1', 'coder2'), {'': '–'})
+    assert text.least == 1
+    assert model.model_validate({'text': 'x'}).best == ''
+    assert narrow_model(Asked, choices={'best': []}).model_fields['best'].annotation is str
+
+
+def test_the_place_of_a_turn_needs_no_position():
+    assert Turn(said={'problem': 'out of time'}).position == {}
+
+
+def test_an_element_that_is_inserted_shifts_the_steps_of_those_behind_it():
+    history = History()
+    for seq, place in ((3, '-'), (7, '0'), (9, '-')):
+        change = Change(op='add', path=f'/memory/transcript/{place}', value={})
+        event = Event(name='done')
+        history.take(Transition(run=RunId('r'), seq=seq, time=5.0, event=event, changes=(change,)))
+    assert [seq for seq, _ in history.appended['/memory/transcript']] == [7, 3, 9]
+
+
+def test_in_the_first_review_only_a_persons_turn_is_told():
+    thinking = ('reviewing.reviewer1.reading.thinking', 'reviewing.reviewer2.reading.thinking')
+    assert current_turn(viewed(thinking), SHAPE) == ('', False)
+    assert not is_debating(viewed(thinking), SHAPE)
+    by_person = (thinking[0], 'reviewing.reviewer2.person')
+    assert current_turn(viewed(by_person), SHAPE) == ('reviewer2', True)
+    assert coder_turn(viewed(('implementing.coder2.person',)), SHAPE) == 'coder2'
+    assert coder_turn(viewed(('implementing.coder2.working.thinking',)), SHAPE) == ''
+
+
+def test_answers_are_linked_to_points_and_what_nobody_answered_is_open():
+    def turn(speaker: str, round_: int, seq: int, insists: list[str], *answers: tuple[str, str]) -> Turn:
+        made = [{'to': to, 'stance': stance, 'why': 'so'} for to, stance in answers]
+        entry = {
+            'speaker': speaker, 'debate': 1, 'round': round_,
+            'position': {'insists': insists, 'changes': ['more'], 'answers': made},
+        }  # fmt: skip
+        return Turn(said=entry, seq=seq)
+
+    turns = [
+        turn('reviewer1', 1, 5, ['a', 'b']),
+        turn('reviewer2', 1, 8, ['c'], ('reviewer1/1.1/1', 'rebuts'), ('reviewer1/1.1/3', 'accepts')),
+        turn('reviewer1', 2, 11, ['b'], ('reviewer9/1.1/1', 'rebuts')),
+        turn('reviewer2', 2, 14, ['d']),
+    ]
+    points = link_points(turns, answerable=True)
+    rebuttal = points.replies['reviewer1/1.1/1'][0]
+    assert (rebuttal.speaker, rebuttal.whose, rebuttal.point, rebuttal.seq) == (
+        'reviewer2', 'reviewer1', 'a', 8,
+    )  # fmt: skip
+    assert points.replies['reviewer1/1.1/3'][0].point == 'more'
+    assert points.made(turns[2])[0].whose == ''  # there is no such point
+    assert points.open == {'reviewer1/1.2/1'}  # nobody could answer the last word
+    assert link_points(turns, answerable=False).open == frozenset()

@@ -1,0 +1,200 @@
+"""Messages, time, gates and plans as shown to people; and where each message came from."""
+
+import pytest
+
+from engine import Event, InvalidInput, Status, Transition
+from engine.patterns import PhaseBudget
+from engine.patterns.time_bounded.pattern import TimeBounded
+from engine.patterns.time_bounded.schedule import TimeSpan
+from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
+from ui.pages.run.context import accepts
+from ui.pages.run.diagram.checklist import settled_steps
+from ui.pages.run.diagram.checklist import step_status as step_stands
+from ui.pages.run.panels.messages import Message, MessageFilter, messages_of, parties
+from ui.pages.run.panels.phases import (
+    phase_burns,
+    phase_line,
+    phase_status,
+    run_clock,
+    running_seconds,
+    step_lines,
+    time_left,
+)
+from ui.pages.run.panels.supervision import gates_of, interventions_of, level_now
+from ui.replay.history import AppendIndex, Position
+
+PATH = StatePath
+SHAPE = Shape(
+    pattern='p',
+    title='P',
+    initial=PATH('a'),
+    states=(),
+    edges=(EdgeShape(trigger='more', source=PATH('a'), dest=''),),
+    panels=(
+        PanelField(panel='messages', field='posts'),
+        PanelField(panel='time', field='clock'),
+        *(
+            PanelField(panel='supervision', part=part, field=field)
+            for part, field in (
+                ('verdicts', 'verdicts'),
+                ('interventions', 'sent'),
+                ('level', 'level'),
+                ('issues', 'issues'),
+            )
+        ),
+    ),
+)
+
+
+def view(memory=None, **facts) -> View:
+    usual = {
+        'run': RunId('r'), 'seq': 3, 'time': 100.0, 'started': 40.0, 'status': Status.RUNNING, 'entered': {},
+        'active': (PATH('a.b'),), 'attempts': {}, 'agents': {}, 'files': {}, 'usage': Usage(),
+        'paused': False, 'error': '', 'waiting': '', 'ran': 60.0,
+    }  # fmt: skip
+    return View(**{**usual, 'memory': memory or {}, **facts})
+
+
+def step(seq: int, *changes: Change, name: str = 'go', **data) -> Transition:
+    return Transition(
+        run=RunId('r'), seq=seq, time=float(seq), event=Event(name=name, data=data), changes=changes
+    )
+
+
+def test_each_element_of_a_list_is_led_back_to_the_step_that_added_it():
+    grown = AppendIndex.of(SHAPE)
+    grown.take(step(1, name='start', memory={'posts': ['from the start']}))
+    grown.take(step(2, Change(op='add', path='/memory/posts/-', value='a')))
+    grown.take(step(3, Change(op='add', path='/memory/postscript/-', value='of another list')))
+    grown.take(step(4, Change(op='replace', path='/memory/posts', value=['s', 'a', 'b', 'c'])))
+    assert grown.steps('posts') == [Position(1, 1.0), Position(2, 2.0), Position(4, 4.0), Position(4, 4.0)]
+    assert grown.steps('other') == []
+
+
+def test_messages_of_any_pattern_are_read():
+    found = messages_of(
+        [
+            {'sender': 'a', 'recipient': 'b', 'type': 'ASK', 'content': 'why?', 'time': 7.0, 'step': '1.2'},
+            {'sender': 'b', 'recipient': 'a', 'kind': 'answer', 'content': 'so'},
+            'no message',
+        ],
+        [Position(2, 2.0)],
+    )
+    assert found == [
+        Message(
+            number=1, sender='a', recipient='b', type='ASK', content='why?', seq=2, time=7.0, about='1.2'
+        ),
+        Message(number=2, sender='b', recipient='a', type='answer', content='so'),
+    ]
+    assert parties(found) == ['a', 'b']
+    assert found[0].row(2.0) == [1, 2, '5.0 s', 'a', 'b', 'ASK', 'why?']
+    assert messages_of({'not': 'a list'}) == []
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'takes'),
+    [
+        ({}, True),
+        ({'sender': 'a'}, True),
+        ({'sender': 'b'}, False),
+        ({'recipient': 'a'}, False),
+        ({'type': 'ASK', 'text': ' WHY '}, True),
+        ({'text': 'because'}, False),
+    ],
+)
+def test_filters(wanted, takes):
+    said = Message(number=1, sender='a', recipient='b', type='ASK', content='why?')
+    filters = MessageFilter.read(wanted)
+    assert filters.takes(said) is takes
+    assert filters.query == wanted
+
+
+def clock(**facts) -> PhaseBudget:
+    made = PhaseBudget(limit=100, ends=100, round_budget=100, **facts)
+    made.begin_phase('planning', 0, 1)
+    return made
+
+
+def test_a_phase_says_what_it_used_of_its_share_and_what_is_to_be_expected():
+    made = clock(steps=4, done=1)
+    made.begin_phase('executing', 10, 1)
+    made.begin_step(10, 20)
+    planning, executing, verifying = phase_burns(made, 40)
+    assert phase_line(made, planning) == '10 s of 10 s'
+    assert (phase_status(made, planning), phase_status(made, executing), phase_status(made, verifying)) == (
+        'over', 'in progress', 'to come',
+    )  # fmt: skip
+    assert phase_line(made, executing) == '30 s of 1:20, forecast 2:00 (over its allotment)'
+    assert time_left(made, 40, Status.RUNNING) == '1:00 of 1:40 left'
+    assert dict(step_lines(made, 22)) == {
+        'This step': '8.0 s of 20 s left',
+        'Fix cycles': 'up to 6.0 s; none so far',
+    }
+    made.stop(100, 1)
+    assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'
+    assert phase_status(made, phase_burns(made, 200)[2]) == 'not started'
+
+
+def test_time_goes_on_only_while_the_run_does():
+    assert running_seconds(view(), 105.0) == 65.0
+    assert running_seconds(view(paused=True), 105.0) == 60.0
+    assert running_seconds(view(status=Status.DONE), 105.0) == 60.0
+
+
+def test_a_clock_of_another_version_is_no_clock():
+    made = clock()
+    made.spans.append(TimeSpan(phase='planning', round=1, started=0, ended=1))
+    assert run_clock(SHAPE, view({'clock': made.model_dump()})) is not None
+    assert run_clock(SHAPE, view({'clock': {'limit': 'much'}})) is None
+    assert run_clock(SHAPE, view({'clock': 7})) is None
+    assert run_clock(SHAPE, view()) is None
+
+
+def test_a_gate_names_the_conditions_that_held_work_back():
+    memory = {
+        'level': 'REMIND',
+        'verdicts': [
+            {'gate': 'code', 'score': 55, 'threshold': 60, 'conditions': [['tests_are_included', False]]},
+            {'gate': 'plan', 'score': 90, 'conditions': [['plan_is_approved', True]], 'level': 'NONE'},
+        ],
+        'sent': [{'level': 'REMIND', 'agent': 'coder', 'message': 'Keep in mind', 'score': 55, 'issues': 1}],
+    }
+    code, plan = gates_of(SHAPE, view(memory), [Position(9, 1.0)])
+    assert (code.title, code.passed, code.held_back, code.threshold, code.seq) == (
+        'Code approval', False, ['tests are included'], 60, 9,
+    )  # fmt: skip
+    assert (plan.passed, plan.held_back, plan.threshold, plan.seq) == (True, [], None, 0)
+    assert [one.message for one in interventions_of(SHAPE, view(memory), [])] == ['Keep in mind']
+    assert level_now(SHAPE, view(memory)) == 'REMIND'
+    assert level_now(SHAPE, view({'level': 'of old'})) == 'NONE'
+
+
+def test_an_event_is_offered_where_a_state_around_the_active_one_takes_it():
+    assert accepts(SHAPE, view(), 'more')
+    assert not accepts(SHAPE, view(active=(PATH('ab'),)), 'more')
+    assert not accepts(SHAPE, view(), 'less')
+
+
+def test_a_blocked_step_says_what_it_waits_for():
+    plan = [{'id': '1', 'state': 'completed'}, {'id': '2', 'state': 'pending'}]
+    assert step_stands({'state': 'blocked', 'after': ['1', '2']}, plan) == 'waits for 2'
+    assert step_stands({'state': 'blocked', 'after': ['1']}, plan) == 'blocked'
+    assert step_stands({'state': 'in progress'}, plan) == 'in progress'
+
+
+def test_minutes_and_seconds_are_added_up():
+    made = TimeBounded.sample()
+    assert made.checked('add_time', {'minutes': 2, 'seconds': 5})['seconds'] == 125
+    assert made.checked('add_time', {})['seconds'] == 300
+    with pytest.raises(InvalidInput, match='how much time'):
+        made.checked('add_time', {'minutes': 0})
+    with pytest.raises(InvalidInput, match='minutes'):
+        made.checked('add_time', {'minutes': -1})
+
+
+def test_nothing_of_a_plan_is_in_progress_once_its_run_has_ended():
+    inner = [{'id': 'b', 'state': 'in progress'}]
+    plan = [{'id': 'a', 'state': 'in progress', 'steps': inner}, {'id': 'c', 'state': 'pending'}]
+    assert settled_steps(plan, ended=False) == plan
+    first, second = settled_steps(plan, ended=True)
+    assert first['state'] == first['steps'][0]['state'] == 'stopped' and second['state'] == 'pending'

@@ -1,0 +1,50 @@
+"""Selecting runs in a list: ranges, and that hidden runs are not selected."""
+
+from engine.records import RunId, RunInfo
+from ui.pages.runs.selection import Selection
+
+
+def shown(*names: str) -> list[RunInfo]:
+    return [RunInfo(id=RunId(name), pattern='p', title=name) for name in names]
+
+
+def ticked(selection: Selection) -> str:
+    return ''.join(info.id for info in selection.runs)
+
+
+def selection_of(*names: str) -> tuple[Selection, list[str]]:
+    told: list[str] = []
+    made = Selection(lambda: told.append(ticked(made)))
+    made.show(shown(*names))
+    return made, told
+
+
+def test_shift_reaches_from_the_run_before_in_both_directions() -> None:
+    made, told = selection_of(*'abcdef')
+    made.tick(RunId('e'), True)
+    made.tick(RunId('c'), True, reach=True)
+    made.tick(RunId('f'), True, reach=True)
+    made.tick(RunId('d'), False)
+    made.tick(RunId('e'), False, reach=True)
+    assert told == ['e', 'cde', 'cdef', 'cef', 'cf']
+    assert RunId('c') in made and RunId('e') not in made
+
+
+def test_shift_with_nothing_before_ticks_one_run() -> None:
+    made, _ = selection_of(*'abc')
+    made.tick(RunId('c'), True, reach=True)
+    assert ticked(made) == 'c'
+
+
+def test_a_run_that_is_not_shown_any_more_is_not_ticked() -> None:
+    made, told = selection_of(*'abc')
+    made.all()
+    made.show(shown('c', 'x', 'a'))
+    assert ticked(made) == 'ca'
+    made.tick(RunId('b'), True)
+    assert ticked(made) == 'ca'
+    made.show(shown('a', 'c'))
+    assert told == ['abc', 'ca']  # nothing is told where nothing has changed
+    made.clear()
+    made.tick(RunId('a'), True, reach=True)
+    assert told[-1] == 'a'

@@ -1,0 +1,248 @@
+"""A run as people read it: blocks, marks, reasons, durations."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine import Event, Status, Transition
+from engine.journal import fold
+from engine.records import Change, Edge, EdgeShape, GuardResult, RunId, Shape, StatePath, StateShape
+from ui.formatting.steps import (
+    brief_value,
+    clock_end,
+    duration,
+    edge_outcomes,
+    elapsed,
+    excerpt,
+    previous_values,
+    short_json,
+)
+from ui.replay.conversation import agent_blocks, json_to_markdown, transcript_entry
+from ui.replay.marks import Mark, mark_of
+
+PATH = StatePath
+
+
+def step(name: str, *, seq: int = 5, at: str = '', data: dict | None = None, **facts: object) -> Transition:
+    event = Event(name=name, at=PATH(at), data=data or {})
+    return Transition(run=RunId('r'), seq=seq, time=1.0, event=event, **facts)
+
+
+def edge(dest: str, conditions: tuple[str, ...] = (), unless: tuple[str, ...] = ()) -> EdgeShape:
+    return EdgeShape(trigger='done', source=PATH('a'), dest=dest, conditions=conditions, unless=unless)
+
+
+def guard(name: str, value: bool, dest: str, *, wanted: bool = True) -> GuardResult:
+    return GuardResult(name=name, value=value, wanted=wanted, source=PATH('a'), dest=dest)
+
+
+SHAPE = Shape(
+    pattern='p',
+    title='P',
+    initial=PATH('a'),
+    states=(StateShape(path=PATH('a'), name='a', parent=PATH(''), kind='compound', role='fact_checker'),),
+    edges=(edge('b', ('fits',)), edge('c', unless=('late',)), edge('d')),
+)
+
+
+def test_ways_say_what_blocked_and_what_was_not_asked():
+    taken = step(
+        'done',
+        at='a',
+        edges=(Edge(source=PATH('a'), dest='c'),),
+        guards=(guard('fits', False, 'b'), guard('late', False, 'c', wanted=False)),
+    )
+    first, second, third = edge_outcomes(taken, SHAPE)
+    assert (first.taken, first.reason) == (False, 'blocked: fits is false')
+    assert (second.taken, second.reason) == (True, 'taken')
+    assert (third.taken, third.reason) == (False, 'not evaluated: an earlier transition matched')
+
+
+def test_going_back_is_a_revision_and_going_on_is_not():
+    visits = {'a': [2], 'b': [4]}
+    back = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
+    on = step('done', seq=6, left=(PATH('a'),), entered=(PATH('b'),))
+    mark = mark_of(back, visits)
+    assert mark is not None
+    assert (mark.kind, mark.text) == ('revision', 'back to a')
+    assert mark_of(on, visits) is None
+
+
+def test_a_counted_revision_is_marked_where_it_begins_and_not_where_it_is_decided_on():
+    visits = {'iterating': [4], 'weighing': [8]}
+    decides = step('always', seq=9, left=(PATH('weighing'),), entered=(PATH('iterating'),))
+    decides = replace(decides, active=(PATH('iterating'),))
+    assert mark_of(decides, visits) is None
+    counted = Change(op='replace', path='/memory/revision_count', value=2)
+    begins = step(
+        'always', seq=10, left=(PATH('iterating'),), entered=(PATH('revising'),), changes=(counted,)
+    )
+    assert mark_of(begins, visits) == Mark(seq=10, kind='revision', text='revision 2 begins')
+
+
+@pytest.mark.parametrize(
+    ('name', 'data', 'kind', 'text'),
+    [
+        ('failed', {'error': 'no disk'}, 'error', 'no disk'),
+        ('retry', {'error': 'busy', 'delay': 1.5}, 'error', 'busy; attempt 1 in 1.5 s'),
+        ('cancel', {'reason': 'enough'}, 'human', 'cancelled the run: enough'),
+        ('recover', {}, 'restart', 'recovered: the work in flight was restarted'),
+        ('recover', {'paused': True}, 'restart', 'recovered: the work in flight was restarted; paused'),
+        ('recover', {'forked': 'x@3', 'paused': False}, 'restart', 'forked from run x at step 3'),
+        ('recover', {'forked': 'x@3', 'retried': True}, 'restart', 'retried from run x at step 3'),
+        (
+            'recover',
+            {'forked': 'x@3', 'playing': True},
+            'restart',
+            'forked from run x at step 3: what was recorded after it is played',
+        ),
+        (
+            'recover',
+            {'left': 'nothing is recorded of how a.b_c ended'},
+            'restart',
+            'nothing is recorded of how a › b c ended: from here on it works by itself',  # noqa: RUF001
+        ),
+        (
+            'pause',
+            {'reason': 'breakpoint 1 at step 4: leave a.b', 'breakpoints': ['1']},
+            'pause',
+            'breakpoint 1 at step 4: leaving a › b',  # noqa: RUF001
+        ),
+        ('done', {'output': {'approved': False}}, 'verdict', 'sent back'),
+    ],
+)
+def test_marks(name, data, kind, text):
+    mark = mark_of(step(name, data=data), {})
+    assert mark is not None
+    assert (mark.kind, mark.text) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    ('name', 'data', 'person'),
+    [
+        ('pause', {}, True),
+        ('pause', {'reason': 'breakpoint 1 at step 4: leave a', 'breakpoints': ['1']}, False),
+        ('pause', {'reason': 'nothing is recorded of how a ended; resume to go on live'}, False),
+        ('breakpoints', {'breakpoints': []}, True),
+        ('breakpoints', {'problems': {'1': 'no such key'}}, False),
+        ('recover', {'left': 'nothing is recorded any more'}, False),
+        ('resume', {}, True),
+    ],
+)
+def test_what_the_engine_did_is_not_said_to_be_of_a_person(name, data, person):
+    said = transcript_entry(step(name, data=data), SHAPE)
+    assert said is not None
+    assert (said['kind'], said['title']) == (('human', 'You') if person else ('event', ''))
+
+
+def test_a_tool_call_and_its_result_are_one_block():
+    call = {'kind': 'call', 'id': '1', 'name': 'notes', 'arguments': '{}'}
+    result = {'kind': 'result', 'id': '1', 'name': 'notes', 'text': 'none', 'ok': False}
+    messages = [{'role': 'assistant', 'parts': [call]}, {'role': 'tool', 'parts': [result]}]
+    (block,) = agent_blocks({'messages': messages})
+    assert (block['title'], block['note'], block['text'], block['ok']) == ('notes', 'failed', 'none', False)
+    (waiting,) = agent_blocks({'messages': messages[:1]})
+    assert (waiting['note'], waiting['ok']) == ('asked for', None)
+
+
+def test_an_answer_in_json_is_read_as_text():
+    said = json_to_markdown(
+        '{"approved": true, "open_points": ["one", {"a": 0.30000000000000004}], "score": 91}'
+    )
+    assert said.split('\n\n') == [
+        '**Approved**: yes',
+        '**Open points**',
+        '- one\n- a: 0.3',
+        '**Score**: 91',
+    ]
+    listed = json_to_markdown('{"output": "- one\\n- two", "evidence": ["a\\nb", "- c"]}')
+    assert listed == '**Output**:\n\n- one\n- two\n\n**Evidence**\n\n- a\n  b\n- c'
+    assert json_to_markdown('{not json') == '{not json'
+    assert json_to_markdown('plain') == 'plain'
+
+
+def test_the_transcript_takes_words_and_mishaps_only():
+    message = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'Hello'}]}
+    said = transcript_entry(step('done', at='a.thinking', data={'message': message, 'model': 'm'}), SHAPE)
+    assert said is not None
+    assert (said['kind'], said['title'], said['note'], said['text']) == (
+        'text',
+        'Fact checker',
+        'm · step 5',
+        'Hello',
+    )
+    mishap = transcript_entry(step('expired', at='a', data={'error': 'too slow'}), SHAPE)
+    assert mishap is not None
+    assert mishap['text'] == 'too slow'
+    assert transcript_entry(step('done', at='a'), SHAPE) is None
+
+
+def test_befores_are_what_each_change_replaces():
+    document = {'memory': {'a/b': [1, 2], 'n': None}}
+    changes = [
+        Change(op='replace', path='/memory/a~1b/1', value=3),
+        Change(op='add', path='/memory/new', value=1),
+    ]
+    assert previous_values(document, changes) == [2, None]
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'said'),
+    [(-1, '0.0 s'), (0.44, '0.4 s'), (12.9, '12 s'), (187, '3:07'), (3765, '1:02:45')],
+)
+def test_spans(seconds, said):
+    assert duration(seconds) == said
+
+
+def test_short_is_one_line():
+    assert short_json('a\n b') == 'a b'
+    assert short_json({'a': [1]}) == '{"a": [1]}'
+    assert short_json('x' * 200, 10) == 'x' * 9 + '…'
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('# Delivery\n\n**Buy** the `bike`.', 'Delivery Buy the bike.'),
+        ('| | Bike | Van |\n|---|---|---|\n| Price | 7 | 24 |', 'Bike Van Price 7 24'),
+        ('a|b, 3 - 2, and well-known--- words', 'a|b, 3 - 2, and well-known--- words'),
+        ('x' * 200, 'x' * 139 + '…'),
+    ],
+)
+def test_the_gist_of_a_text_has_no_signs_of_its_markup(text, said):
+    assert excerpt(text) == said
+
+
+@pytest.mark.parametrize(('status', 'end'), [('running', 9.0), ('paused', 2.0), ('done', 2.0)])
+def test_clocks_stand_still_while_a_run_is_paused_and_when_it_has_ended(status: str, end: float) -> None:
+    view = replace(fold(RunId('r'), SHAPE, [step('start')]), status=Status(status), time=2.0)
+    assert clock_end(view, 9.0) == end
+
+
+def test_the_time_of_a_fork_is_its_own_and_not_that_of_the_steps_it_took_over() -> None:
+    assert elapsed(100.0, 160.0, born=100.0) == 60.0
+    assert elapsed(100.0, 760.0, born=700.0) == 60.0  # forked ten minutes later
+    assert elapsed(100.0, 130.0, born=700.0) == 30.0  # looked at before the fork: as it was then
+    assert elapsed(100.0, 99.0, born=100.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ('value', 'words'),
+    [
+        (None, 'none'),
+        ('', 'empty'),
+        ([], 'empty'),
+        ({}, 'empty'),
+        (False, 'false'),
+        (0, '0'),
+        (0.5, '0.5'),
+        (123456.789, '123,457'),
+        ({'prime': 2, 'composite': 0.123456789}, 'prime: 2, composite: 0.1235'),
+        (['racer1', None], 'racer1, none'),
+        ({'racer1': {'notes': 'x' * 80}}, '1 entry'),
+        (['x' * 80, 'y'], '2 entries'),
+        ('x' * 80, f'{"x" * 59}…'),
+    ],
+)
+def test_a_value_is_said_in_a_few_words(value, words):
+    assert brief_value(value) == words

@@ -1,0 +1,14 @@
+"""Updates for a page that follows a run."""
+
+from engine import Conductor
+from ui.replay.live import Follower
+
+
+async def test_no_streamed_piece_comes_after_the_step_that_has_the_reply():
+    async with Conductor() as conductor:
+        run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
+        follower = Follower(conductor, await conductor.info(run), await conductor.shape(run))
+        await follower.follow()
+        news = follower.look()
+    assert news is not None and news.steps
+    assert news.text == {}  # all replies have ended, and are in the steps

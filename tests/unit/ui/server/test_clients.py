@@ -1,0 +1,87 @@
+"""The cost of pages: none for other sites, few waiting for a browser, closed ones freed."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from nicegui import Client, app
+from nicegui.testing import User
+
+from engine import Conductor
+from tests.support.harness import until
+from ui.components import theme
+from ui.server import clients
+from ui.server.app import PAGES
+from ui.server.clients import COLLECT_AFTER, MAX_WAITING, OwnRequests, free_closed_pages
+from ui.web.backend import Backend
+
+
+@pytest.fixture
+async def browser(user: User) -> AsyncIterator[httpx.AsyncClient]:
+    theme.serve_assets()
+    backend = Backend()
+    for page in PAGES:
+        page.register(backend)
+    transport = httpx.ASGITransport(app=OwnRequests(app))
+    async with (
+        Conductor() as conductor,
+        httpx.AsyncClient(transport=transport, base_url='http://localhost') as client,
+    ):
+        backend.open(conductor)
+        yield client
+
+
+@pytest.mark.parametrize('site', ['cross-site', 'same-site'])
+@pytest.mark.parametrize(('mode', 'dest'), [('no-cors', 'image'), ('cors', 'empty'), ('navigate', 'iframe')])
+async def test_another_site_makes_no_page(
+    browser: httpx.AsyncClient, site: str, mode: str, dest: str
+) -> None:
+    before = len(Client.instances)
+    headers = {'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': mode, 'Sec-Fetch-Dest': dest}
+    for path in ('/', '/runs', '/nowhere'):
+        assert (await browser.get(path, headers=headers)).status_code == 403
+    assert len(Client.instances) == before
+
+
+@pytest.mark.parametrize('site', ['cross-site', 'none', 'same-origin'])
+async def test_a_link_to_a_page_is_followed(browser: httpx.AsyncClient, site: str) -> None:
+    headers = {'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document'}
+    found = await browser.get('/runs', headers=headers)
+    assert found.status_code == 200
+
+
+async def test_a_page_is_asked_for_its_head_and_not_made(browser: httpx.AsyncClient) -> None:
+    before = len(Client.instances)
+    for path, status in (('/runs', 200), ('/runs/some', 200), ('/nowhere', 404)):
+        found = await browser.head(path)
+        assert (found.status_code, found.content) == (status, b'')
+    assert len(Client.instances) <= before + 1  # of the address that there is not
+
+
+async def test_few_pages_wait_for_a_browser(browser: httpx.AsyncClient) -> None:
+    first = await browser.get('/runs')
+    assert first.status_code == 200
+    for _ in range(MAX_WAITING + 5):
+        assert (await browser.get('/nowhere')).status_code == 404
+    assert sum(not client.has_socket_connection for client in Client.instances.values()) <= MAX_WAITING + 1
+
+
+async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, 'COLLECT_SECONDS', 1.0)
+    free_closed_pages()
+    gc.disable()
+    try:
+        made = []
+        for _ in range(COLLECT_AFTER):
+            await browser.get('/runs')
+            made.append([*Client.instances][-1])
+        left = [weakref.ref(one) for name in made for one in Client.instances[name].elements.values()]
+        for name in made:
+            Client.instances[name].delete()
+        await until(lambda: all(one() is None for one in left))
+    finally:
+        gc.enable()

@@ -1,0 +1,170 @@
+"""What operators' tools read: health, metrics, and a machine-readable log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from asgi_correlation_id import CorrelationIdMiddleware
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
+
+from engine import Conductor
+from engine.errors import JournalUnavailable
+from engine.journal import MemoryJournal
+from engine.records import RunPage, RunQuery
+from tests.support.harness import until
+from ui.server.logs import RunLog, is_request_id, json_formatter, set_up_logging
+from ui.server.metrics import Metrics
+from ui.server.monitoring import monitoring_routes
+from ui.server.observed_journal import observe
+from ui.web.backend import Backend
+
+
+class Breakable(MemoryJournal):
+    """A journal whose database can go away."""
+
+    gone = False
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        if self.gone:
+            raise JournalUnavailable('the disk is gone')
+        return await super().runs(query)
+
+
+class Served:
+    """A server's monitoring, and the conductor behind it."""
+
+    def __init__(self) -> None:
+        self.journal, self.metrics, self.backend = Breakable(), Metrics(), Backend()
+        self.app = Starlette(routes=monitoring_routes(self.backend, self.metrics))
+        self.conductor = Conductor(observe(self.journal, RunLog(), self.metrics))
+        transport = httpx.ASGITransport(app=CorrelationIdMiddleware(self.app, validator=is_request_id))
+        self.client = httpx.AsyncClient(transport=transport, base_url='http://localhost')
+
+    async def samples(self) -> dict[tuple[str, ...], float]:
+        """Each sample of /metrics, by its name and the sorted values of its labels."""
+        text = (await self.client.get('/metrics')).text
+        return {
+            (sample.name, *sorted(sample.labels.values())): sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    found = Served()
+    async with found.client, found.conductor:
+        yield found
+
+
+async def test_a_server_is_alive_before_it_is_ready(served: Served) -> None:
+    assert (await served.client.get('/healthz')).json() == {'status': 'ok'}
+    waiting = await served.client.get('/readyz')
+    assert (waiting.status_code, waiting.json()) == (503, {'status': 'starting'})
+    assert (await served.client.get('/metrics')).status_code == 503
+
+    served.backend.open(served.conductor)
+    ready = await served.client.get('/readyz')
+    assert (ready.status_code, ready.json()) == (200, {'status': 'ok', 'stranded': 0})
+
+
+async def test_without_its_database_it_is_not_ready_and_says_why(served: Served) -> None:
+    served.backend.open(served.conductor)
+    served.journal.gone = True
+    ready = await served.client.get('/readyz')
+    assert (ready.status_code, ready.json()['reason']) == (503, 'the disk is gone')
+    assert (await served.client.get('/metrics')).status_code == 503
+    assert (await served.client.get('/healthz')).status_code == 200
+
+
+async def test_steps_tokens_and_endings_are_counted(served: Served) -> None:
+    served.backend.open(served.conductor)
+    run = await served.conductor.start('pipeline', task='Compare tea and coffee')
+    await run.result()
+    info, samples = await run.info(), await served.samples()
+    assert samples['hemicycle_steps_total', 'pipeline'] == info.seq
+    assert samples['hemicycle_ended_runs_total', 'done', 'pipeline'] == 1
+    assert samples['hemicycle_runs', 'done'] == 1
+    assert samples['hemicycle_runs', 'running'] == 0
+    assert samples['hemicycle_model_calls_total', 'scripted'] == info.usage.calls
+    for kind in ('input', 'output'):
+        assert samples['hemicycle_tokens_total', kind, 'scripted'] == getattr(info.usage, kind) > 0
+    assert 0 < samples[('hemicycle_commit_seconds_count',)] <= info.seq
+    assert samples[('hemicycle_waiting_commits',)] == 0
+    assert samples[('process_open_fds',)] > 0
+
+
+async def test_the_lag_of_the_event_loop_is_measured(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('ui.server.metrics.LAG_SECONDS', 0.0)
+    measuring = asyncio.create_task(served.metrics.measure_lag())
+    lag = served.metrics.registry.get_sample_value
+    await until(lambda: (lag('hemicycle_event_loop_lag_seconds_count') or 0) > 2)
+    measuring.cancel()
+
+
+@pytest.fixture
+def logged(tmp_path: Path) -> Iterator[Path]:
+    """The file of a log in JSON."""
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    set_up_logging(tmp_path, 'json')
+    yield tmp_path / 'hemicycle.log'
+    for handler in root.handlers:
+        handler.close()
+    root.handlers[:] = before
+    root.setLevel(level)
+
+
+async def test_one_id_goes_through_request_run_and_log(served: Served, logged: Path) -> None:
+    served.backend.open(served.conductor)
+
+    async def launch(request: object) -> object:
+        from starlette.responses import PlainTextResponse
+
+        run = await served.conductor.start('pipeline', task='Compare tea and coffee')
+        await run.result()
+        return PlainTextResponse(run.id)
+
+    served.app.add_route('/launch-for-a-test', launch)
+    answer = await served.client.get('/launch-for-a-test', headers={'X-Request-ID': 'deploy-7:42'})
+    assert answer.headers['X-Request-ID'] == 'deploy-7:42'
+    assert logged.stat().st_mode & 0o777 == 0o600
+    lines = [json.loads(line) for line in logged.read_text().splitlines()]
+    ours = [line for line in lines if line.get('run') == answer.text]
+    assert [line['level'] for line in ours] == ['INFO', 'INFO']
+    assert 'start' in ours[0]['message'] and ours[0]['step'] == 1
+    assert 'is done' in ours[1]['message']
+    assert {line['request'] for line in ours} == {'deploy-7:42'}
+
+
+@pytest.mark.parametrize('text', ['', 'a b', 'x' * 129, 'new\nline', 'é'])
+def test_an_id_that_could_forge_a_line_is_replaced(text: str) -> None:
+    assert not is_request_id(text)
+
+
+def test_a_line_of_json_holds_the_traceback() -> None:
+    try:
+        raise ValueError('two\nlines')
+    except ValueError as error:
+        record = logging.LogRecord(
+            'hemicycle',
+            logging.ERROR,
+            __file__,
+            1,
+            'run %s broke',
+            ('a1',),
+            (ValueError, error, error.__traceback__),
+        )
+    line = json_formatter().format(record)
+    assert '\n' not in line
+    said = json.loads(line)
+    assert said['message'] == 'run a1 broke' and said['level'] == 'ERROR'
+    assert 'two\nlines' in said['exc_info']
+    assert said['time'].endswith('+00:00')

@@ -1,0 +1,76 @@
+"""The services behind the guard: every deed has a role, and a private run's questions are not shown."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine import Conductor
+from engine.errors import NotAllowed
+from tests.support.harness import FakeModel, catalog, started
+from tests.unit.ui.services.test_inbox import Pair, listed, reply
+from ui.access.caller import Caller, Fixed, Role
+from ui.services.guard import DEEDS, guard_services
+from ui.services.inbox import Inbox, UnknownQuestion
+from ui.services.notifications import Notifications
+from ui.services.notifications.destinations import Destinations
+from ui.services.schedules import Schedules, Triggers
+from ui.services.services import Services
+
+pytestmark = pytest.mark.anyio
+SERVER = {'run', 'look', 'close', 'clean_up', 'check', 'assigned', 'waiting', 'receive'}
+CLASSES = {
+    'inbox': Inbox,
+    'notifications': Notifications,
+    'destinations': Destinations,
+    'schedules': Schedules,
+    'triggers': Triggers,
+}
+
+
+def test_every_deed_has_a_role_or_is_for_the_server():
+    assert set(CLASSES) == set(DEEDS)
+    for name, made in CLASSES.items():
+        public = {one for one in vars(made) if not one.startswith('_')}
+        assert public - SERVER == set(DEEDS[name]), name
+
+
+async def record(*args: object, **options: object) -> None:
+    pass
+
+
+@pytest.mark.parametrize('role', Role)
+async def test_each_role_may_do_what_it_may(role: Role):
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        services = guard_services(Services(conductor), Fixed(Caller('ada', role)), record)
+        for part, deeds in DEEDS.items():
+            target = (
+                services.notifications.destinations if part == 'destinations' else getattr(services, part)
+            )
+            for deed, least in deeds.items():
+                try:
+                    await getattr(target, deed)()
+                    allowed = True
+                except NotAllowed:
+                    allowed = False
+                except TypeError:  # it was called, without what it takes
+                    allowed = True
+                assert allowed is role.includes(least), (part, deed)
+        with pytest.raises(NotAllowed):
+            _ = services.schedules.clean_up
+
+
+async def test_questions_of_a_private_run_are_its_authors():
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        run = await started(conductor, 'pair', approvals='all')
+        ask = (await listed(Inbox(conductor), 2))[0].ask
+        hidden = replace(await conductor.info(run), private=True, author='ada')
+        conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
+        root = Services(conductor)
+        for name, role, seen in (('ada', Role.OPERATOR, 2), ('bo', Role.OPERATOR, 0), ('cy', Role.ADMIN, 2)):
+            services = guard_services(root, Fixed(Caller(name, role)), record)
+            assert len((await services.inbox.list()).items) == seen
+            if not seen:
+                with pytest.raises(UnknownQuestion):
+                    await services.inbox.answer(ask.id, 'approve', digest=ask.digest)
+                with pytest.raises(UnknownQuestion):
+                    await services.assign(ask.id, 'Bo')

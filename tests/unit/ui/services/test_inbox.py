@@ -1,0 +1,163 @@
+"""The inbox: what waits over all runs, answered once; late, second and altered answers change nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Conductor, InvalidInput, Pattern, Status
+from engine.agents.chart import agent
+from engine.records import RunId
+from tests.processes.mcp.test_questions import Hotel
+from tests.support.harness import FakeModel, calls, catalog, started, turns
+from ui.services.inbox import Inbox, InboxItem, QuestionClosed, UnknownQuestion
+
+pytestmark = pytest.mark.anyio
+LATE = 'has ended the question'
+
+
+class Pair(Pattern):
+    """Two agents side by side; each asks before it uses a tool."""
+
+    initial = 'working'
+    states = [
+        {
+            'name': 'working',
+            'parallel': [agent(name, prompt='ask', tools=['calculator']) for name in ('left', 'right')],
+        },
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    ]
+    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost'], ['expired', 'working', 'lost']]
+
+    def ask(self, memory: Any) -> str:
+        return 'Work.'
+
+
+def reply(request: Any) -> Any:
+    return calls(('calculator', {'expression': '1+1'})) if request.hints.turn == 0 else 'done'
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        yield conductor
+
+
+async def asking(conductor: Conductor, count: int = 2) -> RunId:
+    """A run whose agents both wait for an approval."""
+    run = await started(conductor, 'pair', approvals='all')
+    await listed(Inbox(conductor), count, run=run)
+    return run
+
+
+async def listed(inbox: Inbox, count: int, run: str = '') -> Sequence[InboxItem]:
+    """Wait until so many questions are open."""
+    async for _ in turns():
+        if len(items := (await inbox.list(run=run)).items) >= count:
+            return items
+    raise AssertionError('too little is asked')
+
+
+async def test_questions_of_all_runs_are_listed_the_oldest_first(conductor: Conductor):
+    first, second = await asking(conductor), await asking(conductor)
+    items = (await Inbox(conductor).list()).items
+    assert [item.ask.run for item in items] == [first, first, second, second]
+    assert [item.ask.since for item in items] == sorted(item.ask.since for item in items)
+    ask = items[0].ask
+    assert ask.text == 'Allow left to use calculator?'
+    assert [(call.name, call.arguments) for call in ask.calls] == [('calculator', '{"expression": "1+1"}')]
+    assert set(ask.events) == {'approve', 'deny'}
+    assert len({item.ask.digest for item in items}) == 4
+
+
+async def test_an_answer_counts_although_another_region_has_moved(conductor: Conductor):
+    run, inbox = await asking(conductor), Inbox(conductor)
+    left, right = (item.ask for item in (await inbox.list()).items)
+    await inbox.answer(left.id, 'approve', digest=left.digest)
+    await inbox.answer(right.id, 'deny', {'reason': 'no sums'}, digest=right.digest)
+    assert (await conductor.result(run)).status is Status.DONE
+
+
+async def test_a_second_answer_changes_nothing_and_says_so(conductor: Conductor):
+    run, inbox = await asking(conductor), Inbox(conductor)
+    left, right = (item.ask for item in (await inbox.list()).items)
+    both = await asyncio.gather(
+        *(
+            inbox.answer(left.id, event, digest=left.digest, by=by)
+            for event, by in (('approve', 'Ada'), ('deny', 'Bo'))
+        ),
+        return_exceptions=True,
+    )
+    refused = [one for one in both if isinstance(one, QuestionClosed)]
+    assert len(refused) == 1
+    steps = (await conductor.info(run)).seq
+    with pytest.raises(QuestionClosed, match=LATE):
+        await inbox.answer(left.id, 'deny', digest=left.digest)
+    with pytest.raises(QuestionClosed, match=r'approve by Ada|deny by Bo'):
+        await inbox.find(left.id)
+    answers = [step.event.name for step in await conductor.transitions(run) if step.event.at == left.at]
+    assert [name for name in answers if name in ('approve', 'deny')] in (['approve'], ['deny'])
+    assert (await conductor.info(run)).seq >= steps
+    assert [item.ask.id for item in (await inbox.list()).items] == [right.id]
+
+
+async def test_an_answer_to_something_else_than_was_shown_is_refused(conductor: Conductor):
+    run, inbox = await asking(conductor), Inbox(conductor)
+    left, right = (item.ask for item in (await inbox.list()).items)
+    before = (await conductor.info(run)).seq
+    for digest in ('', right.digest, left.digest[:-1] + ('0' if left.digest[-1] != '0' else '1')):
+        with pytest.raises(QuestionClosed, match='not what was shown'):
+            await inbox.answer(left.id, 'approve', digest=digest)
+    with pytest.raises(InvalidInput, match='must be one of approve, deny'):
+        await inbox.answer(left.id, 'cancel', digest=left.digest)
+    assert (await conductor.info(run)).seq == before
+
+
+async def test_a_question_of_a_run_that_has_ended_is_closed(conductor: Conductor):
+    run, inbox = await asking(conductor), Inbox(conductor)
+    left = (await inbox.list()).items[0].ask
+    await conductor.cancel(run)
+    assert (await inbox.list()).items == ()
+    with pytest.raises(QuestionClosed, match=r'ended the question \(cancel'):
+        await inbox.answer(left.id, 'approve', digest=left.digest)
+
+
+@pytest.mark.parametrize(
+    'ask', ['', 'x', 'x.y.z', 'none.3.abcdef01', '{run}.1.abcdef01', '{run}.9999.abcdef01']
+)
+async def test_what_was_never_asked_is_unknown(conductor: Conductor, ask: str):
+    run = await asking(conductor)
+    with pytest.raises(UnknownQuestion):
+        await Inbox(conductor).find(ask.format(run=run))
+
+
+async def test_a_question_is_assigned_and_put_off(conductor: Conductor):
+    await asking(conductor)
+    inbox = Inbox(conductor)
+    left, right = (item.ask for item in (await inbox.list()).items)
+    assert (await inbox.assign(left.id, '  Ada  Lovelace ')).assignee == 'Ada Lovelace'
+    assert [item.ask.id for item in (await inbox.list(assignee='Ada Lovelace')).items] == [left.id]
+    later = conductor.clock.now() + 3_600
+    assert (await inbox.snooze(left.id, later)).snoozed_until == later
+    page = await inbox.list()
+    assert ([item.ask.id for item in page.items], page.snoozed) == ([right.id], 1)
+    assert len((await inbox.list(snoozed=True)).items) == 2
+    await inbox.snooze(left.id, 0.0)
+    assert len((await inbox.list()).items) == 2
+    assert (await inbox.find(left.id)).assignee == 'Ada Lovelace'
+
+
+async def test_what_a_server_asks_is_answered(tmp_path: Path):
+    hotel = Hotel(tmp_path)
+    async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
+        run = await started(conductor, 'remote', approvals='none')
+        inbox = Inbox(conductor)
+        ask = (await listed(inbox, 1))[0].ask
+        assert ask.question is not None and ask.text.endswith('asks: Who stays?')
+        with pytest.raises(InvalidInput, match=r'content\.name'):
+            await inbox.answer(ask.id, 'answer', {'content': {'name': 'A'}}, digest=ask.digest)
+        await inbox.answer(ask.id, 'answer', {'content': {'name': 'Ada'}}, digest=ask.digest)
+        assert (await conductor.result(run)).answer == 'booked'

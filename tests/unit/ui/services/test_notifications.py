@@ -1,0 +1,466 @@
+"""Notifications: signed, in order for a run, tried again until accepted, and none lost or made twice."""
+
+import asyncio
+import contextlib
+import json
+import random
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.message import Message as Mail
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from aiosmtpd.controller import Controller
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from engine import Budget, Conductor, InvalidInput, SimulatedClock
+from engine.clock import settle
+from engine.errors import EntryChanged
+from engine.journal import Journal, MemoryJournal
+from engine.records import RunId
+from storage import open_journal
+from tests.bench.processes import free_port
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, started, turns
+from tests.unit.ui.services.test_inbox import Pair, listed, reply
+from ui.services.inbox import Inbox
+from ui.services.notifications import Channels, Destination, MailServer, Notifications, UnknownDestination
+
+pytestmark = pytest.mark.anyio
+URL = 'https://team.example/hook'
+
+
+class Receiver:
+    """Receives webhooks in this process; `answers` says how, by default with 204."""
+
+    def __init__(self, answers: Any = lambda request: 204) -> None:
+        self.requests: list[httpx.Request] = []
+        self.accepted: list[dict[str, Any]] = []
+        self._answers = answers
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        answer = self._answers(request)
+        if isinstance(answer, Exception):
+            raise answer
+        made = answer if isinstance(answer, httpx.Response) else httpx.Response(answer)
+        if made.is_success:
+            self.accepted.append(json.loads(request.content))
+        return made
+
+    def notifications(self, conductor: Conductor, **options: Any) -> Notifications:
+        return Notifications(
+            conductor, Channels(transport=httpx.MockTransport(self)), url='https://us.example', **options
+        )
+
+
+def conductor_of(journal: Journal | None = None, clock: Any = None) -> Conductor:
+    return Conductor(
+        journal or MemoryJournal(), catalog=catalog(FakeModel(reply), Pair, Lone), clock=clock or HastyClock()
+    )
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with conductor_of() as conductor:
+        yield conductor
+
+
+def hook(**fields: Any) -> Destination:
+    return Destination(**({'name': 'Team', 'channel': 'webhook', 'address': URL} | fields))
+
+
+async def ended(conductor: Conductor) -> RunId:
+    run = await started(conductor, 'lone', title='A run')
+    await conductor.result(run)
+    return run
+
+
+async def sent_all(notifications: Notifications) -> None:
+    async with asyncio.timeout(60):
+        await notifications.look()
+        await notifications._dispatcher.idle()
+
+
+async def test_a_webhook_is_signed_as_the_standard_says(conductor: Conductor):
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    team = await notifications.destinations.add(hook())
+    run = await ended(conductor)
+    await sent_all(notifications)
+    (request,) = receiver.requests
+    headers, body = request.headers, request.content.decode()
+    moment = datetime.fromtimestamp(int(headers['webhook-timestamp']), UTC)
+    assert headers['webhook-signature'] == Webhook(team.secret).sign(headers['webhook-id'], moment, body)
+    told = json.loads(body)
+    assert (told['type'], told['data']['run'], told['data']['title']) == ('run.ended', run, 'A run')
+    assert told['data']['url'] == f'https://us.example/runs/{run}?at={told["data"]["step"]}'
+
+
+async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
+    """With the real clock: the library refuses what is older than five minutes."""
+    receiver = Receiver()
+    async with Conductor(catalog=catalog(FakeModel(reply), Lone)) as conductor:
+        notifications = receiver.notifications(conductor)
+        team = await notifications.destinations.add(hook())
+        await ended(conductor)
+        await sent_all(notifications)
+    (request,) = receiver.requests
+    told = Webhook(team.secret).verify(request.content, dict(request.headers))
+    assert told['type'] == 'run.ended'
+    with pytest.raises(WebhookVerificationError):
+        Webhook('whsec_' + 'QUFB' * 8).verify(request.content, dict(request.headers))
+    with pytest.raises(WebhookVerificationError):
+        Webhook(team.secret).verify(request.content + b' ', dict(request.headers))
+
+
+async def test_a_question_is_told_with_a_link_to_it(conductor: Conductor):
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    await notifications.destinations.add(hook())
+    run = await started(conductor, 'pair', approvals='all')
+    inbox = Inbox(conductor)
+    items = await listed(inbox, 2)
+    await sent_all(notifications)
+    told = {one['data']['question']: one for one in receiver.accepted}
+    assert set(told) == {item.ask.id for item in items}
+    first = told[items[0].ask.id]
+    assert first['type'] == 'run.waiting' and first['data']['text'] == 'Allow left to use calculator?'
+    assert first['data']['digest'] == items[0].ask.digest
+    assert first['data']['url'] == f'https://us.example/inbox/{items[0].ask.id}'
+    await conductor.cancel(run)
+    await sent_all(notifications)
+    assert receiver.accepted[-1]['data']['status'] == 'cancelled'
+    assert len(receiver.accepted) == 3
+
+
+async def test_failures_and_budgets_are_told():
+    receiver = Receiver()
+    model = FakeModel(lambda request: ValueError('broken'))
+    async with Conductor(catalog=catalog(model, Lone), clock=HastyClock()) as conductor:
+        notifications = receiver.notifications(conductor)
+        await notifications.destinations.add(hook(events=('run.failed',)))
+        await conductor.result(await started(conductor, 'lone'))
+        await sent_all(notifications)
+    assert [one['type'] for one in receiver.accepted] == ['run.failed']
+    assert 'broken' in receiver.accepted[0]['data']['error']
+    receiver = Receiver()
+    async with conductor_of() as conductor:
+        notifications = receiver.notifications(conductor)
+        await notifications.destinations.add(hook(events=('run.budget_warned',)))
+        run = await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
+        await conductor.result(run)
+        await sent_all(notifications)
+    assert receiver.accepted and 'budget' in receiver.accepted[0]['data']['text']
+
+
+@pytest.mark.parametrize(
+    ('fields', 'told'),
+    [({}, True), ({'pattern': 'lone'}, True), ({'pattern': 'pair'}, False), ({'tag': 'nightly'}, True),
+     ({'tag': 'other'}, False), ({'events': ('run.failed',)}, False), ({'paused': True}, False),
+     ({'person': 'Ada'}, True)],
+)  # fmt: skip
+async def test_a_destination_is_told_what_it_chose(conductor: Conductor, fields: dict[str, Any], told: bool):
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    await notifications.destinations.add(hook(**fields))
+    await conductor.result(await started(conductor, 'lone', tags=('nightly',)))
+    await sent_all(notifications)
+    assert bool(receiver.accepted) is told
+
+
+async def test_a_person_is_told_of_what_is_assigned_to_them(conductor: Conductor):
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    await notifications.destinations.add(hook(person='Ada'))
+    await started(conductor, 'pair', approvals='all')
+    inbox = Inbox(conductor)
+    items = await listed(inbox, 2)
+    await sent_all(notifications)
+    assert receiver.accepted == []
+    for person in ('Bo', 'Ada'):
+        await notifications.assigned(await inbox.assign(items[0].ask.id, person), by='Cy')
+    await notifications._dispatcher.idle()
+    (told,) = receiver.accepted
+    assert (told['type'], told['data']['assignee'], told['data']['by']) == ('question.assigned', 'Ada', 'Cy')
+
+
+async def test_what_happened_before_a_destination_was_made_is_not_told(conductor: Conductor):
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    run = await ended(conductor)
+    await notifications.destinations.add(hook())
+    await sent_all(notifications)
+    fork = await conductor.fork(run, 1)
+    await conductor.result(fork)
+    await sent_all(notifications)
+    assert [one['data']['run'] for one in receiver.accepted] == [fork]
+
+
+async def test_attempts_are_repeated_as_planned_and_then_given_up():
+    clock = SimulatedClock()
+    receiver = Receiver(lambda request: httpx.Response(503))
+    async with conductor_of(clock=clock) as conductor:
+        notifications = receiver.notifications(conductor, delays=(5.0, 300.0))
+        team = await notifications.destinations.add(hook())
+        message = await notifications.test(team.id)
+        await settle()
+        for passed, count in ((4.9, 1), (0.2, 2), (299.0, 2), (1.1, 3), (10_000.0, 3)):
+            await clock.advance(passed)
+            assert len(receiver.requests) == count
+        (logged,) = await notifications.log()
+        assert (logged.state, [one.status for one in logged.attempts]) == ('failed', [503, 503, 503])
+        assert len({request.headers['webhook-id'] for request in receiver.requests}) == 1
+        receiver._answers = lambda request: 200
+        await notifications.resend(message.id)
+        await settle()
+        (logged,) = await notifications.log(state='sent')
+        assert logged.id == message.id and len(receiver.requests) == 4
+
+
+async def test_a_message_is_sent_at_once_when_a_person_says_so():
+    clock, answers = SimulatedClock(), [500, 200]
+    receiver = Receiver(lambda request: answers.pop(0))
+    async with conductor_of(clock=clock) as conductor:
+        notifications = receiver.notifications(conductor)
+        message = await notifications.test((await notifications.destinations.add(hook())).id)
+        await settle()
+        assert len(receiver.requests) == 1
+        await notifications.resend(message.id)
+        await settle()
+        assert (await notifications.log())[0].state == 'sent'
+
+
+async def test_a_receiver_that_is_gone_is_asked_no_more():
+    receiver = Receiver(lambda request: 410)
+    async with conductor_of() as conductor:
+        notifications = receiver.notifications(conductor)
+        team = await notifications.destinations.add(hook())
+        await ended(conductor)
+        await sent_all(notifications)
+        await ended(conductor)
+        await sent_all(notifications)
+        assert len(receiver.requests) == 1
+        found = await notifications.destinations.get(team.id)
+        assert found.paused and '410' in found.problem
+        assert (await notifications.destinations.change(team.id, paused=False)).problem == ''
+
+
+async def test_a_receiver_may_ask_to_wait():
+    clock, answers = SimulatedClock(), [httpx.Response(429, headers={'Retry-After': '60'}), 200]
+    receiver = Receiver(lambda request: answers.pop(0))
+    async with conductor_of(clock=clock) as conductor:
+        notifications = receiver.notifications(conductor)
+        await notifications.test((await notifications.destinations.add(hook())).id)
+        await settle()
+        await clock.advance(59.0)
+        assert len(receiver.requests) == 1
+        await clock.advance(2.0)
+        assert len(receiver.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ('fields', 'named'),
+    [({'address': 'ftp://x'}, 'address'), ({'address': 'https://'}, 'address'), ({'name': ' '}, 'name'),
+     ({'channel': 'email', 'address': 'ada'}, 'address'), ({'events': ()}, 'events'),
+     ({'events': ('run.started',)}, 'events'), ({'secret': 'whsec_'}, 'secret'),
+     ({'channel': 'email', 'address': 'a@b.c\nBcc: d@e.f'}, 'address')],
+)  # fmt: skip
+async def test_a_destination_that_cannot_work_is_refused(
+    conductor: Conductor, fields: dict[str, Any], named: str
+):
+    with pytest.raises(InvalidInput) as refused:
+        await Receiver().notifications(conductor).destinations.add(hook(**fields))
+    assert list(refused.value.problems) == [named]
+
+
+async def test_a_destination_is_removed_with_what_was_not_sent():
+    clock = SimulatedClock()
+    receiver = Receiver(lambda request: 500)
+    async with conductor_of(clock=clock) as conductor:
+        notifications = receiver.notifications(conductor)
+        team = await notifications.destinations.add(hook())
+        await notifications.test(team.id)
+        await settle()
+        await notifications.destinations.remove(team.id)
+        await clock.advance(6.0)
+        assert len(receiver.requests) == 1 and await notifications.log() == []
+        with pytest.raises(UnknownDestination):
+            await notifications.destinations.get(team.id)
+
+
+async def test_what_others_wrote_is_no_markup_in_slack(conductor: Conductor):
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    await notifications.destinations.add(hook(channel='slack'))
+    await conductor.result(await started(conductor, 'lone', title='<!channel> | <https://bad|x>\n& more'))
+    await sent_all(notifications)
+    text = receiver.accepted[0]['text']
+    assert '<!channel>' not in text and '&lt;!channel&gt;' in text and text.count('|') == 1
+
+
+class Inbound:
+    """Keeps the mails that an SMTP server gets; says no to the first."""
+
+    def __init__(self) -> None:
+        self.mails: list[Mail] = []
+        self.tries = 0
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        self.tries += 1
+        if self.tries == 1:
+            return '451 later'
+        self.mails.append(message_from_bytes(envelope.content))
+        return '250 OK'
+
+
+async def test_mail_reaches_a_real_server(conductor: Conductor):
+    inbound = Inbound()
+    controller = Controller(inbound, hostname='127.0.0.1', port=free_port())
+    controller.start()
+    try:
+        mail = MailServer.of_environment({'HEMICYCLE_SMTP': f'smtp://127.0.0.1:{controller.port}'})
+        notifications = Notifications(conductor, Channels(mail), url='https://us.example')
+        await notifications.destinations.add(hook(channel='email', address='ada@team.example'))
+        title = 'Grüße\r\nBcc: eve@evil.example'
+        run = await started(conductor, 'lone', title=title)
+        await conductor.result(run)
+        await sent_all(notifications)
+    finally:
+        controller.stop()
+    (got,) = inbound.mails
+    assert got['To'] == 'ada@team.example' and got['Bcc'] is None
+    body = got.get_payload(decode=True).decode()
+    assert f'https://us.example/runs/{run}' in body
+    (logged,) = await notifications.log()
+    assert [one.status for one in logged.attempts] == [451, 250]
+
+
+@pytest.mark.parametrize('text', ['localhost:25', 'http://host', 'smtp://', 'smtp://host:port'])
+def test_a_mail_server_that_makes_no_sense_is_refused(text: str):
+    with pytest.raises(InvalidInput, match='HEMICYCLE_SMTP'):
+        MailServer.of_environment({'HEMICYCLE_SMTP': text})
+
+
+async def test_two_readers_of_one_journal_make_each_message_once(conductor: Conductor):
+    receiver = Receiver()
+    one, other = receiver.notifications(conductor), receiver.notifications(conductor)
+    await one.destinations.add(hook())
+    for _ in range(5):
+        await ended(conductor)
+    await asyncio.gather(one.look(), other.look())
+    await asyncio.gather(one._dispatcher.idle(), other._dispatcher.idle())
+    ids = [request.headers['webhook-id'] for request in receiver.requests]
+    assert len(ids) == len(set(ids)) == 5
+
+
+class Cut(Exception):
+    """The process ends here."""
+
+
+class CutJournal:
+    """A journal whose process ends at the nth write of entries: before it is stored, or right after."""
+
+    def __init__(self, journal: Journal, at: int, after: bool) -> None:
+        self._journal, self._left, self._after = journal, at, after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    async def write_entries(self, written: Any, deleted: Any = ()) -> None:
+        self._left -= 1
+        if self._left == 0 and not self._after:
+            raise Cut
+        if self._left >= 0:
+            await self._journal.write_entries(written, deleted)
+        if self._left <= 0:
+            raise Cut
+
+
+@pytest.mark.parametrize('after', [False, True])
+@pytest.mark.parametrize('at', range(1, 9))
+async def test_nothing_is_lost_wherever_the_process_ends(tmp_path: Path, at: int, after: bool):
+    """Three runs, each with two events; the process dies at its nth write, and another goes on."""
+    journal = await open_journal(tmp_path / 'runs.db')
+    async with conductor_of(journal) as conductor:
+        receiver = Receiver()
+        await receiver.notifications(conductor).destinations.add(hook())
+        runs = []
+        for _ in range(3):
+            runs.append(await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none'))
+            await conductor.result(runs[-1])
+        conductor.journal = CutJournal(journal, at, after)
+        first = receiver.notifications(conductor)
+        with contextlib.suppress(Cut):
+            await first.look()
+        await settle()
+        for task in list(first._dispatcher._busy.values()):
+            task.cancel()
+        await settle()
+        conductor.journal = journal
+        second = receiver.notifications(conductor)
+        second._dispatcher.take(await second._outbox.due())
+        await sent_all(second)
+        logged = await second.log()
+        assert {one.state for one in logged} == {'sent'}
+        got = defaultdict(list)
+        for one in receiver.accepted:
+            got[one['data']['run']].append((one['data']['step'], one['type']))
+        assert set(got) == set(runs)
+        for events in got.values():
+            once = list(dict.fromkeys(events))
+            assert once == sorted(once) and once[-1][1] in ('run.ended', 'run.failed')
+            assert len(once) == len(logged) / 3
+
+
+async def test_each_of_many_is_delivered_in_order_by_a_receiver_that_fails_half(tmp_path: Path):
+    await deliver_many(tmp_path, runs=40, at_least=60)
+
+
+async def deliver_many(folder: Path, *, runs: int, at_least: int) -> int:
+    """Have many messages sent to a receiver that fails half of the attempts, over cuts of the sender."""
+    chance = random.Random(1)
+    faults = (500, 503, 429, httpx.ConnectError('refused'), httpx.ReadTimeout('late'))
+    receiver = Receiver(lambda request: 204 if chance.random() < 0.5 else chance.choice(faults))
+    journal = await open_journal(folder / 'runs.db')
+    async with conductor_of(journal) as conductor:
+        team = await receiver.notifications(conductor).destinations.add(hook())
+        for _ in range(runs):
+            await conductor.result(
+                await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
+            )
+        while True:
+            sender = receiver.notifications(conductor, delays=(0.01,) * 60)
+            sender._dispatcher.take(await sender._outbox.due())
+            await sender.look()
+            goal = len(receiver.requests) + at_least
+            async for _ in turns():
+                if not sender._dispatcher._busy or len(receiver.requests) >= goal:
+                    break
+            for task in list(sender._dispatcher._busy.values()):
+                task.cancel()  # Cut in the middle of whatever it does.
+            await settle()
+            if not await sender._outbox.due():
+                break
+        logged = await sender.log(limit=1_000_000)
+    assert len(logged) >= at_least and {one.state for one in logged} == {'sent'}
+    assert {one.destination for one in logged} == {team.id}
+    got: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for one in receiver.accepted:
+        place = (one['data']['step'], one['type'])
+        if place not in got[one['data']['run']]:
+            got[one['data']['run']].append(place)
+    assert sum(map(len, got.values())) == len(logged)
+    assert all(events == sorted(events) for events in got.values())
+    return len(logged)
+
+
+async def test_a_message_changed_by_somebody_else_is_not_overwritten(conductor: Conductor):
+    notifications = Receiver().notifications(conductor)
+    message = await notifications.test((await notifications.destinations.add(hook())).id)
+    with pytest.raises(EntryChanged):
+        await notifications._outbox.change(replace(message, version=7))

@@ -1,0 +1,383 @@
+"""Schedules and triggers: exactly one run for each time, over cuts, overlaps, gaps and daylight saving."""
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from standardwebhooks import Webhook
+
+from engine import Conductor, InvalidInput, SimulatedClock, Status
+from engine.clock import settle
+from engine.journal import Journal, MemoryJournal
+from engine.records import RunQuery
+from storage import open_journal
+from tests.support.harness import PIPELINE_TASK, FakeModel, Lone, catalog
+from tests.unit.ui.services.test_notifications import Cut, CutJournal
+from ui.services.schedules import (
+    Action,
+    BadSignature,
+    Interval,
+    Schedule,
+    SchedulePolicy,
+    Schedules,
+    ScheduleSpec,
+    Trigger,
+    Triggers,
+    UnknownSchedule,
+    UnknownTrigger,
+)
+
+pytestmark = pytest.mark.anyio
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
+
+
+def conductor_of(journal: Journal | None = None, *, reply: Any = 'ok', now: float = NOON) -> Conductor:
+    return Conductor(
+        journal or MemoryJournal(), catalog=catalog(FakeModel(reply), Lone), clock=SimulatedClock(now)
+    )
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with conductor_of() as conductor:
+        yield conductor
+
+
+def every(seconds: float = 60.0, **policy: Any) -> Schedule:
+    return Schedule(
+        name='Often',
+        action=Action(pattern='lone', tags=('often',)),
+        spec=ScheduleSpec(intervals=(Interval(every=seconds),)),
+        policy=SchedulePolicy(**policy),
+    )
+
+
+async def runs(conductor: Conductor) -> list[str]:
+    return [info.id for info in (await conductor.runs(RunQuery(limit=1_000))).runs]
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def times(spec: ScheduleSpec, after: str, count: int) -> list[str]:
+    return [datetime.fromtimestamp(one, UTC).isoformat()[:16] for one in spec.next(at(after), count)]
+
+
+def test_cron_follows_its_time_zone_through_both_changes_of_the_clock():
+    """Berlin leaves 02:30 out on 29 March 2026, and has it twice on 25 October; a daily run is due once."""
+    spec = ScheduleSpec(cron=('30 2 * * *',), time_zone='Europe/Berlin')
+    assert times(spec, '2026-03-28T00:00:00+00:00', 3) == [
+        '2026-03-28T01:30',
+        '2026-03-29T01:00',
+        '2026-03-30T00:30',
+    ]
+    assert times(spec, '2026-10-24T00:00:00+00:00', 3) == [
+        '2026-10-24T00:30',
+        '2026-10-25T00:30',
+        '2026-10-26T01:30',
+    ]
+
+
+def test_times_of_several_rules_come_in_order_and_once():
+    spec = ScheduleSpec(cron=('0 * * * *', '0 12 * * *'), intervals=(Interval(every=5400, offset=1800),))
+    assert times(spec, '2026-03-01T11:30:00+00:00', 4) == [
+        '2026-03-01T12:00', '2026-03-01T12:30', '2026-03-01T13:00', '2026-03-01T14:00',
+    ]  # fmt: skip
+    bounded = ScheduleSpec(
+        cron=('0 * * * *',), start=at('2026-03-01T15:00:00+00:00'), end=at('2026-03-01T16:00:00+00:00')
+    )
+    assert times(bounded, '2026-03-01T11:30:00+00:00', 9) == ['2026-03-01T15:00', '2026-03-01T16:00']
+
+
+@given(
+    every=st.integers(1, 100_000), part=st.floats(0, 0.999), after=st.floats(0, 4e9), count=st.integers(1, 20)
+)
+def test_intervals_are_even_and_begin_after_the_moment(every: int, part: float, after: float, count: int):
+    offset = float(int(every * part))
+    found = ScheduleSpec(intervals=(Interval(every=every, offset=offset),)).next(after, count)
+    assert len(found) == count and found[0] > after and found[0] - after <= every + 1e-6
+    assert all(abs((one - offset) % every) < 1e-6 for one in found)
+    assert [round(b - a) for a, b in pairwise(found)] == [every] * (count - 1)
+
+
+@pytest.mark.parametrize(
+    ('spec', 'field'),
+    [({}, 'spec'), ({'cron': ('every day',)}, 'spec.cron.0'), ({'cron': ('0 0 30 2 *',)}, 'spec.cron.0'),
+     ({'cron': ('* * * * *',), 'time_zone': 'Berlin'}, 'spec.time_zone'),
+     ({'cron': ('* * * * *',), 'time_zone': '../etc/passwd'}, 'spec.time_zone'),
+     ({'intervals': (Interval(every=0.5),)}, 'spec.intervals.0.every'),
+     ({'intervals': (Interval(every=5, offset=5),)}, 'spec.intervals.0.offset')],
+)  # fmt: skip
+async def test_a_spec_that_makes_no_sense_is_refused(conductor: Conductor, spec: dict[str, Any], field: str):
+    given = Schedule(name='x', action=Action(pattern='lone'), spec=ScheduleSpec(**spec))
+    with pytest.raises(InvalidInput) as refused:
+        await Schedules(conductor).add(given)
+    assert list(refused.value.problems) == [field]
+
+
+async def test_a_run_that_could_not_start_is_refused_at_once(conductor: Conductor):
+    spec = ScheduleSpec(cron=('0 * * * *',))
+    for action, field in (
+        (Action(pattern='none'), 'action.pattern'),
+        (Action(pattern='pipeline'), 'action.parameters.task'),
+        (Action(pattern='pipeline', parameters={**PIPELINE_TASK, 'x': 1}), 'action.parameters.x'),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            await Schedules(conductor).add(Schedule(name='x', action=action, spec=spec))
+        assert field in refused.value.problems
+
+
+async def test_each_time_starts_one_run(conductor: Conductor):
+    schedules = Schedules(conductor)
+    made = await schedules.add(every())
+    assert list(made.next_times) == [NOON + 60 * number for number in range(1, 6)]
+    task = asyncio.create_task(schedules.run())
+    for _ in range(5):
+        await conductor.clock.advance(60.0)
+        await settle()
+    task.cancel()
+    ticks = await schedules.log(made.id)
+    assert [tick.due for tick in ticks] == [NOON + 60 * number for number in (5, 4, 3, 2, 1)]
+    assert sorted(tick.run for tick in ticks) == sorted(await runs(conductor))
+    info = await conductor.info(ticks[0].run)
+    assert (info.title, info.tags) == ('Often', ('often',))
+
+
+@pytest.mark.parametrize(
+    ('overlap', 'states'),
+    [('skip', ['started', 'skipped', 'skipped']), ('buffer_one', ['started', 'buffered', 'skipped']),
+     ('allow_all', ['started', 'started', 'started']), ('cancel_other', ['started', 'started', 'started'])],
+)  # fmt: skip
+async def test_runs_that_would_overlap(overlap: str, states: list[str]):
+    blocked = asyncio.Event()
+    async with conductor_of(reply=lambda request: blocked) as conductor:
+        schedules = Schedules(conductor)
+        made = await schedules.add(every(overlap=overlap))
+        for _ in range(3):
+            await conductor.clock.advance(60.0)
+            await schedules.look()
+        ticks = list(reversed(await schedules.log(made.id)))
+        assert [tick.state for tick in ticks] == states
+        going = [info for info in (await conductor.runs()).runs if not info.status.ended]
+        assert len(going) == (3 if overlap == 'allow_all' else 1)
+        if overlap == 'cancel_other':
+            assert [info.status for info in (await conductor.runs()).runs].count(Status.CANCELLED) == 2
+        if overlap == 'buffer_one':
+            await schedules.look()
+            assert len(await runs(conductor)) == 1
+            blocked.set()
+            await conductor.result(ticks[0].run)
+            await schedules.look()
+            assert len(await runs(conductor)) == 2
+
+
+async def test_times_that_passed_without_a_server_are_made_up_for_within_the_window(conductor: Conductor):
+    schedules = Schedules(conductor)
+    made = await schedules.add(every(overlap='allow_all', catchup_window=150.0))
+    await conductor.clock.advance(300.0)
+    await Schedules(conductor).look()
+    states = Counter(tick.state for tick in await schedules.log(made.id))
+    assert states == {'missed': 2, 'started': 3}
+
+
+async def test_a_paused_schedule_starts_nothing_and_makes_up_for_nothing(conductor: Conductor):
+    schedules = Schedules(conductor)
+    made = await schedules.add(every())
+    paused = await schedules.change(made.id, paused=True, note='holidays')
+    assert paused.next_times == ()
+    await conductor.clock.advance(300.0)
+    await schedules.look()
+    await schedules.change(made.id, paused=False)
+    await schedules.look()
+    assert await schedules.log(made.id) == []
+    await conductor.clock.advance(60.0)
+    await schedules.look()
+    assert len(await schedules.log(made.id)) == 1
+
+
+async def test_a_failure_pauses_where_that_is_wanted():
+    async with conductor_of(reply=lambda request: ValueError('broken')) as conductor:
+        schedules = Schedules(conductor)
+        made = await schedules.add(every(pause_on_failure=True))
+        for _ in range(3):
+            await conductor.clock.advance(60.0)
+            await schedules.look()
+            for run in await runs(conductor):
+                await conductor.result(run)
+        found = await schedules.get(made.id)
+        assert found.paused and 'failed' in found.note and len(await runs(conductor)) == 1
+        await schedules.change(made.id, paused=False)
+        await conductor.clock.advance(60.0)
+        await schedules.look()
+        assert len(await runs(conductor)) == 2
+
+
+async def test_a_backfill_starts_what_has_no_run_yet_and_only_once(conductor: Conductor):
+    schedules = Schedules(conductor)
+    made = await schedules.add(every())
+    await conductor.clock.advance(60.0)
+    await schedules.look()
+    filled = await schedules.backfill(made.id, NOON - 120, NOON + 60)
+    assert [tick.due - NOON for tick in filled] == [-120, -60, 0]
+    assert await schedules.backfill(made.id, NOON - 120, NOON + 60) == []
+    assert len(await runs(conductor)) == 4
+    for since, until_ in ((NOON, NOON - 1), (NOON, NOON + 9e9), (0.0, NOON)):
+        with pytest.raises(InvalidInput):
+            await schedules.backfill(made.id, since, until_)
+    assert (await schedules.run_now(made.id)).state == 'started'
+    await schedules.remove(made.id)
+    with pytest.raises(UnknownSchedule):
+        await schedules.run_now(made.id)
+
+
+async def test_two_servers_start_each_time_once(conductor: Conductor):
+    one, other = Schedules(conductor), Schedules(conductor)
+    await one.add(every(overlap='allow_all'))
+    await conductor.clock.advance(300.0)
+    await asyncio.gather(one.look(), other.look(), one.look())
+    assert len(await runs(conductor)) == 5
+
+
+@pytest.mark.parametrize('after', [False, True])
+@pytest.mark.parametrize('at_write', range(1, 8))
+async def test_each_time_has_one_run_wherever_the_process_ends(tmp_path: Path, at_write: int, after: bool):
+    journal = await open_journal(tmp_path / 'runs.db')
+    async with conductor_of(journal) as conductor:
+        made = await Schedules(conductor).add(every(overlap='allow_all'))
+        await conductor.clock.advance(180.0)
+        conductor.journal = CutJournal(journal, at_write, after)
+        with contextlib.suppress(Cut):
+            await Schedules(conductor).look()
+        conductor.journal = journal
+        schedules = Schedules(conductor)
+        await schedules.look()
+        await schedules.look()
+        ticks = await schedules.log(made.id)
+        assert [(tick.due - NOON, tick.state) for tick in ticks] == [
+            (180, 'started'), (120, 'started'), (60, 'started'),
+        ]  # fmt: skip
+        assert sorted(tick.run for tick in ticks) == sorted(await runs(conductor))
+
+
+async def test_a_process_that_dies_between_start_and_note_starts_no_second_run(conductor: Conductor):
+    schedules = Schedules(conductor)
+    made = await schedules.add(every())
+    await conductor.clock.advance(60.0)
+
+    async def dies(tick: Any) -> Any:
+        raise Cut
+
+    schedules.ticks.store = dies  # type: ignore[method-assign]
+    with contextlib.suppress(Cut):
+        await schedules.look()
+    assert len(await runs(conductor)) == 1
+    again = Schedules(conductor)
+    await again.look()
+    assert [tick.state for tick in await again.log(made.id)] == ['started'] and len(
+        await runs(conductor)
+    ) == 1
+
+
+def hook(**fields: Any) -> Trigger:
+    plain: dict[str, Any] = {
+        'name': 'Issues',
+        'kind': 'webhook',
+        'action': Action(pattern='pipeline'),
+        'mapping': {'task': '/issue/title'},
+    }
+    return Trigger(**(plain | fields))
+
+
+def signed(trigger: Trigger, body: str, message: str = 'msg_1', **headers: str) -> dict[str, str]:
+    now = datetime.now(UTC)
+    signature = Webhook(trigger.secret).sign(message, now, body)
+    return {
+        'webhook-id': message,
+        'webhook-timestamp': str(int(now.timestamp())),
+        'webhook-signature': signature,
+        **headers,
+    }
+
+
+async def test_a_signed_webhook_starts_one_run_however_often_it_comes(conductor: Conductor):
+    triggers = Triggers(conductor)
+    trigger = await triggers.add(hook())
+    body = json.dumps({'issue': {'title': 'It does not print'}})
+    headers = signed(trigger, body)
+    ticks = await asyncio.gather(*(triggers.receive(trigger.id, headers, body.encode()) for _ in range(3)))
+    assert len({tick.run for tick in ticks}) == 1
+    (run,) = await runs(conductor)
+    assert (await conductor.info(run)).parameters['task'] == 'It does not print'
+    again = await triggers.receive(trigger.id, headers, body.encode())
+    assert again.run == run and len(await runs(conductor)) == 1
+    assert len(await triggers.log(trigger.id)) == 1
+
+
+async def test_what_is_not_signed_or_lacks_a_parameter_starts_nothing(conductor: Conductor):
+    triggers = Triggers(conductor)
+    trigger = await triggers.add(hook())
+    body = json.dumps({'issue': {}})
+    good = signed(trigger, body)
+    for headers, sent in (
+        ({}, body),
+        (good, body + ' '),
+        ({**good, 'webhook-id': 'other'}, body),
+        ({**good, 'webhook-timestamp': '1'}, body),
+        ({**good, 'webhook-signature': 'v1,????'}, body),
+        ({**good, 'webhook-signature': 'nothing'}, body),
+    ):
+        with pytest.raises(BadSignature):
+            await triggers.receive(trigger.id, headers, sent.encode())
+    with pytest.raises(InvalidInput, match='there is nothing at /issue/title'):
+        await triggers.receive(trigger.id, good, body.encode())
+    with pytest.raises(InvalidInput, match='must be JSON'):
+        await triggers.receive(trigger.id, signed(trigger, '{'), b'{')
+    await triggers.change(trigger.id, paused=True)
+    with pytest.raises(UnknownTrigger):
+        await triggers.receive(trigger.id, good, body.encode())
+    assert await runs(conductor) == []
+
+
+@pytest.mark.parametrize(
+    ('fields', 'named'),
+    [({'mapping': {'x': '/a'}}, 'action.parameters.x'), ({'mapping': {'task': 'a'}}, 'mapping.task'),
+     ({'name': ''}, 'name'), ({'kind': 'file', 'files': 'in/*.csv'}, 'files'),
+     ({'kind': 'file', 'files': '/*/in.csv'}, 'files'), ({'secret': 'whsec_'}, 'secret')],
+)  # fmt: skip
+async def test_a_trigger_that_cannot_work_is_refused(
+    conductor: Conductor, fields: dict[str, Any], named: str
+):
+    with pytest.raises(InvalidInput) as refused:
+        await Triggers(conductor).add(hook(**fields))
+    assert named in refused.value.problems
+
+
+async def test_a_file_that_arrives_starts_one_run(conductor: Conductor, tmp_path: Path):
+    (tmp_path / 'old.txt').write_text('was here before')
+    triggers = Triggers(conductor)
+    trigger = await triggers.add(hook(kind='file', files=str(tmp_path / '*.txt'), mapping={'task': '/text'}))
+    file = tmp_path / 'new.txt'
+    file.write_text('half')
+    assert await triggers.look() == []
+    file.write_text('Compare tea and coffee')  # it was still being written
+    assert await triggers.look() == []
+    (tick,) = await triggers.look()
+    assert (await conductor.info(tick.run)).parameters['task'] == 'Compare tea and coffee'
+    again = Triggers(conductor)
+    assert [await again.look() for _ in range(3)] == [[], [], []]
+    assert await runs(conductor) == [tick.run]
+    (tmp_path / 'bytes.txt').write_bytes(b'\xff\xfe')
+    await again.look()
+    await again.look()
+    failed = next(one for one in await again.log(trigger.id) if one.state == 'failed')
+    assert 'there is nothing at /text' in failed.reason

@@ -1,0 +1,223 @@
+"""Traces: a run's tree of spans, their attributes, and their delivery."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from engine import Conductor, Status, ToolContext, agent, tool
+from engine.errors import ToolError
+from engine.journal import MemoryJournal
+from engine.records import RunId
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
+from ui.server.observed_journal import observe
+from ui.telemetry import ADDRESSES, CONTENTS, attributes, trace_exporters
+from ui.telemetry.exporter import TraceExporter
+from ui.telemetry.spans import SpanBuilder
+
+TASK = 'Compare tea and coffee'
+
+
+class Kept(SpanExporter):
+    """Keeps what is exported."""
+
+    def __init__(self) -> None:
+        self.spans: list[ReadableSpan] = []
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.spans += spans
+        return SpanExportResult.SUCCESS
+
+
+async def spans_of(conductor: Conductor, run: RunId, *, contents: bool = False) -> list[ReadableSpan]:
+    builder = SpanBuilder(
+        await conductor.info(run), await conductor.shape(run), Resource({}), contents=contents
+    )
+    steps = await conductor.transitions(run)
+    return [*(span for step in steps for span in builder.add(step)), *builder.end()]
+
+
+def said(span: ReadableSpan, name: str) -> object:
+    assert span.attributes is not None
+    return span.attributes.get(name)
+
+
+async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
+    async with Conductor() as conductor:
+        run = await conductor.start('supervisor', objective=TASK, max_tasks=2)
+        await run.result()
+        info, spans = await run.info(), await spans_of(conductor, run.id)
+    known = {span.context.span_id: span for span in spans}
+    (root,) = (span for span in spans if span.parent is None)
+    assert root is spans[-1] and root.name == 'invoke_workflow supervisor'
+    assert said(root, attributes.RUN) == info.id and said(root, attributes.STATUS) == 'done'
+    assert len(known) == len(spans) and len({span.context.trace_id for span in spans}) == 1
+    for span in spans:
+        assert span.start_time is not None and span.end_time is not None
+        assert span.start_time <= span.end_time
+        if span.parent:
+            around = known[span.parent.span_id]
+            assert around.start_time <= span.start_time and span.end_time <= around.end_time  # type: ignore[operator]
+
+    kinds = Counter(said(span, attributes.OPERATION) for span in spans)
+    assert kinds['invoke_workflow'] == 1 and kinds['chat'] == info.usage.calls and kinds['execute_tool'] >= 2
+    chats = [span for span in spans if said(span, attributes.OPERATION) == 'chat']
+    tools = [span for span in spans if said(span, attributes.OPERATION) == 'execute_tool']
+    for span in chats:
+        assert span.parent and said(known[span.parent.span_id], attributes.OPERATION) == 'invoke_agent'
+        assert span.name == 'chat scripted' and said(span, attributes.SIMULATED) is True
+    for span in tools:
+        assert span.parent
+        using = known[span.parent.span_id]
+        assert using.parent and said(known[using.parent.span_id], attributes.OPERATION) == 'invoke_agent'
+        assert span.name == f'execute_tool {said(span, attributes.TOOL)}'
+    for name, total in (
+        (attributes.INPUT_TOKENS, info.usage.input),
+        (attributes.OUTPUT_TOKENS, info.usage.output),
+    ):
+        assert sum(int(str(said(span, name))) for span in chats) == total
+
+
+async def test_the_same_run_makes_the_same_trace_and_its_fork_another() -> None:
+    async with Conductor() as conductor:
+        run = await conductor.start('pipeline', task=TASK)
+        await run.result()
+        fork = await conductor.fork(run.id, at=5)
+        await conductor.result(fork)
+        first, again, other = [await spans_of(conductor, one) for one in (run.id, run.id, fork)]
+    assert [span.to_json() for span in first] == [span.to_json() for span in again]
+    assert not {span.context.trace_id for span in first} & {span.context.trace_id for span in other}
+    assert said(other[-1], attributes.PARENT) == run.id and said(first[-1], attributes.PARENT) is None
+
+
+@tool()
+async def broken(context: ToolContext, word: str) -> str:
+    """Fail."""
+    raise ToolError(f'no {word} here')
+
+
+class WithTool(Lone):
+    """Its agent may call the tool."""
+
+    states = [agent('working', prompt='ask', tools=('broken',)), *Lone.states[1:]]
+
+
+async def lone(contents: bool) -> list[ReadableSpan]:
+    """The spans of an agent that calls a tool, which fails, and then answers."""
+    model = FakeModel(in_turn(calls(('broken', {'word': 'secret'})), 'the secret answer'))
+    async with Conductor(catalog=catalog(model, WithTool, tools=(broken,))) as conductor:
+        run = await conductor.start(WithTool)
+        await run.result()
+        return await spans_of(conductor, run.id, contents=contents)
+
+
+async def test_a_tool_that_fails_is_an_error_of_its_span_alone() -> None:
+    spans = await lone(contents=False)
+    failed = [span for span in spans if not span.status.is_ok and span.status.status_code.name == 'ERROR']
+    assert [span.name for span in failed] == ['execute_tool broken']
+
+
+async def test_what_was_said_is_in_no_span_unless_asked_for() -> None:
+    quiet = ''.join(span.to_json() for span in await lone(contents=False))
+    assert 'secret' not in quiet
+    spans = await lone(contents=True)
+    assert any('the secret answer' in str(said(span, attributes.OUTPUT_MESSAGES)) for span in spans)
+    assert any('no secret here' in str(said(span, attributes.TOOL_RESULT)) for span in spans)
+
+
+async def test_a_run_that_fails_says_why() -> None:
+    model = FakeModel(ValueError('the well is dry'))
+    async with Conductor(catalog=catalog(model, Lone)) as conductor:
+        run = await conductor.start(Lone)
+        assert (await run.result()).status is Status.FAILED
+        spans = await spans_of(conductor, run.id)
+    assert spans[-1].status.description and 'the well is dry' in spans[-1].status.description
+    assert any(span.name.startswith('chat') and span.status.status_code.name == 'ERROR' for span in spans)
+
+
+async def test_the_trace_of_each_run_that_ends_is_sent_once_and_before_the_journal_closes() -> None:
+    journal, kept = MemoryJournal(), Kept()
+    traces = TraceExporter(journal, kept)
+    async with Conductor(observe(journal, traces)) as conductor:
+        runs = [await conductor.start('pipeline', task=TASK) for _ in range(3)]
+        for run in runs:
+            await run.result()
+        paused = await conductor.start('pipeline', task=TASK, paused=True)
+    roots = [span for span in kept.spans if span.parent is None]
+    assert sorted(str(said(span, attributes.RUN)) for span in roots) == sorted(run.id for run in runs)
+    assert paused.id not in {said(span, attributes.RUN) for span in roots}
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
+    """An OTLP receiver over HTTP: its address, and what it got."""
+    got: list[ExportTraceServiceRequest] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers['Content-Length']))
+            if self.headers.get('Content-Encoding') == 'gzip':
+                body = gzip.decompress(body)
+            assert self.path == '/v1/traces'
+            got.append(ExportTraceServiceRequest.FromString(body))
+            self.send_response(200)
+            self.send_header('Content-Length', '0')
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    thread = Thread(target=server.serve_forever, kwargs={'poll_interval': 0.01})
+    thread.start()
+    yield f'http://127.0.0.1:{server.server_port}', got
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+async def test_a_receiver_of_otlp_gets_them(
+    receiver: tuple[str, list[ExportTraceServiceRequest]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, got = receiver
+    journal = MemoryJournal()
+    monkeypatch.setenv(ADDRESSES[0], url)
+    monkeypatch.setenv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test')
+    async with Conductor(observe(journal, *trace_exporters(journal))) as conductor:
+        run = await conductor.start('pipeline', task=TASK)
+        await run.result()
+        expected = await spans_of(conductor, run.id)
+    (resource,) = (found for request in got for found in request.resource_spans)
+    about = {item.key: item.value.string_value for item in resource.resource.attributes}
+    assert about['service.name'] == 'hemicycle' and about['deployment.environment.name'] == 'test'
+    spans = [span for scope in resource.scope_spans for span in scope.spans]
+    assert [span.name for span in spans] == [span.name for span in expected]
+    assert spans[0].span_id == expected[0].context.span_id.to_bytes(8)
+
+
+async def test_a_receiver_that_refuses_is_logged_and_harms_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Refusing(Kept):
+        def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            return SpanExportResult.FAILURE
+
+    journal = MemoryJournal()
+    async with Conductor(observe(journal, TraceExporter(journal, Refusing()))) as conductor:
+        run = await conductor.start('pipeline', task=TASK)
+        assert (await run.result()).status is Status.DONE
+    assert f'run {run.id}: its trace was not accepted' in caplog.text
+
+
+def test_nothing_is_sent_until_a_receiver_is_named() -> None:
+    journal = MemoryJournal()
+    assert trace_exporters(journal, {CONTENTS: 'true', ADDRESSES[0]: ' '}) == []

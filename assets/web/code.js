@@ -2,7 +2,13 @@
 export default {
   template: `<div class="code" tabindex="0" role="region" :aria-label="label"></div>`,
   props: { rows: Array, label: String },
-  mounted() { this.show(this.rows || [], this.label); },
+  mounted() {
+    this.show(this.rows || [], this.label);
+    this.$el.addEventListener("click", (event) => { // on a number: that line is meant
+      const number = Number(event.target.closest("td.number")?.dataset.number);
+      if (number) this.$emit("line", number);
+    });
+  },
   methods: {
     show(rows, label) { // a row is a kind, the number before, the number after, a text; a file has one number
       const diff = rows.some((row) => row[0] !== "");

@@ -12,17 +12,17 @@ export default {
       <div v-if="open" class="combo-list" ref="list" @mousedown.prevent>
         <div v-if="shown.length" role="listbox" :id="listId" :aria-label="label">
           <div v-for="group in shown" :key="group.label" role="group" :aria-label="group.label">
-            <div class="combo-group" aria-hidden="true"><b>{{ group.label }}</b> <span>{{ group.note }}</span></div>
+            <div v-if="group.label" class="combo-group" aria-hidden="true"><b>{{ group.label }}</b> <span>{{ group.note }}</span></div>
             <div v-for="option in group.options" :key="option.value" role="option" class="combo-option"
               :class="{ at: option.index === at }" :id="listId + '-' + option.index"
               :aria-selected="option.index === at ? 'true' : 'false'" @click="pick(option.value)">{{ option.value }}</div>
           </div>
         </div>
-        <div v-if="!shown.length" class="combo-none">Nothing listed fits. Any endpoint/model can be typed.</div>
+        <div v-if="!shown.length" class="combo-none">{{ none }}</div>
         <div v-if="busy" class="combo-none">{{ busy }}</div>
       </div>
     </div>`,
-  props: { value: String, groups: Array, busy: String, label: String },
+  props: { value: String, groups: Array, busy: String, label: String, none: String, single: Boolean },
   data() { return { text: this.value || "", open: false, at: -1, narrow: false, emitting: true }; },
   watch: {
     value(next) {
@@ -34,7 +34,8 @@ export default {
   },
   computed: {
     listId() { return `${this.$attrs.id}-list`; },
-    part() { return this.text.slice(this.text.lastIndexOf(",") + 1).trim().toLowerCase(); },
+    begin() { return this.single ? 0 : this.text.lastIndexOf(",") + 1; }, // of what is being chosen
+    part() { return this.text.slice(this.begin).trim().toLowerCase(); },
     shown() {
       let index = 0;
       const words = this.narrow ? this.part.split(/\s+/).filter(Boolean) : [];
@@ -47,7 +48,13 @@ export default {
     options() { return this.shown.flatMap((group) => group.options); },
   },
   methods: {
-    show(narrow) { this.narrow = narrow; this.at = -1; this.open = true; },
+    show(narrow) {
+      this.narrow = narrow;
+      this.at = -1;
+      this.open = true;
+      if (this.single && !narrow) this.$el.querySelector("input").select(); // what is typed replaces it
+    },
+    focus() { this.$el.querySelector("input").focus(); },
     hide() { this.open = false; this.at = -1; },
     toggle() { if (this.open) this.hide(); else { this.$el.querySelector("input").focus(); this.show(false); } },
     typed() { this.show(true); },
@@ -59,8 +66,7 @@ export default {
       this.$nextTick(() => this.$refs.list?.querySelector(".at")?.scrollIntoView({ block: "nearest" }));
     },
     pick(value) {
-      const cut = this.text.lastIndexOf(",") + 1;
-      this.text = cut ? `${this.text.slice(0, cut)} ${value}` : value;
+      this.text = this.begin ? `${this.text.slice(0, this.begin)} ${value}` : value;
       this.hide();
     },
     key(event) {

@@ -1,5 +1,6 @@
 // An agent's conversation: settled blocks, and the text that is being streamed. Gets only what is new.
 import { render, Stream } from "/hemicycle/markdown.js";
+import { JsonText } from "/hemicycle/json_text.js";
 import { describe } from "/hemicycle/tool.js";
 
 const waiting = new Set(); // conversations that have grown since the last frame
@@ -45,9 +46,10 @@ export default {
         while (this.shown.length > keep) this.shown.pop().remove();
         if (keep === 0) this.clear();
         for (const block of blocks) {
+          const kept = this.settled(block);
           if (block.kind !== "task") this.clear();
-          const element = this.make(block);
-          this.$el.append(element);
+          const element = kept || this.make(block);
+          if (!kept) this.$el.append(element);
           this.shown.push(element);
         }
       });
@@ -75,26 +77,41 @@ export default {
       return element;
     },
     append(kind, text) { // a streamed piece; rendered at most once a frame
-      let part = this.partial[kind];
-      if (!part) {
-        const element = this.make({ kind: kind === "reasoning" ? "reasoning" : "text", text: "", open: true });
-        element.classList.add("streaming");
-        this.$el.append(element);
-        part = this.partial[kind] = { stream: new Stream(element.querySelector(".body")), element, fresh: "" };
+      if (kind === "call") { // a tool is called: its arguments follow
+        for (const name of text.split("\n").filter(Boolean)) this.begin(`call-${Object.keys(this.partial).length}`, { kind: "text", title: name, note: "is being written", text: "" }, new JsonText({ code: true }));
+        return;
       }
+      const last = Object.keys(this.partial).filter((name) => name.startsWith("call-")).pop();
+      const name = kind === "arguments" ? last : kind;
+      if (!name) return;
+      const part = this.partial[name] || this.begin(name, { kind: kind === "reasoning" ? "reasoning" : "text", text: "", open: true });
       part.fresh += text;
       if (!waiting.size) requestAnimationFrame(grow);
       waiting.add(this);
     },
+    begin(name, block, json = null) {
+      const element = this.make(block);
+      element.classList.add("streaming");
+      this.keepAtEnd(() => this.$el.append(element));
+      return (this.partial[name] = { stream: new Stream(element.querySelector(".body")), element, fresh: "", json });
+    },
     write() {
       for (const part of Object.values(this.partial)) {
         if (!part.begun && part.fresh.trim()) { // an answer that is to fit a schema, before it is read
-          part.fresh = part.fresh.trimStart().startsWith("{") ? `\`\`\`json\n${part.fresh}` : part.fresh;
+          part.json ||= part.fresh.trimStart().startsWith("{") ? new JsonText() : null;
           part.begun = true;
         }
-        if (part.begun && part.fresh) part.stream.add(part.fresh);
+        if (part.begun && part.fresh) part.stream.add(part.json ? part.json.add(part.fresh) : part.fresh);
         if (part.begun) part.fresh = "";
       }
+    },
+    settled(block) { // what was streamed stays as it is, with what somebody has selected in it
+      const part = block.kind === "text" && !block.title && !block.note && this.partial.text;
+      if (!part || part.fresh || part.stream.text?.trim() !== (block.text || "").trim()) return null;
+      delete this.partial.text;
+      part.element.classList.remove("streaming");
+      part.stream.settle();
+      return part.element;
     },
     clear() { // the streamed text is taken back, or has settled
       for (const part of Object.values(this.partial)) part.element.remove();

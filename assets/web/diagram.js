@@ -2,28 +2,36 @@
 import { contextual } from "/hemicycle/contextual.js";
 import { edged, stops, watching } from "/hemicycle/edges.js";
 import { looking } from "/hemicycle/looking.js";
+import { mapping } from "/hemicycle/minimap.js";
+import { outlining } from "/hemicycle/outline.js";
 import { overlay } from "/hemicycle/overlays.js";
 
 export default {
   template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="zoom" @pointerdown="grab" @pointermove="drag" @pointerup="drop" @pointercancel="drop" @click="pick" @dblclick="fold" @keydown="key" @pointerover="over" @pointerleave="leave" @focusin="reach"
     :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift and the arrow keys move it, the full stop and the comma go from edge to edge, Enter opens its menu' : undefined"></div>`,
-  props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String },
-  emits: ["pick", "fold", "context", "edge"],
+  props: { svg: String, lit: Object, overlays: Object, pickable: Boolean, label: String, states: Array },
+  emits: ["pick", "fold", "context", "edge", "room"],
   mounted() {
     this.draw();
-    if (this.pickable) contextual(this.$refs.box, (what) => this.$emit("context", what));
+    if (!this.pickable) return;
+    contextual(this.$refs.box, (what) => this.$emit("context", what));
+    document.addEventListener("keydown", this.anywhere);
+    document.addEventListener("slid", this.slid);
   },
-  unmounted() { this.sizes?.disconnect(); },
+  unmounted() { clearTimeout(this.stating); this.sizes?.disconnect(); document.removeEventListener("slid", this.slid); document.removeEventListener("keydown", this.anywhere); },
   watch: { svg() { this.draw(); }, lit: { deep: true, handler(lit) { this.relight(lit); } }, overlays: { deep: true, handler(overlays) { this.recover(overlays); } } },
   methods: {
     ...watching,
     ...looking,
+    ...mapping,
+    ...outlining,
     draw() {
       this.$refs.box.setHTML((this.svg || "").replaceAll(`"e:[*]&gt;`, `"e:*&gt;`)); // "]>" is dropped as unsafe
       this.root = this.$refs.box.querySelector("svg");
       this.root?.querySelectorAll(`[id^="e:*>"]`).forEach((edge) => (edge.id = edge.id.replace("*", "[*]")));
       this.known = new Map(); // what is drawn of a name
       this.shining = new Map(); // what is lit, and how
+      this.outline();
       if (!this.root) return;
       this.root.setAttribute("role", this.pickable ? "group" : "img");
       if (this.pickable) edged(this.root);
@@ -60,7 +68,28 @@ export default {
       }
       return null;
     },
-    relight(lit) { this.now = lit; this.light(); this.look(); },
+    relight(lit) { // while a slider is dragged, what comes is of a step that it has left
+      if (this.sliding) return;
+      this.now = lit;
+      this.light();
+      this.look();
+    },
+    preload(track) {
+      this.track = track;
+      if (this.draggedTo) this.slid({ detail: this.draggedTo });
+    },
+    slid({ detail: at }) { // the step at which a slider is held; null once it is let go
+      this.draggedTo = at;
+      const step = at && this.track?.steps[at - 1];
+      this.sliding = Boolean(step);
+      if (!step || !this.root) return;
+      const [active, taken] = step, until = (steps) => Object.keys(steps).filter((name) => steps[name] <= at);
+      const around = (path) => path.split(".").slice(0, -1).map((_, depth, parts) => parts.slice(0, depth + 1).join("."));
+      this.now = { active, taken, inside: [...new Set(active.flatMap(around))], waiting: active.filter((path) => this.track.waits.includes(path)), seen: until(this.track.visits), walked: until(this.track.walked), broken: [], halted: [] };
+      this.root.dataset.step = at; // what it shows
+      this.light();
+      this.look();
+    },
     light() { // only what is lit otherwise than before is touched: a slider passes many steps a second
       if (!this.root) return;
       const lit = this.now || this.lit || {}, shining = new Map();
@@ -70,8 +99,18 @@ export default {
       for (const name of ["walked", "taken"]) for (const edge of lit[name] || []) mark(this.edge(edge), name);
       for (const [at, names] of this.shining) for (const name of names) if (!shining.get(at)?.has(name)) at.classList.remove(name);
       for (const [at, names] of shining) for (const name of names) if (!this.shining.get(at)?.has(name)) at.classList.add(name);
+      for (const at of new Set([...this.shining.keys(), ...shining.keys()])) {
+        this.remap(at);
+        if (at.matches(".state")) this.name(at);
+      }
+      this.restate();
       this.shining = shining;
       if (this.pickable) stops(this.root);
+    },
+    anywhere(event) { // from edge to edge, wherever on the page the focus is, save where one types or answers
+      const elsewhere = event.target.closest?.("input, select, textarea, [contenteditable], dialog, [role=dialog]");
+      const free = !elsewhere && !event.defaultPrevented && !event.ctrlKey && !event.metaKey && !event.altKey;
+      if (free && this.$refs.box.offsetParent && !this.$refs.box.contains(event.target)) this.along(event);
     },
     key(event) { // the plain arrow keys step through the run
       if (this.pickable && !event.ctrlKey && !event.metaKey && !event.altKey && this.along(event)) return;

@@ -1,5 +1,7 @@
 // Where a diagram looks: at all of it or, where that is too small to read, at what is active; or where a hand moved it.
-const LEAST = 0.8; // pixels a unit of the drawing: text of 12 units is read down to some 10 pixels
+const LEAST = 11 / 12; // pixels a unit of the drawing: text, of 12 units, is 11 pixels high
+const MOST = 1.3; // a small drawing is not blown up
+const REST = 150; // milliseconds after which a new size is believed
 const ROOM = 14; // units around what is looked at
 const MOVE = 180; // milliseconds of going there
 
@@ -14,7 +16,24 @@ export const looking = {
     this.whole = numbers(this.root);
     this.byHand = false;
     this.root.setAttribute("preserveAspectRatio", "xMidYMin meet");
-    if (!this.sizes) (this.sizes = new ResizeObserver(() => this.look(true))).observe(this.$refs.box);
+    this.chart();
+    this.frame(this.whole);
+    if (!this.sizes) (this.sizes = new ResizeObserver(() => { this.look(true); this.frame(this.box()); this.report(); })).observe(this.$refs.box);
+  },
+  report() { // how much room there is, and whether a hand has moved what is shown
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      const { clientWidth: width, clientHeight: height } = this.$refs.box || {}, now = [width, height, Boolean(this.byHand)];
+      if (!width || !height || String(now) === String(this.reported)) return;
+      this.reported = now;
+      this.$emit("room", now);
+    }, REST);
+  },
+  full() { // all of it, with room around what is small
+    const { clientWidth: width, clientHeight: height } = this.root, [x, y, w, h] = this.whole;
+    if (!width || Math.min(width / w, height / h) <= MOST) return this.whole;
+    const wide = width / MOST, high = height / MOST;
+    return [x - (wide - w) / 2, y, wide, high];
   },
   box() { return this.goal || numbers(this.root); },
   tight() { // all of it would be too small to read
@@ -24,10 +43,9 @@ export const looking = {
   look(anew) { // moves only where what is to be seen is not, or all of it is to be looked at `anew`
     if (!this.root || this.byHand) return;
     const lit = !this.all && this.tight() && this.lights();
-    if (!lit) return this.go(this.whole, anew);
+    if (!lit) return this.go(this.full(), anew);
     const { clientWidth: width, clientHeight: height } = this.root;
-    const scale = Math.min(LEAST, width / (lit[2] - lit[0]), height / (lit[3] - lit[1]));
-    const now = this.box(), size = [width / scale, height / scale], aim = this.around(size) || lit;
+    const now = this.box(), size = [width / LEAST, height / LEAST], aim = this.around(size) || lit;
     if (!anew && Math.abs(now[2] - size[0]) < 1 && holds(now, aim)) return;
     this.go(this.framed(aim, size), anew);
   },
@@ -39,7 +57,7 @@ export const looking = {
     const lit = this.now || this.lit || {};
     return lit.active?.length ? lit.active : [...(lit.broken || []), ...(lit.halted || [])];
   },
-  lights() { return this.outline(this.active().map((path) => this.find(path))); },
+  lights() { return this.outline(this.active().map((path) => this.find(path))) || this.outline([this.root.querySelector(".start")]); },
   around([w, h]) { // the largest state around all that is active which still can be read whole
     const [first, ...others] = this.active();
     let found = null;
@@ -61,6 +79,7 @@ export const looking = {
     const from = numbers(this.root);
     this.goal = null;
     if (same(from, goal)) return;
+    this.frame(goal);
     if (atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return this.root.setAttribute("viewBox", goal.join(" "));
     this.goal = goal;
     const began = performance.now();
@@ -74,11 +93,12 @@ export const looking = {
   },
   moved(box) { // by hand: it stays there until `fit`
     this.byHand = true;
+    this.report();
     this.go(box, true);
   },
   fit() { // back from where a hand moved it; again: from what is active to all of it, and back
     if (!this.root) return;
-    if (this.byHand) this.byHand = false;
+    if (this.byHand) { this.byHand = false; this.report(); }
     else if (this.tight()) this.all = !this.all;
     this.look(true);
   },
@@ -102,14 +122,24 @@ export const looking = {
     this.moved([x + (right * w) / 8, y + (down * h) / 8, w, h]);
   },
   grab(event) { this.from = { x: event.clientX, y: event.clientY, box: this.box(), moved: false }; },
-  drag(event) {
+  drag(event) { // the drawing is only shifted meanwhile: to paint it anew for each move is slow
     if (!this.from || !this.root) return;
-    const [x, y, w, h] = this.from.box;
-    const px = Math.max(w / this.root.clientWidth, h / this.root.clientHeight);
     const dx = event.clientX - this.from.x, dy = event.clientY - this.from.y;
     if (!this.from.moved && Math.abs(dx) + Math.abs(dy) < 5) return;
+    if (!this.from.moved) this.root.classList.add("shifted");
     this.from.moved = true;
-    this.moved([x - dx * px, y - dy * px, w, h]);
+    this.from.shift = [dx, dy];
+    this.root.style.transform = `translate(${dx}px, ${dy}px)`;
   },
-  drop() { this.dragged = this.from?.moved; this.from = null; },
+  drop() {
+    this.dragged = this.from?.moved;
+    if (this.dragged) {
+      const [x, y, w, h] = this.from.box, [dx, dy] = this.from.shift;
+      const unit = Math.max(w / this.root.clientWidth, h / this.root.clientHeight);
+      this.root.classList.remove("shifted");
+      this.root.style.transform = "";
+      this.moved([x - dx * unit, y - dy * unit, w, h]);
+    }
+    this.from = null;
+  },
 };

@@ -1,11 +1,27 @@
-// Untrusted Markdown to HTML: raw HTML is shown as text, images as links, and the result is sanitised by DOMPurify.
+// Untrusted Markdown to HTML: raw HTML is shown as text, images as their names, and the result is sanitised by DOMPurify.
+import { dress } from "./dress.js";
 import { Marked } from "./vendor/marked.js";
 
 const escape = (text) => text.replace(/[&<>"']/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[c]);
 const safe = (href) => /^(https?:|mailto:)/i.test(href || "");
 
+// Formulas: $$…$$ and \\[…\\] on lines of their own, $…$ and \\(…\\) in a line, where no amount of money is meant.
+const BLOCK = /^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n|$)/;
+const INLINE = /^(?:\$\$([^$]+?)\$\$|\$(?![\s\d.,]+\s)((?:\\.|[^\\$\n])+?)(?<!\s)\$(?!\d)|\\\(([\s\S]+?)\\\))/;
+const formula = (level, pattern, start) => ({
+  name: `${level}Math`,
+  level,
+  start: (text) => text.search(start),
+  tokenizer(text) {
+    const found = pattern.exec(text);
+    return found && { type: `${level}Math`, raw: found[0], text: found.slice(1).find(Boolean).trim(), display: level === "block" || found[0].startsWith("$$") };
+  },
+  renderer: ({ text, display }) => (level === "block" ? `<p><code class="math display">${escape(text)}</code></p>` : `<code class="math${display ? " display" : ""}">${escape(text)}</code>`),
+});
+
 const marked = new Marked({
   gfm: true,
+  extensions: [formula("block", BLOCK, /\$\$|\\\[/), formula("inline", INLINE, /\$|\\\(/)],
   renderer: {
     html({ text }) { return escape(text); },
     checkbox({ checked }) { return checked ? "☑ " : "☐ "; },
@@ -17,17 +33,42 @@ const marked = new Marked({
   },
 });
 
+const TOP = 3; // the page has the first level, and its parts the second
+
+// Headings go below those of the page and skip no level, but look as they were written.
+function outline(box, above) {
+  for (const heading of box.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const depth = Number(heading.tagName[1]);
+    while (above.length && above.at(-1) >= depth) above.pop();
+    above.push(depth);
+    const lower = document.createElement(`h${Math.min(TOP + above.length - 1, 6)}`);
+    lower.className = `depth-${depth}`;
+    lower.append(...heading.childNodes);
+    heading.replaceWith(lower);
+  }
+}
+
+function fill(box, text, above) {
+  box.setHTML(marked.parse(text));
+  outline(box, above);
+  for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // it heads nothing
+}
+
 export function render(element, text) {
-  element.setHTML(marked.parse(text || ""));
+  fill(element, text || "", []);
+  dress(element);
 }
 
 export class Stream { // text that grows: what can change no more is rendered once, and only its last block anew
   constructor(element) {
     this.element = element;
+    this.text = ""; // all of it
     this.open = ""; // what may still become something else
     this.settled = 0; // children of the element that stay
+    this.above = []; // the headings that what follows is under
   }
   add(text) {
+    this.text += text;
     this.open = (this.open + text).replace(/\r\n|\r(?!$)/g, "\n");
     const tokens = marked.lexer(this.open);
     let last = tokens.length - 1;
@@ -35,15 +76,22 @@ export class Stream { // text that grows: what can change no more is rendered on
     const done = tokens.slice(0, Math.max(last, 0)).map((token) => token.raw).join("");
     while (this.element.childNodes.length > this.settled) this.element.lastChild.remove();
     if (done && this.open.startsWith(done)) {
-      this.put(done);
+      this.put(done, true);
       this.settled = this.element.childNodes.length;
       this.open = this.open.slice(done.length);
     }
     this.put(this.open);
   }
-  put(text) {
+  settle() { // nothing follows
+    const last = document.createElement("div");
+    last.append(...[...this.element.childNodes].slice(this.settled));
+    dress(last);
+    this.element.append(...last.childNodes);
+  }
+  put(text, settled = false) {
     const box = document.createElement("div");
-    render(box, text);
+    fill(box, text, settled ? this.above : [...this.above]);
+    if (settled) dress(box); // what may still change is not coloured again and again
     this.element.append(...box.childNodes);
   }
 }

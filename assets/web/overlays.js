@@ -9,7 +9,7 @@ const make = (name, attributes, parent, text = "") => {
 };
 
 // Numbers of the drawing itself: they are there while the diagram is not shown, too.
-const points = (shape) => {
+export const points = (shape) => {
   const numbers = ((shape.getAttribute("d") || shape.getAttribute("points") || "").match(/-?[\d.]+/g) || []).map(Number);
   return numbers.reduce((found, value, at) => (at % 2 ? found : [...found, [value, numbers[at + 1]]]), []);
 };
@@ -47,11 +47,11 @@ function gathered(marks, find) {
 }
 
 function badge(layer, root, place, text, classes, title, centred) {
-  const width = [...text].length * 5.6 + 7;
+  const width = [...text].length * 7 + 8;
   const left = centred ? place[0] - width / 2 : place[0] - width;
   const made = make("g", { class: `spot spot-${layer} ${classes}` }, root);
-  make("rect", { x: left, y: place[1] - 6.5, width, height: 13, rx: 6.5 }, made);
-  make("text", { x: left + width / 2, y: place[1] + 3.2, "text-anchor": "middle" }, made, text);
+  make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, made);
+  make("text", { x: left + width / 2, y: place[1] + 4.2, "text-anchor": "middle" }, made, text);
   if (title) make("title", {}, made, title);
   place[0] = centred ? place[0] + width + 2 : left - 2; // for the badge of the next layer
 }

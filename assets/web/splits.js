@@ -7,7 +7,7 @@ export default {
       :aria-orientation="split.along === 'c' ? 'vertical' : 'horizontal'" :aria-label="split.label" :aria-valuenow="split.now"
       aria-valuemin="0" aria-valuemax="100" :style="split.style" @pointerdown="grab($event, split)" @pointermove="drag" @pointerup="drop"
       @pointercancel="drop" @keydown="key($event, split)" @dblclick="even(split)"></div></div>`,
-  props: { columns: Number, rows: Number },
+  props: { columns: Number, rows: Number, keep: String },
   data() { return { shares: {} }; },
   computed: {
     splits() {
@@ -24,26 +24,37 @@ export default {
       return made;
     },
   },
+  beforeMount() { // as it was left, before anything is drawn
+    if (!this.keep) return;
+    try {
+      JSON.parse(localStorage.getItem(`hemicycle-${this.keep}`) || "[]").forEach((size, i) =>
+        document.documentElement.style.setProperty(`--${this.keep}-c${i + 1}`, `${Number(size) || 1}fr`));
+    } catch { /* not ours */ }
+  },
   methods: {
     grid() { return this.$el.parentElement; },
-    keeper() { return this.$el.closest(".panel"); }, // the server writes the grid's own style anew
+    keeper() { return this.keep ? document.documentElement : this.$el.closest(".panel"); }, // the server writes the grid's own style anew
+    track(along, i) { return `--${this.keep ? `${this.keep}-` : ""}${along}${i}`; },
+    remember(sizes) { if (this.keep) localStorage.setItem(`hemicycle-${this.keep}`, JSON.stringify(sizes)); },
     sizes(along) { // of the tracks with panes, in pixels
       const style = getComputedStyle(this.grid());
       const all = (along === "c" ? style.gridTemplateColumns : style.gridTemplateRows).split(" ").map(parseFloat);
       return all.filter((_, i) => i % 2 === 0).slice(0, along === "c" ? this.columns : this.rows);
     },
     move(split, sizes, by) {
-      const least = split.along === "c" ? 150 : 170;
+      const least = this.keep ? 240 : 150;
       const both = sizes[split.i - 1] + sizes[split.i];
       const first = Math.min(Math.max(sizes[split.i - 1] + by, least), Math.max(both - least, least));
       const now = [...sizes];
       now[split.i - 1] = first;
       now[split.i] = both - first;
-      now.forEach((size, i) => this.keeper().style.setProperty(`--${split.along}${i + 1}`, `${Math.max(size, 1)}fr`));
+      now.forEach((size, i) => this.keeper().style.setProperty(this.track(split.along, i + 1), `${Math.max(Math.round(size), 1)}fr`));
+      this.remember(now.map(Math.round));
       this.shares = { ...this.shares, [split.key]: Math.round((100 * first) / both) };
     },
     even(split) {
-      for (let i = 1; i < 7; i++) this.keeper().style.removeProperty(`--${split.along}${i}`);
+      for (let i = 1; i < 7; i++) this.keeper().style.removeProperty(this.track(split.along, i));
+      this.remember([]);
       this.shares = {};
     },
     grab(event, split) {

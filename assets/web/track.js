@@ -12,7 +12,7 @@ export default {
     <div class="player-said"><span class="num player-count" ref="count"></span><slot></slot></div>
   </div>`,
   props: { kinds: Array, at: Number, head: Number, said: String, link: String, marks: Object },
-  emits: ["slide", "pick"],
+  emits: ["slide", "pick", "grab"],
   mounted() {
     this.shown = { at: this.at, head: this.head };
     this.all = [...(this.marks?.run || [])];
@@ -34,7 +34,7 @@ export default {
       rail.setAttribute("aria-valuemax", head);
       rail.setAttribute("aria-valuenow", at);
       rail.setAttribute("aria-valuetext", `Step ${at} of ${head}, after ${said}`);
-      this.$refs.count.textContent = `${at} / ${head} · ${said}`;
+      if (!this.held || Number(this.$refs.thumb.dataset.step) === at) this.$refs.count.textContent = `${at} / ${head} · ${said}`;
       if (!this.held) this.place(at);
       if (grown) this.lay();
       this.flying.splice(0, this.flying.indexOf(at) + 1);
@@ -58,6 +58,7 @@ export default {
       this.$refs.rail.setPointerCapture(event.pointerId);
       this.rail = null;
       this.held = true;
+      this.$emit("grab");
       this.$el.classList.add("held");
       this.want(this.step(event));
     },
@@ -65,13 +66,20 @@ export default {
     drop(event) {
       if (!this.held) return;
       this.held = false;
+      this.tell(null);
       this.$el.classList.remove("held");
       if (event.type === "pointerup") this.want(this.step(event));
     },
     want(at) {
       this.place(at);
+      this.tell(at);
       this.wish = at === (this.flying.at(-1) ?? this.shown.at) ? null : at;
       this.ask();
+    },
+    tell(at) { // what has all steps shows this one at once; the server follows
+      if (!this.held) return document.dispatchEvent(new CustomEvent("slid", { detail: null }));
+      this.$refs.count.textContent = `${at} / ${this.shown.head}`;
+      document.dispatchEvent(new CustomEvent("slid", { detail: at }));
     },
     ask() { // the newest wish only: those in between are passed over
       if (this.wish === null) return;

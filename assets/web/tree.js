@@ -1,4 +1,7 @@
 // A JSON document as a tree that opens where it was opened, with what the last step changed marked.
+const brief = (value) => // fractions of fifteen digits are for machines
+  typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
+
 export default {
   template: `<div class="tree"></div>`,
   props: { value: Object, changed: Array, follows: Boolean },
@@ -22,7 +25,8 @@ export default {
         element.classList.add("leaf");
         const text = document.createElement("span");
         text.className = typeof value === "string" ? "str" : "lit";
-        text.textContent = typeof value === "string" ? (value === "" ? "“”" : value) : String(value);
+        text.textContent = typeof value === "string" ? (value === "" ? "“”" : value) : brief(value);
+        if (text.textContent !== String(value) && value !== "") text.title = String(value);
         element.append(name, ": ", text, ...this.follow(key, path));
         return element;
       }

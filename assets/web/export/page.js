@@ -182,7 +182,7 @@ new ResizeObserver(() => { if (atEnd) pin(); }).observe($("talk"));
 
 // The inspector
 const panes = {};
-const tabs = ["Step", "Memory", "Spending", ...(run.files.length ? ["Files"] : [])].map((name, i, all) => {
+const tabs = [...(run.debate ? ["Debate"] : []), "Step", "Memory", "Spending", ...(run.files.length ? ["Files"] : [])].map((name, i, all) => {
   const tab = make("button", "tab", name), pane = make("div", "pane");
   Object.assign(tab, { type: "button", id: `tab-${name}`, onclick: () => open(name) });
   tab.setAttribute("role", "tab");
@@ -305,8 +305,15 @@ function filesPane() {
   return box;
 }
 if (panes.Files) panes.Files.append(filesPane());
+function debatePane(at) {
+  const { memory: held } = memory(at), box = make("div", "step board"), said = listOf(held?.[run.debate]);
+  if (!said.length) box.append(make("p", "empty", "No reviews yet."));
+  box.append(...board(said, listOf(held?.consensuses)));
+  return box;
+}
 function inspect(at) {
-  if (tab === "Step") panes.Step.replaceChildren(stepPane(at));
+  if (tab === "Debate") panes.Debate.replaceChildren(debatePane(at));
+  else if (tab === "Step") panes.Step.replaceChildren(stepPane(at));
   else if (tab === "Memory") { const { memory: held, agents } = memory(at); branches.show(structuredClone({ memory: held, agents }), (steps[at - 1]?.changes || []).map((change) => change[1])); }
   else if (tab === "Spending") panes.Spending.replaceChildren(spendingPane(at));
 }
@@ -316,8 +323,8 @@ let at = 0, playing = null;
 function show(to) {
   at = Math.min(Math.max(to, Math.min(1, last)), last);
   const now = nows[at - 1] || {};
-  $("status").className = `pill ${now.status || ""}`;
-  $("status").textContent = run.words[now.status] || "Not started";
+  $("status").className = `pill ${now.status || ""} ${now.status === "done" && now.error ? "issues" : ""}`;
+  $("status").textContent = now.status === "done" && now.error ? "Done with issues" : run.words[now.status] || "Not started";
   $("where").textContent = [now.where, now.error].filter(Boolean).join(" · ");
   $("used").textContent = now.used || "";
   const passed = at ? steps[at - 1].time - steps[0].time : 0;

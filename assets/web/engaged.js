@@ -1,0 +1,20 @@
+// Says whether somebody reads in the surrounding element: its texts have the focus, or something in them is selected.
+export default {
+  template: `<span hidden></span>`,
+  mounted() {
+    this.was = false;
+    this.look = () => requestAnimationFrame(() => {
+      const around = this.$el.parentElement, picked = getSelection();
+      const text = (node) => {
+        const body = (node?.nodeType === 1 ? node : node?.parentElement)?.closest(".panel-body");
+        return !!body && around?.contains(body);
+      };
+      const is = text(document.activeElement) || (!!picked && !picked.isCollapsed && text(picked.anchorNode));
+      if (is !== this.was) this.$emit("change", (this.was = is));
+    });
+    for (const name of ["focusin", "focusout", "selectionchange"]) document.addEventListener(name, this.look);
+  },
+  unmounted() {
+    for (const name of ["focusin", "focusout", "selectionchange"]) document.removeEventListener(name, this.look);
+  },
+};

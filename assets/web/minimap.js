@@ -1,0 +1,53 @@
+// A small map of a drawing that is larger than what can be seen of it: where the run is, and what is in sight.
+import { points } from "/hemicycle/overlays.js";
+
+const LARGEST = [112, 150], SHARE = [0.24, 0.5]; // pixels, and parts of what the drawing has
+const LIT = ["inside", "active", "waiting", "broken"];
+
+const make = (name, parent) => Object.assign(parent.appendChild(document.createElement("i")), { className: name });
+
+export const mapping = {
+  chart() { // draws the map of a new drawing
+    this.map?.remove();
+    const [x, y, w, h] = this.whole;
+    this.map = this.$refs.box.appendChild(document.createElement("div"));
+    this.map.className = "minimap";
+    this.map.setAttribute("aria-hidden", "true"); // the keys move the drawing itself
+    const graph = this.root.querySelector(".graph")?.transform.baseVal.consolidate()?.matrix, [dx, dy] = [graph?.e || 0, graph?.f || 0];
+    this.mapped = new Map();
+    for (const state of this.root.querySelectorAll(".state")) {
+      const shape = state.querySelector("path, polygon"), all = shape ? points(shape) : [];
+      if (!all.length) continue;
+      const [left, top, right, bottom] = [Math.min, Math.max].flatMap((end) => [0, 1].map((axis) => end(...all.map((one) => one[axis]))));
+      const one = make("", this.map);
+      this.put(one, [left + dx, top + dy, right - left, bottom - top]);
+      this.mapped.set(state, one);
+    }
+    this.sight = make("sight", this.map);
+    const go = (event) => {
+      const place = this.map.getBoundingClientRect(), [, , width, height] = this.box();
+      this.moved([x + ((event.clientX - place.left) / place.width) * w - width / 2, y + ((event.clientY - place.top) / place.height) * h - height / 2, width, height]);
+    };
+    this.map.onpointerdown = (event) => { event.stopPropagation(); this.map.setPointerCapture(event.pointerId); go(event); };
+    this.map.onpointermove = (event) => { if (this.map.hasPointerCapture(event.pointerId)) go(event); };
+    this.map.onclick = this.map.ondblclick = (event) => event.stopPropagation();
+  },
+  put(one, [x, y, w, h]) { // a box of the drawing, on the map
+    const [left, top, width, height] = this.whole, part = (value, all) => `${(100 * value) / all}%`;
+    Object.assign(one.style, { left: part(x - left, width), top: part(y - top, height), width: part(w, width), height: part(h, height) });
+  },
+  remap(state) {
+    const one = this.mapped?.get(state);
+    if (one) one.className = LIT.filter((name) => state.classList.contains(name)).join(" ");
+  },
+  frame([x, y, w, h]) { // what is in sight
+    if (!this.map) return;
+    const [left, top, width, height] = this.whole, { clientWidth, clientHeight } = this.root;
+    const scale = Math.min(LARGEST[0] / width, LARGEST[1] / height, (SHARE[0] * clientWidth) / width, (SHARE[1] * clientHeight) / height);
+    Object.assign(this.map.style, { width: `${width * scale}px`, height: `${height * scale}px` });
+    this.map.classList.toggle("on", x > left + 2 || y > top + 2 || x + w < left + width - 2 || y + h < top + height - 2);
+    // By a transform: that the frame goes along with the run is no shift of the page's layout.
+    const place = { transform: `translate(${(x - left) * scale}px, ${(y - top) * scale}px)`, width: `${w * scale}px`, height: `${h * scale}px` };
+    Object.assign(this.sight.style, place);
+  },
+};

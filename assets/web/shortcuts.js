@@ -1,0 +1,65 @@
+// Ctrl+Enter and Cmd+Enter send a form. A box that has the focus takes any Enter for itself, and is
+// ticked or unticked: here the key goes past it, to whatever holds the box.
+(() => {
+  const boxes = ".q-checkbox, .q-toggle, .q-radio";
+  let held = false; // the modifier may be let go of before Enter is
+  const pass = (event) => {
+    if (event.key !== "Enter" || !event.isTrusted) return;
+    if (event.type === "keydown") held = event.ctrlKey || event.metaKey;
+    const box = held && event.target.closest?.(boxes);
+    if (!box) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (event.type === "keydown") {
+      const { key, ctrlKey, metaKey, repeat } = event;
+      box.parentElement.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey, metaKey, repeat, bubbles: true, cancelable: true }));
+    }
+  };
+  for (const type of ["keydown", "keyup"]) document.addEventListener(type, pass, true);
+})();
+
+// The question mark shows the keys of the page, wherever nothing is being typed.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "?" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.("input, select, textarea, [contenteditable], dialog, [role=dialog]")) return;
+  const keys = document.querySelector(".keys-dialog");
+  if (!keys || keys.open) return;
+  event.preventDefault();
+  keys.showModal();
+});
+
+// The browser's own notifications of what waits for a person: each question once, whichever page is open, and
+// only where the person has asked for them in this browser.
+(() => {
+  const WANTED = "hemicycle-notify", SEEN = "hemicycle-asks";
+  let current = [];
+  const seen = () => { try { return JSON.parse(localStorage.getItem(SEEN)) ?? []; } catch { return []; } };
+  const remember = (ids) => localStorage.setItem(SEEN, JSON.stringify([...new Set([...seen(), ...ids])].slice(-500)));
+  const wanted = () => localStorage.getItem(WANTED) === "on" && window.Notification?.permission === "granted";
+  const say = () => {
+    const button = document.querySelector(".notify-here");
+    if (!button) return;
+    button.setAttribute("aria-pressed", String(wanted()));
+    button.hidden = !window.Notification;
+  };
+  window.hemicycleAsks = (asks) => {
+    current = asks;
+    say();
+    if (!wanted()) return;
+    const known = seen();
+    const fresh = asks.filter(([id]) => !known.includes(id));
+    remember(fresh.map(([id]) => id));
+    for (const [id, text, title, path] of fresh) {
+      const shown = new Notification(text, { body: title, tag: id });
+      shown.onclick = () => { window.focus(); location.assign(path); };
+    }
+  };
+  window.hemicycleNotify = async () => {
+    if (wanted()) localStorage.removeItem(WANTED);
+    else if ((await Notification.requestPermission()) === "granted") {
+      localStorage.setItem(WANTED, "on");
+      remember(current.map(([id]) => id)); // what is shown already is no news
+    }
+    say();
+  };
+})();

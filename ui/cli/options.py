@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -80,6 +80,10 @@ Namespace = Annotated[
         help='One for each database.',
         rich_help_panel=FLEET,
     ),
+]
+LogShape = Annotated[
+    Literal['text', 'json'],
+    typer.Option(help='`json` prints one object per line, with the run, the step and the request.'),
 ]
 AsJson = Annotated[
     bool, typer.Option('--json', help='Print JSON, one object per line.', rich_help_panel=SHOWN)

@@ -16,11 +16,11 @@ from ui.access.accounts import Accounts
 from ui.access.oidc import ProviderSettings
 from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import Database, Durability, Namespace, Patterns, TemporalAddress
+from ui.cli.options import Database, Durability, LogShape, Namespace, Patterns, TemporalAddress
 from ui.cli.output.errors import CommandError
 from ui.cli.session import new_owner, settings_of, storage_of
 from ui.server.door import Door
-from ui.server.logs import LogFormat, RunLog, set_up_logging
+from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.observed_journal import observe
 from ui.server.serve import check_host, is_local, listen, page_url, run, served_names, valid_origin
@@ -85,10 +85,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             show_default=False,
         ),
     ] = '',
-    log_format: Annotated[
-        LogFormat,
-        typer.Option(help='`json` prints one object per line, with the run, the step and the request.'),
-    ] = 'text',
+    log_format: LogShape = 'text',
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     pace: Pace = None,
     database: Database = '',

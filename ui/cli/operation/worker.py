@@ -12,9 +12,9 @@ from engine import Catalog, Conductor, InvalidInput
 from engine.runtime import LiveRuns
 from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import FLEET, Database, Durability, Namespace, Patterns, TemporalAddress
+from ui.cli.options import FLEET, Database, Durability, LogShape, Namespace, Patterns, TemporalAddress
 from ui.cli.session import settings_of, storage_of
-from ui.server.logs import LogFormat, RunLog, set_up_logging
+from ui.server.logs import RunLog, set_up_logging
 from ui.server.observed_journal import observe
 from ui.server.serve import listen, page_url
 from ui.settings import Settings, Storage
@@ -69,10 +69,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
             show_default=False,
         ),
     ] = '',
-    log_format: Annotated[
-        LogFormat,
-        typer.Option(help='`json` prints one object per line, with the run, the step and the request.'),
-    ] = 'text',
+    log_format: LogShape = 'text',
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     pace: Pace = None,
     database: Database = '',

@@ -148,13 +148,20 @@ def check(given: Destination) -> None:
     if not given.events or (unknown := [one for one in given.events if one not in EVENT_TYPES]):
         wrong = f', not {unknown[0]!r}' if given.events else ''
         problems['events'] = f'must be some of {", ".join(EVENT_TYPES)}{wrong}'
-    if given.secret:
-        try:
-            Webhook(given.secret)
-        except Exception as error:  # the library has no base of its errors
-            problems['secret'] = f'must be whsec_ and base64: {error}'
+    if problem := secret_problem(given.secret):
+        problems['secret'] = problem
     if problems:
         raise InvalidInput(problems)
+
+
+def secret_problem(secret: str) -> str:
+    """Why webhooks cannot be signed with a secret, or ''; '' asks for a new one."""
+    try:
+        if secret:
+            Webhook(secret)
+    except Exception as error:  # the library has no base of its errors
+        return f'must be whsec_ and base64: {error}'
+    return ''
 
 
 def address_problem(channel: str, address: str) -> str:

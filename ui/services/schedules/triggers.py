@@ -21,7 +21,7 @@ from engine import Conductor, InvalidInput
 from engine.errors import EngineError, EntryChanged, JournalError
 from engine.journal import Entry, EntryQuery
 from engine.records import resolve_pointer, split_pointer
-from ui.services.notifications.destinations import new_secret
+from ui.services.notifications.destinations import new_secret, secret_problem
 from ui.services.schedules.records import Tick, Trigger, UnknownTrigger
 from ui.services.schedules.schedules import check_action
 from ui.services.schedules.ticks import Ticks, new_tick
@@ -144,11 +144,8 @@ class Triggers:
         for name, pointer in given.mapping.items():
             if pointer and not pointer.startswith('/'):
                 problems[f'mapping.{name}'] = f'must be a JSON Pointer such as /issue/title, not {pointer!r}'
-        if given.secret:
-            try:
-                Webhook(given.secret)
-            except Exception as error:  # the library has no base of its errors
-                problems['secret'] = f'must be whsec_ and base64: {error}'
+        if problem := secret_problem(given.secret):
+            problems['secret'] = problem
         if problems:
             raise InvalidInput(problems)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine import EngineError
+from engine import EngineError, InvalidInput
 from engine.records import RunInfo
 from ui.components.forms.form import Form
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
+from ui.formatting.steps import role_title
 
 T = TypeVar('T')
 
@@ -69,6 +71,42 @@ async def edit_details(info: RunInfo) -> RunDetails | None:
     return cast(RunDetails | None, await await_answer(dialog))
 
 
+def event_help(model: type[BaseModel] | None) -> str:
+    """What an event does, from the docstring of its data; '' if it takes none."""
+    return ' '.join((inspect.getdoc(model) or '').split()) if model else ''
+
+
+async def ask_event(
+    event: str, model: type[BaseModel], send: Callable[[dict[str, Any]], Awaitable[object]]
+) -> bool:
+    """Ask for an event's data, as JSON values, and send it. Whether it was sent.
+
+    The dialog stays open while fields are wrong; any other refusal closes it and is shown.
+    """
+    title = role_title(event)
+    with dialog_frame(title if model.model_fields else f'{title}?') as dialog:
+        Text('p', event_help(model))
+        form = Form(model, on_change=lambda: None)
+
+        async def submit() -> None:
+            if (given := form.given()) is None:
+                return
+            try:
+                await send(given.model_dump(mode='json'))
+            except InvalidInput as error:
+                form.refuse(error.problems)
+            except EngineError as error:
+                notify_error(error)
+                dialog.submit(False)
+            else:
+                dialog.submit(True)
+
+        with ui.element('div').classes('dialog-actions'):
+            button('Cancel').on('click', lambda: dialog.submit(None))
+            button(title, kind='primary').on('click', submit)
+    return await await_answer(dialog) is True
+
+
 async def await_answer(dialog: ui.dialog) -> object:
     """The answer; None if the dialog or the page was closed."""
     answer: object = await dialog
@@ -82,5 +120,10 @@ async def notify_errors(work: Awaitable[T]) -> T | None:
     try:
         return await work
     except EngineError as error:
-        ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')
+        notify_error(error)
         return None
+
+
+def notify_error(error: EngineError) -> None:
+    """Tell the person why something is refused."""
+    ui.notify(str(error), type='negative', multi_line=True, timeout=8_000, close_button='Close')

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from nicegui import ui
 from pydantic import BaseModel
 
-from engine import EngineError, InvalidInput
-from ui.components.dialogs import dialog_frame, notify_errors
-from ui.components.forms.form import Form
+from engine import EngineError
+from ui.components.dialogs import ask_event, event_help, notify_errors
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_input
 from ui.formatting.steps import role_title
@@ -114,7 +112,7 @@ class QuestionCard:
                     continue
                 made = button(role_title(event), kind=kind)
                 made.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
-                if said := _words(inputs.get(event)):
+                if said := event_help(inputs.get(event)):
                     made.tooltip(said)
             with link(f'/runs/{ask.run}', 'btn quiet'):
                 Text('span', 'Open the run')
@@ -130,30 +128,7 @@ class QuestionCard:
         if model is None or not model.model_fields:
             await self._answer(event, {})
             return
-        with dialog_frame(role_title(event)) as dialog:
-            Text('p', _words(model))
-            form = Form(model, on_change=lambda: None)
-
-            async def send() -> None:
-                if (given := form.given()) is None:
-                    return
-                try:
-                    await self._send(event, given.model_dump(mode='json'))
-                except InvalidInput as error:
-                    form.refuse(error.problems)
-                except EngineError as error:
-                    dialog.submit(error)
-                else:
-                    dialog.submit(True)
-
-            with ui.element('div').classes('dialog-actions'):
-                button('Cancel').on('click', lambda: dialog.submit(None))
-                button(role_title(event), kind='primary').on('click', send)
-        answer: object = await dialog
-        if not dialog.is_deleted:
-            dialog.delete()
-        if isinstance(answer, EngineError):
-            ui.notify(str(answer), type='negative', multi_line=True, close_button='Close')
+        await ask_event(event, model, lambda data: self._send(event, data))
 
     async def _approve(self, name: str, leaf: str, data: dict[str, Any]) -> None:
         await self._answer(name, data)
@@ -181,7 +156,3 @@ class QuestionCard:
         until = self._backend().clock.now() + seconds if seconds else 0.0
         await notify_errors(self._backend.services.inbox.snooze(self._item.ask.id, until))
         await self._on_change()
-
-
-def _words(model: type[BaseModel] | None) -> str:
-    return ' '.join((inspect.getdoc(model) or '').split()) if model else ''

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
+from functools import partial
 
 from nicegui import ui
-from pydantic import BaseModel
 
-from engine import Conductor, EngineError, InvalidInput
+from engine import Conductor, EngineError
 from engine.records import RunInfo, Shape, View
-from ui.components.dialogs import dialog_frame, notify_errors
-from ui.components.forms.form import Form
+from ui.components.dialogs import ask_event, event_help
 from ui.components.theme import button
-from ui.components.widgets import Text
 from ui.formatting.steps import role_title
 from ui.pages.run.context import accepts
 from ui.pages.run.panels.registry import panels_of
@@ -52,7 +49,7 @@ class InputRequests:
                     continue  # there are better controls for it
                 made = button(role_title(trigger), kind='small')
                 made.on('click', lambda _, trigger=trigger: self.ask(trigger))
-                made.tooltip(_words(model))
+                made.tooltip(event_help(model))
                 self._buttons[trigger] = made
         self.root.set_visibility(False)
 
@@ -76,41 +73,6 @@ class InputRequests:
 
     async def ask(self, trigger: str) -> None:
         """Ask for the data of an event, and send it."""
-        model = self._inputs[trigger]
-        title = role_title(trigger)
-        with dialog_frame(title if model.model_fields else f'{title}?') as dialog:
-            Text('p', _words(model))
-            form = Form(model, on_change=lambda: None)
-
-            async def send() -> None:
-                said = form.given()
-                if said is None:
-                    return
-                try:
-                    await self._conductor.send(self._run, trigger, data=said.model_dump(mode='json'))
-                except InvalidInput as error:
-                    form.refuse(error.problems)
-                except EngineError as error:
-                    dialog.submit(error)
-                else:
-                    dialog.submit(True)
-
-            with ui.element('div').classes('dialog-actions'):
-                button('Cancel').on('click', lambda: dialog.submit(None))
-                button(title, kind='primary').on('click', send)
-        answer: object = await dialog
-        if not dialog.is_deleted:
-            dialog.delete()
-        if isinstance(answer, EngineError):
-            await notify_errors(_refused(answer))
-        if answer is True:
+        send = partial(self._conductor.send, self._run, trigger)
+        if await ask_event(trigger, self._inputs[trigger], lambda data: send(data=data)):
             self._sent()
-
-
-async def _refused(error: EngineError) -> None:
-    raise error
-
-
-def _words(model: type[BaseModel]) -> str:
-    """What an event does, from its model's docstring."""
-    return ' '.join((inspect.getdoc(model) or '').split())

@@ -57,17 +57,17 @@ export const looking = {
     const lit = this.now || this.lit || {};
     return lit.active?.length ? lit.active : [...(lit.broken || []), ...(lit.halted || [])];
   },
-  lights() { return this.outline(this.active().map((path) => this.find(path))) || this.outline([this.root.querySelector(".start")]); },
+  lights() { return this.bounds(this.active().map((path) => this.find(path))) || this.bounds([this.root.querySelector(".start")]); },
   around([w, h]) { // the largest state around all that is active which still can be read whole
     const [first, ...others] = this.active();
     let found = null;
     for (let at = first || ""; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
-      const box = others.every((other) => other.startsWith(`${at}.`)) && this.outline([this.find(at)]);
+      const box = others.every((other) => other.startsWith(`${at}.`)) && this.bounds([this.find(at)]);
       if (box && box[2] - box[0] <= w && box[3] - box[1] <= h) found = box;
     }
     return found;
   },
-  outline(drawn) { // left, top, right and bottom of what is drawn, with some room; null where nothing is
+  bounds(drawn) { // left, top, right and bottom of what is drawn, with some room; null where nothing is
     const graph = this.root.querySelector(".graph")?.transform.baseVal.consolidate()?.matrix;
     const boxes = drawn.filter(Boolean).map((one) => one.getBBox());
     if (!boxes.length) return null;
@@ -103,7 +103,7 @@ export const looking = {
     this.look(true);
   },
   bring(edge) { // something that got the focus out of sight
-    const lit = this.outline([edge]), now = this.box();
+    const lit = this.bounds([edge]), now = this.box();
     if (lit && !holds(now, lit)) this.go(this.framed(lit, now.slice(2)), true);
   },
   zoom(event) {

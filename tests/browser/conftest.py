@@ -146,23 +146,25 @@ def axe() -> Callable[..., None]:
     """Fails where a page has an accessibility finding of any impact.
 
     With `dark`, a light page's colours are looked at in dark as well; it is light again afterwards.
+    `within` looks at that part alone, such as a menu: those are outside of every landmark, rightly.
     """
 
-    def check(page: Page, *, dark: bool = False) -> None:
-        assert findings(page) == []
+    def check(page: Page, *, dark: bool = False, within: str = '') -> None:
+        context = {'include': [[within]]} if within else SEEN
+        assert findings(page, context) == []
         if dark:
             recolour(page, 'dark')
-            assert findings(page, runOnly=COLOURS) == []
+            assert findings(page, context, runOnly=COLOURS) == []
             recolour(page, 'light')
 
     return check
 
 
-def findings(page: Page, **options: object) -> list[str]:
-    """What axe finds on a page."""
+def findings(page: Page, context: dict[str, list[list[str]]] = SEEN, **options: object) -> list[str]:
+    """What axe finds on a page, or on a part of it."""
     # Of what is in order, axe would describe each element, too: that takes it as long again.
     options = {'preload': False, 'resultTypes': ['violations'], **options}
-    found = Axe().run(page, context=SEEN, options=options).response['violations']
+    found = Axe().run(page, context=context, options=options).response['violations']
     return [
         f'{item["id"]}: {item["help"]}: {[node["html"][:200] for node in item["nodes"]]}' for item in found
     ]

@@ -99,11 +99,11 @@ def test_a_person_chooses_takes_a_turn_and_sees_it_to_the_end(page, open_page, n
     take.focus()
     page.keyboard.press('Enter')
     page.get_by_role('dialog').get_by_role('button', name='Cancel').press('Enter')
-    expect(page.get_by_role('button', name='Choose')).to_have_count(0)
+    expect(page.get_by_role('dialog')).to_have_count(0)
     expect(take).to_be_visible()
     take.click()
     page.get_by_label('Reason (optional)').fill('It is the one that is right.')
-    page.get_by_role('button', name='Choose').click()
+    page.get_by_role('dialog').get_by_role('button', name='Choose').click()
 
     # In the final review it is the person's turn; the page says so, and Ctrl+Enter sends.
     expect(page.get_by_role('tab', name='Debate')).to_contain_text('your turn', timeout=PATIENCE)

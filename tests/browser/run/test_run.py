@@ -54,7 +54,7 @@ def test_watch_to_the_end(page, server):
     status(page, 'Done')
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
     result = page.get_by_role('region', name='Result')
-    expect(result.get_by_role('heading', level=1)).to_be_visible()
+    expect(result.get_by_role('heading').first).to_be_visible()
     expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:complete')
     expect(page.locator('.mark.revision')).to_have_count(2)
     expect(page.locator('.mark.verdict')).to_have_count(3)

@@ -184,7 +184,7 @@ def test_the_menu_of_the_diagram_by_keyboard_and_by_a_long_press(open_page, quic
     page.keyboard.press('Enter')
     menu = page.get_by_role('menu')
     expect(menu.get_by_role('menuitem', name='thinking is left')).to_be_visible()
-    axe(page)
+    axe(page, within='[role=menu]')
     menu.get_by_role('menuitem', name='Add breakpoint').click()
     expect(page.get_by_role('dialog', name='New breakpoint')).to_be_visible()
     page.keyboard.press('Escape')

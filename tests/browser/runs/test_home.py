@@ -144,7 +144,7 @@ def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):
     axe(page, dark=True)
     page.locator('.run-menu').first.click()
     expect(page.get_by_role('menu')).to_be_visible()
-    axe(page, dark=True)
+    axe(page, dark=True, within='[role=menu]')
 
 
 def test_a_menu_is_used_from_the_keyboard(page, server):

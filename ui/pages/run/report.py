@@ -80,6 +80,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         with link(run, 'btn'):
             ui.icon('arrow_back')
             Text('span', 'Run')
+        Text('h1', 'Report')
         pill(view.status, view.error)
         for origin in view.origins:
             origin_chip(origin)
@@ -92,7 +93,6 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
                 Text('span', 'Markdown')
             button('Print', icon='print').on('click', js_handler='() => window.print()')
     if not text:
-        Text('h1', 'Report')
         empty_state(
             'description',
             'No report yet: it is written when the work has ended.'

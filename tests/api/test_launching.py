@@ -39,6 +39,7 @@ async def test_a_run_is_launched_with_all_that_the_form_offers(conductor: Conduc
         'budget': {'tokens': 9_000, 'warn': 0.5},
         'approvals': 'all',
         'paused': True,
+        'private': True,
         'breakpoints': [{'enter': 'analyzing', 'once': True}],
         'instructions': {'researcher': 'Be brief.'},
         'tools': {'researcher': ['notes']},
@@ -52,6 +53,7 @@ async def test_a_run_is_launched_with_all_that_the_form_offers(conductor: Conduc
     assert info.budget is not None
     assert (info.budget.tokens, info.budget.warn) == (9_000, 0.5)
     assert info.options['approvals'] == 'all'
+    assert info.private
     assert info.options['tools'] == {'researcher': ['notes']}
     view = await conductor.view(info.id)
     assert [one.enter for one in view.breakpoints] == ['analyzing']

@@ -34,6 +34,7 @@ class Annotations(BaseModel):
     note: str = Field('', max_length=10_000)
     starred: bool = False
     pinned: bool = False
+    private: bool = Field(False, description='Whether only its author sees it, and administrators.')
 
 
 class NoteText(BaseModel):

@@ -49,6 +49,7 @@ class NewRun(BaseModel):
     record: bool = Field(False, description='Whether to record the answers of models, to replay them later.')
     replay: str = Field('', max_length=100, description='The run whose recording answers for all models.')
     paused: bool = Field(False, description='Whether to enter the first state without starting any work.')
+    private: bool = Field(False, description='Whether only its author sees it, and administrators.')
     breakpoints: list[asked(Breakpoint)] = Field([], max_length=100, description='Where to stop.')  # type: ignore[valid-type]
     instructions: dict[str, str] = Field({}, description="By role: what replaces the pattern's instructions.")
     effort: dict[str, str] = Field(
@@ -75,6 +76,7 @@ async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response
                 record=asked_for.record,
                 replay=RunId(asked_for.replay) if asked_for.replay else None,
                 paused=asked_for.paused,
+                private=asked_for.private,
                 breakpoints=[read(Breakpoint, item) for item in asked_for.breakpoints],
                 instructions=asked_for.instructions,
                 tools=asked_for.tools,

@@ -25,7 +25,7 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
 from ui.pages.launch.models import Models
-from ui.pages.launch.options import BudgetLimits, RunOptions, budget_values
+from ui.pages.launch.options import BudgetLimits, RunOptions, TeamRunOptions, budget_values
 from ui.pages.launch.samples import Starter, is_known, recent_inputs, samples
 from ui.pages.launch.typical_use import TypicalUse, typical_use
 from ui.pages.shared.recording_picker import RecordingPicker, recordings
@@ -64,7 +64,7 @@ class LaunchForm:
                     self._models = Models(backend().catalog.registry, on_change=self._touch_models)
                     self._efforts = Efforts(on_change=self._touch)
                 self._limits = Form(BudgetLimits, on_change=self._touch)
-                self._options = Form(RunOptions, on_change=self._touch)
+                self._options = Form(TeamRunOptions if backend.access else RunOptions, on_change=self._touch)
                 fields = made.Memory.model_fields
                 self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._touch)
                 with ui.element('div').classes('form-foot'):

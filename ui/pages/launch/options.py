@@ -58,6 +58,17 @@ class RunOptions(BaseModel):
     )
 
 
+class TeamRunOptions(RunOptions):
+    """Options of every run on a server that people log in to."""
+
+    private: bool = Field(
+        False,
+        title='Private',
+        description='Only you and administrators see it',
+        json_schema_extra={'group': 'Options'},
+    )
+
+
 class BudgetLimits(BaseModel):
     """What a run may use; empty means unlimited."""
 

@@ -8,6 +8,8 @@ from nicegui import ui
 from nicegui.testing import User
 
 from engine import Conductor
+from ui.access.access import Access
+from ui.access.caller import IDENTITY, Caller, Fixed, Role
 from ui.components import theme
 from ui.pages.run import page as run
 from ui.server.app import PAGES
@@ -29,10 +31,13 @@ async def conductor():
 
 
 @pytest.fixture
-def backend(conductor: Conductor) -> Backend:
+def backend(conductor: Conductor) -> Iterator[Backend]:
+    """Where an administrator is logged in: the guard lets through all that pages need."""
     backend = Backend()
-    backend.open(conductor)
-    return backend
+    backend.open(conductor, Access(conductor.journal, conductor.clock))
+    before = IDENTITY.set(Fixed(Caller('ada', Role.ADMIN)))
+    yield backend
+    IDENTITY.reset(before)
 
 
 @pytest.fixture

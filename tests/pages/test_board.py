@@ -88,7 +88,7 @@ async def test_a_choice_is_asked_for_confirmed_and_can_be_left(user: User, backe
         assert (await here.view(run)).waiting == 'choice'
         click(user, 'Choose coder3')
         await user.should_see('Choose coder3?', retries=30)
-        click(user, 'Choose')
+        answer(user, 'Choose')
         outcome = await here.result(run)
         assert outcome.memory['choices'][0]['by'] == 'person'
         click(user, 'Candidates')

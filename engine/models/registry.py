@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -161,6 +161,11 @@ class ModelRegistry(Mapping[str, Model]):
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The endpoints in use."""
         return tuple(client.endpoint for client in self._clients.values())
+
+    @property
+    def agent_names(self) -> Collection[str]:
+        """The names of the external agents."""
+        return self.agents.keys()
 
     def cache_saving(self, used: Mapping[str, Usage]) -> float | None:
         """Dollars that providers' caches have saved of this usage by model; None if a price is unknown.

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextvars import ContextVar
 
 import pytest
 from nicegui import ui
@@ -9,7 +10,7 @@ from nicegui.testing import User
 
 from engine import Conductor
 from ui.access.access import Access
-from ui.access.caller import IDENTITY, Caller, Fixed, Role
+from ui.access.caller import Caller, Fixed, Role
 from ui.components import theme
 from ui.pages.run import page as run
 from ui.server.app import PAGES
@@ -33,11 +34,13 @@ async def conductor():
 @pytest.fixture
 def backend(conductor: Conductor) -> Iterator[Backend]:
     """Where an administrator is logged in: the guard lets through all that pages need."""
+    known = Fixed(Caller('ada', Role.ADMIN))
+    ada = ContextVar('identity', default=known)
     backend = Backend()
     backend.open(conductor, Access(conductor.journal, conductor.clock))
-    before = IDENTITY.set(Fixed(Caller('ada', Role.ADMIN)))
-    yield backend
-    IDENTITY.reset(before)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr('ui.web.backend.IDENTITY', ada)
+        yield backend
 
 
 @pytest.fixture

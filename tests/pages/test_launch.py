@@ -11,8 +11,6 @@ from engine import Budget, Pattern, Status
 from engine.errors import JournalUnavailable
 from engine.records import RunQuery
 from tests.support.clicks import click
-from ui.access.access import Access
-from ui.access.caller import IDENTITY, Caller, Fixed, Role
 from ui.pages.launch import page
 from ui.pages.launch.form import LaunchForm
 from ui.pages.launch.options import BudgetLimits, budget_values
@@ -54,22 +52,20 @@ async def test_a_form_is_drawn_for_any_pattern(pages, conductor):
     await pages.should_see('Simulated: the scripted model answers.')
 
 
-async def test_a_run_can_be_private_where_people_log_in(pages, backend, conductor):
+async def test_a_run_can_be_private_where_people_log_in(pages, backend, conductor, launchers):
     conductor.catalog.add(Wide)
     await pages.open('/launch/wide')
-    await pages.should_not_see('Private', retries=1)
-    backend.open(conductor, Access(conductor.journal, conductor.clock))
-    before = IDENTITY.set(Fixed(Caller('ada', Role.OPERATOR)))
-    try:
-        await pages.open('/launch/wide')
-        pages.find('Topic').type('Rain')
-        click(pages, 'Private')
-        click(pages, 'Run')
-        await pages.should_see('Here is run')
-    finally:
-        IDENTITY.reset(before)
-    (info,) = (await conductor.runs(RunQuery())).items
+    form = launchers[0]
+    with pages:
+        form._form.controls['topic'].put('trams', by_user=True)
+        form._options.controls['private'].put(True, by_user=True)
+    click(pages, 'Run')
+    await pages.should_see('Here is run')
+    (info,) = (await conductor.runs()).runs
     assert (info.private, info.author) == (True, 'ada')
+    backend.open(conductor)
+    await pages.open('/launch/wide')
+    await pages.should_not_see('Private', retries=1)
 
 
 async def test_a_start_that_the_journal_refuses_keeps_the_form(pages, conductor, monkeypatch):

@@ -72,10 +72,14 @@ async def test_the_empty_list_leads_to_the_patterns(pages):
 
 
 async def test_what_waits_for_a_person_stands_on_the_home_page(pages, conductor):
-    await keep(conductor, 1, status=Status.WAITING, waiting='Approve the plan')
+    run = await conductor.start('pipeline', {'task': 'Compare tea and coffee'}, approvals='all')
+    async for _ in run.watch():
+        if (await run.view()).waiting:
+            break
     await pages.open('/')
     await pages.should_see('Needs you (1)')
-    await pages.should_see('Approve the plan')
+    await pages.should_see('Allow researcher to use')
+    await conductor.cancel(run.id)
 
 
 async def test_the_address_filters_and_turns_pages(pages, conductor):

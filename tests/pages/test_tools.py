@@ -48,7 +48,7 @@ async def test_a_tools_page_says_what_it_takes_and_may_do(pages, conductor):
     for text in (
         'Keep short notes for yourself', 'one of write, read, list', 'at most 100 characters',
         'Needs approval', 'Here, your click is the approval.',
-        'It has effects outside Hemicycle', 'researcher',
+        'It has side effects outside Hemicycle', 'researcher',
     ):  # fmt: skip
         await pages.should_see(text)
 

@@ -14,9 +14,9 @@ _SEEN_BY_ALL = """
     feed.closed feed.listen services.private_addresses
     catalog.configuration catalog.faults catalog.file catalog.models catalog.pattern catalog.patterns
     catalog.redact catalog.tools
-    catalog.registry.cache_saving catalog.registry.endpoint_infos catalog.registry.endpoints
-    catalog.registry.get catalog.registry.items catalog.registry.keys catalog.registry.unconfigured
-    catalog.registry.values
+    catalog.registry.agent_names catalog.registry.cache_saving catalog.registry.endpoint_infos
+    catalog.registry.endpoints catalog.registry.get catalog.registry.items catalog.registry.keys
+    catalog.registry.unconfigured catalog.registry.values
     catalog.mcp.find catalog.mcp.health catalog.mcp.has catalog.mcp.known catalog.mcp.names
     catalog.agents.get catalog.agents.infos catalog.agents.items catalog.agents.keys catalog.agents.values
     merging.changes merging.mergeable merging.preview

@@ -7,10 +7,9 @@ import inspect
 from functools import cache
 from pathlib import Path
 
-import engine
 from engine import Pattern
 
-ENGINE = Path(inspect.getfile(engine)).parent
+ENGINE = Path(__file__).parents[2] / 'engine'
 
 
 def version_of(pattern: type[Pattern]) -> str:

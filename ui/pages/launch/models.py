@@ -182,7 +182,7 @@ class Models:
     def _reach(self, chains: Iterable[Iterable[str]]) -> Iterator[tuple[str, str]]:
         """What each external agent among these may reach."""
         for name in dict.fromkeys(name for names in chains for name in names):
-            if name in self._registry.agents:
+            if name in self._registry.agent_names:
                 yield name, str(getattr(self._registry[name], 'reach', ''))
 
     def price(self, usage: Usage) -> float | None:
@@ -234,7 +234,7 @@ def model_groups(registry: ModelRegistry, *, busy: bool) -> list[dict[str, Any]]
         for simulated in (True, False)
         if (names := [name for name, model in loaded.items() if model.simulated is simulated])
     ]
-    usable = [name for name in registry.agents if not model_problem(registry, name)]
+    usable = [name for name in registry.agent_names if not model_problem(registry, name)]
     agents = [{'label': 'Coding agents', 'note': 'installed here', 'options': usable}] if usable else []
     return [*groups, *agents, *(_group(offered, busy=busy) for offered in registry.endpoint_infos())]
 
@@ -252,7 +252,7 @@ def _group(offered: EndpointInfo, *, busy: bool) -> dict[str, Any]:
 
 def model_problem(registry: ModelRegistry, name: str) -> str:
     """Why there is no such model; '' if there is."""
-    if name in registry.agents:
+    if name in registry.agent_names:
         problem = str(getattr(registry[name], 'problem', ''))
         return f'{problem[:1].upper()}{problem[1:]}.' if problem else ''
     if name in registry:

@@ -140,8 +140,14 @@ async def test_bad_starts_are_refused_by_name(conductor: Conductor) -> None:
     for refused, says, name, options in (
         (UnknownPattern, "no pattern 'none'; there are: counting", 'none', {}),
         (InvalidInput, 'limit: Input should be a valid integer', 'counting', {'parameters': {'limit': 'x'}}),
-        (InvalidInput, "models.judge: there is no model 'none'", 'lone', {'models': {'judge': 'none'}}),
-        (InvalidInput, 'effort.judge: must be one of none, minimal', 'lone', {'effort': {'judge': 'much'}}),
+        (InvalidInput, "models.judge: there is no role 'judge'", 'lone', {'models': {'judge': 'none'}}),
+        (InvalidInput, "models.working: there is no model 'none'", 'lone', {'models': {'working': 'none'}}),
+        (
+            InvalidInput,
+            'effort.working: must be one of none, minimal',
+            'lone',
+            {'effort': {'working': 'much'}},
+        ),
         (PatternError, "'working': there is no tool 'telescope'", 'tooled', {}),
         (PatternError, 'Memory: it cannot start: needed: Field required', 'demanding', {}),
     ):

@@ -184,12 +184,12 @@ def test_a_blocked_step_says_what_it_waits_for():
 
 def test_minutes_and_seconds_are_added_up():
     made = TimeBounded.sample()
-    assert made.checked('add_time', {'minutes': 2, 'seconds': 5})['seconds'] == 125
-    assert made.checked('add_time', {})['seconds'] == 300
+    assert made.validate_input('add_time', {'minutes': 2, 'seconds': 5})['seconds'] == 125
+    assert made.validate_input('add_time', {})['seconds'] == 300
     with pytest.raises(InvalidInput, match='how much time'):
-        made.checked('add_time', {'minutes': 0})
+        made.validate_input('add_time', {'minutes': 0})
     with pytest.raises(InvalidInput, match='minutes'):
-        made.checked('add_time', {'minutes': -1})
+        made.validate_input('add_time', {'minutes': -1})
 
 
 def test_nothing_of_a_plan_is_in_progress_once_its_run_has_ended():

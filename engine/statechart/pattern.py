@@ -133,11 +133,19 @@ class Pattern(PatternDefinition):
 
     @property
     def task(self) -> str:
-        """What a run is about, in someone's own words: the longest text among the parameters."""
+        """What a run is about, in someone's own words: the longest text of several lines, else of one.
+
+        A text field has several lines if its JSON schema says `multiline`; so a long path is no task.
+        """
         fields = type(self.parameters).model_fields
-        free = (name for name, field in fields.items() if field.annotation in (str, str | None))
-        texts = (getattr(self.parameters, name, '') for name in free)
-        return max((text for text in texts if isinstance(text, str)), key=len, default='')
+        texts = [
+            (isinstance(field.json_schema_extra, dict) and 'multiline' in field.json_schema_extra, text)
+            for name, field in fields.items()
+            if field.annotation in (str, str | None)
+            and isinstance(text := getattr(self.parameters, name, ''), str)
+            and text
+        ]
+        return max(texts, key=lambda found: (found[0], len(found[1])), default=(False, ''))[1]
 
     @classmethod
     def sample(cls, values: Mapping[str, Any] | None = None) -> Pattern:

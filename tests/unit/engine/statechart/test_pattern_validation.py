@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine import Pattern, PatternError
+from engine import Catalog, Pattern, PatternError
 from engine.agents.chart import agent
 
 STATES: list[Any] = ['a', {'name': 'end', 'final': True}]
@@ -133,3 +133,10 @@ def test_each_mistake_is_named(states: Any, edges: Any, says: str) -> None:
 def test_each_mistaken_attribute_is_named(attributes: dict[str, Any], says: str) -> None:
     with pytest.raises(PatternError, match=f"^pattern 'wrong', .*{says}"):
         made(**attributes)
+
+
+def test_a_run_is_about_its_task_however_long_the_path_of_its_project_is() -> None:
+    race = Catalog.load().pattern('race')
+    task = 'Write a function that merges spans'
+    assert race.sample({'task': task, 'project': '/home/ada/' + 'deep/' * 40}).task == task
+    assert Catalog.load().pattern('debugger').sample({}).task == 'sample:spans'

@@ -13,12 +13,14 @@ from starlette.routing import Mount, Route
 from engine import Conductor
 from engine.errors import NotAllowed
 from tests.api.conftest import BASE
+from tests.unit.ui.services.test_schedules import signed
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Role
 from ui.access.http import COOKIE, SignedIn
 from ui.access.login import Login
 from ui.api.app import PREFIX, build_api
 from ui.components.assets import ASSETS
+from ui.services.schedules import Trigger
 from ui.web.backend import Backend
 
 READS = frozenset({'audit', 'draw', 'forecast', 'export_bundle'})
@@ -74,7 +76,11 @@ def operations(backend: Backend) -> Iterator[tuple[str, str, str, dict[str, Any]
 
 
 async def test_nothing_is_served_without_a_login(http: httpx.AsyncClient, backend: Backend) -> None:
-    asked = [(method, PREFIX + path) for method, path, _, _ in operations(backend)]
+    asked = [
+        (method, PREFIX + path)
+        for method, path, name, _ in operations(backend)
+        if name != 'receive_webhook'  # it is signed
+    ]
     asked += [
         ('GET', f'{PREFIX}/docs'),
         ('GET', f'{PREFIX}/openapi.json'),
@@ -124,6 +130,19 @@ async def test_each_operation_is_refused_to_lower_roles(
     assert tried >= (len(OF_ADMINS) if role is Role.OPERATOR else 25)
     assert (await conductor.runs()).total == before
     assert (await conductor.info(run)).seq == 1
+
+
+async def test_a_signed_webhook_needs_no_login(http: httpx.AsyncClient, access: Access) -> None:
+    body = {'name': 'Issues', 'action': {'pattern': 'lone'}}
+    made = (await http.post(f'{PREFIX}/triggers', json=body, headers=await bearer(access, Role.ADMIN))).json()
+    headers = signed(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), '{}')
+    headers['Content-Type'] = 'application/json'
+    path = f'{PREFIX}/triggers/{made["id"]}/webhook'
+    assert (await http.get(path, headers=headers)).status_code == 401
+    forged = await http.post(path, content='[]', headers=headers)
+    assert (forged.status_code, forged.json()['type']) == (401, 'urn:hemicycle:bad-signature')
+    started = await http.post(path, content='{}', headers=headers)
+    assert (started.status_code, started.json()['state']) == (200, 'started'), started.text
 
 
 async def test_a_cookie_needs_a_page_of_ours(http: httpx.AsyncClient, access: Access) -> None:

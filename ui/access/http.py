@@ -21,6 +21,8 @@ COOKIE: Final = 'hemicycle-session'
 LOGIN: Final = '/login'
 OPEN: Final = frozenset({LOGIN, '/login.css', '/healthz', '/readyz', '/favicon.ico'})
 """What anybody gets; and all that is below `/login/`."""
+SIGNED: Final = re.compile(r'/api/v1/triggers/[^/]+/webhook')
+"""Where a signature takes the place of a login: the webhook of a trigger."""
 SAFE: Final = frozenset({'GET', 'HEAD', 'OPTIONS'})
 PROGRAMS: Final = ('/api/', '/mcp', '/metrics')
 """Where programs ask: they get an error, and no way to the login page."""
@@ -56,7 +58,7 @@ class SignedIn:
             await _refuse(scope, receive, send, 503, 'journal-unavailable', str(error))
             return
         if identity is None:
-            if path in OPEN or path.startswith(f'{LOGIN}/'):
+            if _is_open(scope, path):
                 await self._served(scope, receive, send)
             else:
                 await _turn_away(scope, receive, send, headers)
@@ -70,6 +72,13 @@ class SignedIn:
             details = {'what': found['what'], 'form': found['form'] or ''}
             await access.audit.write(identity.known, 'download', runs=[RunId(found['run'])], said=details)
         await self._served(scope, receive, send)
+
+
+def _is_open(scope: Scope, path: str) -> bool:
+    """Whether anybody gets this."""
+    if path in OPEN or path.startswith(f'{LOGIN}/'):
+        return True
+    return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED.fullmatch(path))
 
 
 async def identify(access: Access, headers: Headers) -> Signed | None:

@@ -63,6 +63,7 @@ def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
     watcher, reader = followed(open_page, url), followed(open_page, url, width=1280, height=800)
     watcher.evaluate(RECORDER)
     selected = reader.evaluate(SELECT)
+    expect(reader.locator('.stage.read')).to_be_visible()  # now the server knows, too
     reader.evaluate(RECORDER)
     assert len(selected) > 20
     for looked in (watcher, reader):

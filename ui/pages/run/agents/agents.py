@@ -187,6 +187,7 @@ class AgentPanes:
 
     def _engage(self, engaged: bool) -> None:
         self._engaged = engaged
+        self._grid.classes(add='read' if engaged else '', remove='' if engaged else 'read')
 
     def _pick(self, key: str) -> None:
         self._picked, self._engaged = key, False

@@ -26,6 +26,7 @@ export default {
     ...mapping,
     ...outlining,
     draw() {
+      const held = this.root?.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : ""; // keeps the focus
       this.$refs.box.setHTML((this.svg || "").replaceAll(`"e:[*]&gt;`, `"e:*&gt;`)); // "]>" is dropped as unsafe
       this.root = this.$refs.box.querySelector("svg");
       this.root?.querySelectorAll(`[id^="e:*>"]`).forEach((edge) => (edge.id = edge.id.replace("*", "[*]")));
@@ -40,6 +41,7 @@ export default {
       this.root.removeAttribute("width");
       this.root.removeAttribute("height");
       this.begin();
+      if (held) this.root.querySelector(`[id="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
       this.light();
       this.look(true);
       this.cover();

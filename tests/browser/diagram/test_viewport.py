@@ -103,6 +103,18 @@ def test_an_edge_that_gets_the_focus_comes_into_sight(page, run):
     looks_elsewhere(page, near)
 
 
+def test_an_edge_keeps_the_focus_when_the_chart_is_drawn_anew(page, run):
+    stood(page, run, 4)
+    page.keyboard.press('.')
+    focused = page.locator('.diagram .edge:focus')
+    expect(focused).to_have_count(1)
+    name = focused.get_attribute('aria-label')
+    page.evaluate("window.before = document.querySelector('.diagram svg')")
+    page.set_viewport_size({'width': 1600, 'height': 1000})
+    page.wait_for_function('!before.isConnected')
+    expect(focused).to_have_attribute('aria-label', name)
+
+
 def test_a_small_map_shows_what_is_in_sight_and_goes_elsewhere(page, open_page, run):
     stood(page, run, 4)
     near, sketch = box(page), page.locator('.minimap')

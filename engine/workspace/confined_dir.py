@@ -117,7 +117,7 @@ class ConfinedDir:
         if not names:
             raise ToolError('.: it is a folder, not a file')
         with self.folder(names[:-1], make=True) as around, explain_os_errors(path):
-            before = _status(names[-1], around)
+            before = status_of(names[-1], around)
             if before is not None and not stat.S_ISREG(before.st_mode):
                 raise ToolError(f'{path}: it is {kind_of(before.st_mode)}, not a file')
             if executable is None:
@@ -135,7 +135,7 @@ class ConfinedDir:
         if not names:
             raise ToolError('.: it is a folder, not a file')
         with self.folder(names[:-1], make=True) as around, explain_os_errors(path):
-            before = _status(names[-1], around)
+            before = status_of(names[-1], around)
             if before is not None and stat.S_ISDIR(before.st_mode):
                 raise ToolError(f'{path}: it is a folder, not a file')
             if before is not None:
@@ -227,7 +227,8 @@ def explain_os_errors(path: str) -> Iterator[None]:
         raise ToolError(f'{_short(path)}: {problem}') from None
 
 
-def _status(name: str, around: int) -> os.stat_result | None:
+def status_of(name: str, around: int) -> os.stat_result | None:
+    """The status of what has a name in an open folder; None if nothing has."""
     try:
         return os.stat(name, dir_fd=around, follow_symlinks=False)
     except FileNotFoundError:

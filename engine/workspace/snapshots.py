@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import WorkspaceError, WorkspaceOverLimit
-from engine.workspace.confined_dir import MAX_DEPTH, TEMP_PREFIX, ConfinedDir, open_file, open_folder
+from engine.workspace.confined_dir import (
+    MAX_DEPTH,
+    TEMP_PREFIX,
+    ConfinedDir,
+    open_file,
+    open_folder,
+    status_of,
+)
 from engine.workspace.directories import remove
 from engine.workspace.object_store import DIGEST, ObjectStore
 
@@ -84,7 +91,12 @@ class Scanner:
         with os.scandir(folder) as found:
             entries = list(found)
         for entry in entries:
-            described = self._entry(entry, folder, depth)
+            try:
+                described = self._entry(entry, folder, depth)
+            except FileNotFoundError:
+                if status_of(entry.name, folder) is not None:
+                    raise
+                continue  # A process of the agent's has removed it meanwhile.
             if described:
                 tree[entry.name] = described
         return self._objects.put(json.dumps(tree, sort_keys=True, separators=(',', ':')).encode())

@@ -7,6 +7,7 @@ import os
 import subprocess
 import zipfile
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from engine.errors import WorkspaceError
 from engine.records import RunId
-from engine.workspace import Workspace, Workspaces
+from engine.workspace import Workspace, Workspaces, snapshots
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.workspaces import folder_name
 
@@ -83,6 +84,25 @@ def held(folder: Path) -> dict[str, tuple[bytes, bool]]:
         for path in folder.rglob('*')
         if path.is_file()
     }
+
+
+async def test_what_goes_while_a_snapshot_is_taken_is_left_out(
+    workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = workspaces.of(RUN, 'one')
+    await workspace.write('stays', b'1')
+    await workspace.write('goes', b'2')
+    await workspace.write('folder/inner', b'3')
+    opened = snapshots.open_file
+
+    def late(name: str, around: int) -> BinaryIO:
+        if name == 'goes':
+            os.unlink(name, dir_fd=around)
+        return opened(name, around)
+
+    monkeypatch.setattr(snapshots, 'open_file', late)
+    taken = await workspace.snapshot()
+    assert [file.path for file in await workspace.snapshot_files(taken)] == ['folder/inner', 'stays']
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -103,6 +103,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
     plan = plan_steps(view.memory.get(shape.field('plan')))
     with ui.element('div').classes('report'):
         with ui.element('article').classes('card report-paper').props('aria-label="Report"'):
+            Text('h2', info.title, 'visually-hidden')  # the report's own headings are below it
             Conversation([{'kind': 'text', 'text': text}], label='Report', follow=False)
         with ui.element('aside').classes('report-aside').props('aria-label="In the run"'):
             Text('h2', 'In the run')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -210,6 +210,8 @@ class _Drawing:
                     self._flatten(cluster, state.path)
                 elif state.kind == 'parallel':
                     self._tile(cluster, [child.path for child in children])
+                else:
+                    self._end_together(cluster, children)
 
     def _in_order(self, parent: str) -> list[StateShape]:
         """Child states, in the order in which Graphviz must get them.
@@ -236,6 +238,13 @@ class _Drawing:
                     rank.node(node)
         for above, below in pairwise(row for row in rows if row):
             cluster.edge(above[0], below[0], style='invis')
+
+    def _end_together(self, cluster: graphviz.Digraph, children: Sequence[StateShape]) -> None:
+        """Put the ends inside a box on one rank: those that only failures lead to would float to the top."""
+        with cluster.subgraph(graph_attr={'rank': 'same'}) as ends:
+            for child in children:
+                if child.kind == 'final':
+                    ends.node(child.path)
 
     def _region(self, state: StateShape) -> str:
         around = self.shape.state(state.parent)

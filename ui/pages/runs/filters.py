@@ -23,7 +23,7 @@ STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {
 }
 
 SORTS = ('title', 'bytes', 'steps', 'tokens', 'duration', 'created')
-MARKED = {'': 'Any', 'starred': 'Starred', 'pinned': 'Pinned'}
+MARKED = {'': 'Any mark', 'starred': 'Starred', 'pinned': 'Pinned'}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,3 +78,17 @@ async def test_failures_are_badges_on_the_states_they_leave():
     assert set(badges) == set(
         re.findall(r'id="e:([^"]+)" class="edge edge failing"', wide.replace('&#45;', '-'))
     )
+
+
+async def test_racers_stand_in_order_and_end_on_one_line():
+    drawn, _ = await fit(CONDUCTOR.draw('race'), COLUMN)
+    places = {
+        path: tuple(map(float, found))
+        for path, *found in re.findall(
+            r'id="s:([^"]+)".*?<text[^>]* x="([-\d.]+)" y="([-\d.]+)"', drawn, re.DOTALL
+        )
+    }
+    first, second, third = (places[f'racing.racer{number}'] for number in (1, 2, 3))
+    assert first[0] < second[0] and first[1] == second[1] < third[1]
+    for racer in ('racer1', 'racer2', 'racer3'):
+        assert places[f'racing.{racer}.failed'][1] == places[f'racing.{racer}.done'][1]

@@ -18,7 +18,8 @@ from ui.access.access import Access
 from ui.access.caller import IDENTITY, Role
 from ui.access.http import COOKIE, SignedIn
 from ui.access.login import Login
-from ui.api.app import PREFIX, build_api
+from ui.api.access import PREFIX
+from ui.api.app import build_api
 from ui.components.assets import ASSETS
 from ui.services.schedules import Trigger
 from ui.web.backend import Backend

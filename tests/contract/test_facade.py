@@ -27,7 +27,8 @@ from engine.history import ForkOverrides
 from engine.journal import MemoryJournal, Retention
 from engine.records import Change, RunId, RunInfo, RunQuery
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, until
-from ui.api.app import PREFIX, build_api
+from ui.api.access import PREFIX
+from ui.api.app import build_api
 from ui.api.client import HttpConductor
 from ui.web.backend import Backend
 

@@ -12,6 +12,7 @@ import pytest
         ('import engine; engine.Catalog.load()', 'mcp'),
         ('import engine, engine.models.http.endpoint_client', 'genai_prices'),
         ('import ui.server.app', 'mcp'),
+        ('import ui.server.app, ui.server.serve', 'ui.api.app'),
         ('import ui.cli.app', 'engine'),
         ('from ui.cli.commands import COMMANDS, load; [load(name) for name in COMMANDS]', 'nicegui'),
         ('from ui.cli.commands import COMMANDS, load; [load(name) for name in COMMANDS]', 'sqlmodel'),

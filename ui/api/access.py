@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ui.access.caller import ANYONE, IDENTITY, Caller
 from ui.api.problems import problem
 
+PREFIX: Final = '/api/v1'
+"""Where the API is served."""
 READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 RAW = ('/imports',)
 """Routes whose bodies are files."""

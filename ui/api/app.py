@@ -32,7 +32,6 @@ from ui.api.routes import (
 from ui.api.streams import socket, sse
 from ui.web.backend import Backend
 
-PREFIX = '/api/v1'
 MOST_BYTES = 4 << 20
 """The largest body of a request that is no file."""
 DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.

@@ -32,7 +32,8 @@ from temporalio.worker import (
 from engine import Conductor, InvalidInput, Pattern
 from engine.history import program_version
 from engine.runtime import LiveRuns
-from ui.api.app import PREFIX, build_api
+from ui.api.access import PREFIX
+from ui.api.app import build_api
 from ui.fleet.driver import BEAT, Driver
 from ui.fleet.finder import Finder
 from ui.fleet.owners import name_of, owner_of

@@ -18,7 +18,7 @@ from engine.records import RunInfo
 from ui.access.access import Access
 from ui.access.login import Login
 from ui.access.oidc import Provider
-from ui.api.app import PREFIX, build_api
+from ui.api.access import PREFIX
 from ui.api.mcp.over_http import McpOverHttp
 from ui.components.assets import ASSETS
 from ui.components.theme import fill_topbar, serve_assets, warn_everywhere
@@ -45,6 +45,7 @@ from ui.pages.wall import page as wall
 from ui.server.clients import free_closed_pages
 from ui.server.door import Door
 from ui.server.grace import grace_of
+from ui.server.lazy_app import LazyApp
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
 from ui.server.signed_out import reload_signed_out, watch_sockets
@@ -176,13 +177,20 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         lifespan=lifespan,
         routes=[
             *Login(lambda: backend.access, provider_of(door), ASSETS).routes(),
-            Mount(PREFIX, build_api(backend, origins)),
+            Mount(PREFIX, LazyApp(partial(load_api, backend, origins))),
             Route(MCP, chat),
             *monitoring_routes(backend, metrics),
         ],
     )
     app.state.backend = backend
     return app
+
+
+def load_api(backend: Backend, origins: Collection[str]) -> FastAPI:
+    """The API: to import it takes a quarter of all that a server imports, and pages need none of it."""
+    from ui.api.app import build_api
+
+    return build_api(backend, origins)
 
 
 def draw_topbar(backend: Backend, attentions: Attentions) -> None:

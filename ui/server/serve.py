@@ -213,7 +213,7 @@ def guard(app: FastAPI, origins: Collection[str], door: Door | None = None) -> N
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
     from ui.access.http import SignedIn
-    from ui.api.app import PREFIX
+    from ui.api.access import PREFIX
     from ui.api.problems import PlainErrors
     from ui.server.app import MCP
     from ui.server.clients import OwnRequests

@@ -19,6 +19,7 @@ from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.records import RunPage, RunQuery
 from tests.support.harness import until
+from ui.server import metrics
 from ui.server.logs import RunLog, is_request_id, json_formatter, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
@@ -102,7 +103,7 @@ async def test_steps_tokens_and_endings_are_counted(served: Served) -> None:
 
 
 async def test_the_lag_of_the_event_loop_is_measured(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('ui.server.metrics.LAG_SECONDS', 0.0)
+    monkeypatch.setattr(metrics, 'LAG_SECONDS', 0.0)
     measuring = asyncio.create_task(served.metrics.measure_lag())
     lag = served.metrics.registry.get_sample_value
     await until(lambda: (lag('hemicycle_event_loop_lag_seconds_count') or 0) > 2)

@@ -1,0 +1,40 @@
+"""An application for whose first request it is built, once."""
+
+import asyncio
+
+import httpx
+import pytest
+from starlette.responses import PlainTextResponse
+
+from ui.server.lazy_app import LazyApp
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_it_is_built_once_for_the_first_requests() -> None:
+    built = []
+
+    def build() -> PlainTextResponse:
+        built.append('built')
+        return PlainTextResponse('here')
+
+    app = LazyApp(build)
+    assert built == []
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url='http://here') as client:
+        answers = await asyncio.gather(*(client.get('/') for _ in range(5)))
+    assert [answer.text for answer in answers] == ['here'] * 5 and built == ['built']
+
+
+async def test_one_that_cannot_be_built_is_tried_again() -> None:
+    tries = []
+
+    def build() -> PlainTextResponse:
+        tries.append('try')
+        if len(tries) == 1:
+            raise OSError('no room')
+        return PlainTextResponse('here')
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(LazyApp(build)), base_url='http://here') as it:
+        with pytest.raises(OSError, match='no room'):
+            await it.get('/')
+        assert (await it.get('/')).text == 'here'

@@ -88,18 +88,18 @@ class Catalog:
         """What the configuration file says of an endpoint or an MCP server. Raises `EngineError`."""
         return read_section(self._configured, kind, name)
 
-    def connect(self, kind: Kind, name: str, values: Mapping[str, Any]) -> None:
+    async def connect(self, kind: Kind, name: str, values: Mapping[str, Any]) -> None:
         """Write an endpoint or an MCP server to the configuration file, and use it from now on.
 
         Raises:
             EngineError: the file cannot be written, or would not be valid; nothing has changed.
         """
-        write_section(self._configured, kind, name, values)
+        await asyncio.to_thread(write_section, self._configured, kind, name, values)
         self._reconfigure()
 
-    def disconnect(self, kind: Kind, name: str) -> None:
+    async def disconnect(self, kind: Kind, name: str) -> None:
         """Remove it from the configuration file, and stop using it. Raises `EngineError`."""
-        remove_section(self._configured, kind, name)
+        await asyncio.to_thread(remove_section, self._configured, kind, name)
         self._reconfigure()
 
     @property

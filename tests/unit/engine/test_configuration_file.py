@@ -76,27 +76,29 @@ def test_a_file_that_cannot_be_read_is_not_overwritten(path: Path) -> None:
     assert path.read_text() == '[endpoints.work\n'
 
 
-def test_a_connected_endpoint_is_in_use_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connected_endpoint_is_in_use_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv('WORK_KEY', raising=False)
     monkeypatch.setenv('LAB_KEY', 'secret')
     catalog = Catalog.load(endpoints=path)
     assert 'lab/tiny' not in catalog.registry
     wanted = {'url': 'https://lab.example/v1', 'key': 'env:LAB_KEY', 'models': ['tiny']}
-    catalog.connect('endpoints', 'lab', wanted)
+    await catalog.connect('endpoints', 'lab', wanted)
     assert not catalog.registry['lab/tiny'].simulated
     (work,) = [info for info in catalog.registry.endpoint_infos() if info.endpoint == 'work']
     assert 'WORK_KEY' in work.problem
-    catalog.disconnect('endpoints', 'lab')
+    await catalog.disconnect('endpoints', 'lab')
     assert 'lab/tiny' not in catalog.registry
     assert [info.endpoint for info in catalog.registry.endpoint_infos() if info.found == 'file'] == ['work']
 
 
-def test_an_mcp_server_is_added_changed_used_and_removed(path: Path) -> None:
+async def test_an_mcp_server_is_added_changed_used_and_removed(path: Path) -> None:
     path.write_text(f'{FILE}\n[mcp.git]\ncommand = "uvx"  # pinned below\nargs = ["mcp-server-git"]\n')
     catalog = Catalog.load(endpoints=path)
     values = {'command': 'uvx', 'args': ['mcp-server-git'], 'env': {'TOKEN': 'plain'}, 'oauth': False}
-    catalog.connect('mcp', 'git', values)
-    catalog.connect('mcp', 'docs', {'url': 'https://docs.example/mcp', 'headers': {'X-Key': 'env:NO_KEY'}})
+    await catalog.connect('mcp', 'git', values)
+    await catalog.connect(
+        'mcp', 'docs', {'url': 'https://docs.example/m', 'headers': {'X-Key': 'env:NO_KEY'}}
+    )
     assert catalog.mcp.names == ('git', 'docs')
     assert [health.problem for health in catalog.mcp.known()] == [
         '',
@@ -105,9 +107,9 @@ def test_an_mcp_server_is_added_changed_used_and_removed(path: Path) -> None:
     text = path.read_text()
     assert 'command = "uvx"  # pinned below\nargs = ["mcp-server-git"]\nenv = {TOKEN = "plain"}' in text
     with pytest.raises(EngineError, match='either command or url'):
-        catalog.connect('mcp', 'git', {'url': 'https://docs.example/mcp'})
+        await catalog.connect('mcp', 'git', {'url': 'https://docs.example/mcp'})
     assert path.read_text() == text
-    catalog.disconnect('mcp', 'git')
-    catalog.disconnect('mcp', 'docs')
+    await catalog.disconnect('mcp', 'git')
+    await catalog.disconnect('mcp', 'docs')
     assert catalog.mcp.names == ()
     assert path.read_text().strip() == FILE.strip()

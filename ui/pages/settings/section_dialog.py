@@ -64,7 +64,7 @@ class SectionDialog(ABC):
                     return
                 try:
                     wanted, values = self.values(given, section)
-                    self._backend().catalog.connect(self.KIND, name or wanted, values)
+                    await self._backend().catalog.connect(self.KIND, name or wanted, values)
                 except EngineError as error:
                     said.show(str(error))
                     return
@@ -92,7 +92,7 @@ class SectionDialog(ABC):
         text = 'Its section is removed from the configuration file. Runs that use it fail at their next call.'
         if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
             try:
-                self._backend().catalog.disconnect(self.KIND, name)
+                await self._backend().catalog.disconnect(self.KIND, name)
             except EngineError as error:
                 ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
             self._on_done()

@@ -6,11 +6,12 @@ import asyncio
 import inspect
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine import Conductor, EngineError, SimulatedClock
+from engine import Catalog, Conductor, EngineError, SimulatedClock
 from engine.errors import NotAllowed, SignedOut, UnknownRun
 from engine.journal import MemoryJournal
 from engine.records import RunQuery
@@ -169,6 +170,19 @@ async def test_what_was_refused_is_in_the_audit_log(access: Access, conductor: C
         await viewer.start('lone')
     (line,) = await access.audit.lines(AuditQuery(refused=True))
     assert (line.who, line.deed, line.refused) == ('ada', 'start', 'role')
+
+
+async def test_changes_of_the_configuration_are_in_the_audit_log(access: Access, tmp_path: Path) -> None:
+    (tmp_path / 'endpoints.toml').write_text('')
+    loaded = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
+    async with Conductor(catalog=loaded) as conductor:
+        ada = as_role(access, conductor, Role.ADMIN)
+        await ada.catalog.connect('endpoints', 'lab', {'url': 'https://lab.example/v1', 'key': 'env:LAB'})
+        await ada.catalog.disconnect('endpoints', 'lab')
+    lines = await access.audit.lines(AuditQuery())
+    assert [(line.who, line.deed, line.details) for line in lines] == [
+        ('ada', f'catalog.{deed}', {'kind': 'endpoints', 'name': 'lab'}) for deed in ('disconnect', 'connect')
+    ]
 
 
 async def test_a_session_that_ends_ends_everywhere() -> None:

@@ -16,6 +16,15 @@ from ui.pages.run import page as run
 from ui.server.app import PAGES
 from ui.web.backend import Backend
 
+ASKING = (
+    'ui.web.backend',
+    'ui.components.permission',
+    'ui.pages.accounts.accounts',
+    'ui.pages.accounts.account',
+    'ui.pages.accounts.audit',
+)
+"""The modules that ask who is served."""
+
 
 @pytest.fixture(autouse=True)
 def modules() -> Iterator[None]:
@@ -32,14 +41,21 @@ async def conductor():
 
 
 @pytest.fixture
-def backend(conductor: Conductor) -> Iterator[Backend]:
-    """Where an administrator is logged in: the guard lets through all that pages need."""
-    known = Fixed(Caller('ada', Role.ADMIN))
+def role() -> Role:
+    """The role of whoever is logged in; tests of other roles say another."""
+    return Role.ADMIN
+
+
+@pytest.fixture
+def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
+    """Where somebody is logged in, an administrator by default: what pages do goes through the guard."""
+    known = Fixed(Caller('ada', role))
     ada = ContextVar('identity', default=known)
     backend = Backend()
     backend.open(conductor, Access(conductor.journal, conductor.clock))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr('ui.web.backend.IDENTITY', ada)
+        for place in ASKING:
+            patched.setattr(f'{place}.IDENTITY', ada)
         yield backend
 
 

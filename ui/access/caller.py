@@ -42,7 +42,7 @@ class Caller:
     def require(self, role: Role, deed: str) -> None:
         """Raise `NotAllowed` unless the caller has this role or a higher one."""
         if not self.role.includes(role):
-            raise NotAllowed(f'this needs the role {role}, and {self.name} is a {self.role} ({deed})')
+            raise NotAllowed(f'this needs the role {role}, and {self.name} has the role {self.role} ({deed})')
 
     def sees(self, info: RunInfo) -> bool:
         """Whether the caller may see a run."""

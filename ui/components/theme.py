@@ -13,6 +13,7 @@ from engine import Status
 from ui.components.assets import ASSETS, MARK
 from ui.components.loading.first_paint import first_words, head_html, lighten_pages, style_sheet
 from ui.components.loading.quasar import SCRIPT
+from ui.components.permission import require
 from ui.components.widgets import Text
 from ui.formatting.values import status_class, status_text
 
@@ -177,8 +178,11 @@ def pill(status: Status, error: str = '') -> ui.element:
     return element
 
 
-def button(text: str, *, icon: str = '', kind: str = '', label: str = '') -> ui.element:
-    """A button; without a text it is an icon, and `label` says what it does."""
+def button(text: str, *, icon: str = '', kind: str = '', label: str = '', deed: str = '') -> ui.element:
+    """A button; without a text it is an icon, and `label` says what it does.
+
+    It is disabled for those who may not do its `deed` (see `ui.components.permission`).
+    """
     element = ui.element('button').classes(f'btn {kind}{"" if text else " icon"}').props('type="button"')
     if label:
         element.props(f'aria-label="{label}"')
@@ -188,6 +192,8 @@ def button(text: str, *, icon: str = '', kind: str = '', label: str = '') -> ui.
             ui.icon(icon)
         if text:
             ui.label(text)
+    if deed:
+        require(element, deed)
     return element
 
 

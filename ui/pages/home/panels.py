@@ -105,7 +105,7 @@ def models_card(backend: Backend) -> None:
         said = f'Connected: {names}.' if found else 'Simulated: no key, no network, no cost.'
         Text('p', said, 'muted')
         connect = ConnectDialog(backend, ui.navigate.reload)
-        made = button('Connect a model', icon='add', kind='small')
+        made = button('Connect a model', icon='add', kind='small', deed='catalog.connect')
         made.on('click', connect.open)
 
 
@@ -128,7 +128,7 @@ def agents_card(backend: Backend) -> None:
 
 
 def _play_button(starter: Starter, pattern: str, sample: Sample) -> None:
-    made = button(sample.title, icon='play_arrow', kind='small')
+    made = button(sample.title, icon='play_arrow', kind='small', deed='start')
     made.tooltip(sample.about)
 
     async def play() -> None:
@@ -151,7 +151,7 @@ def new_run_card(backend: Backend) -> None:
         chosen.props('aria-label="Pattern"')
         with ui.element('div').classes('home-ways'):
             button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
-            run = button('Run a sample', icon='play_arrow', kind='small primary')
+            run = button('Run a sample', icon='play_arrow', kind='small primary', deed='start')
 
         async def start() -> None:
             ready = samples(patterns[chosen.value])

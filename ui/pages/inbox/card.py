@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from engine import EngineError
 from ui.components.dialogs import ask_event, event_help, notify_errors
+from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_input
 from ui.formatting.steps import role_title
@@ -75,13 +76,17 @@ class QuestionCard:
 
     def _draw_deciding(self) -> None:
         """Who is to answer, and a menu to put it off."""
+        if not may('inbox.assign'):
+            if self._item.assignee:
+                Text('span', f'Assigned to {self._item.assignee}', 'muted')
+            return
         with ui.element('div').classes('ask-deciding'):
             who = text_input(
                 self._item.assignee, placeholder='Assign to…', aria_label='Assigned to', maxlength='200'
             )
             who.on('change', lambda: self._assign(str(who.value or '')))
             if self._item.snoozed_until > self._backend().clock.now():
-                button('Show again', kind='small').on('click', lambda: self._snooze(0.0))
+                button('Show again', kind='small', deed='inbox.snooze').on('click', lambda: self._snooze(0.0))
             else:
                 put_off = NativeSelect(PUT_OFF, value='')
                 set_attributes(put_off, aria_label='Snooze')
@@ -107,10 +112,10 @@ class QuestionCard:
             for number, event in enumerate(ask.events):
                 kind = 'primary' if number == 0 else ''
                 if event == 'extend':
-                    made = button(f'Add {MINUTES} min', kind=kind)
+                    made = button(f'Add {MINUTES} min', kind=kind, deed='inbox.answer')
                     made.on('click', lambda: self._answer('extend', {'seconds': 60 * MINUTES}))
                     continue
-                made = button(role_title(event), kind=kind)
+                made = button(role_title(event), kind=kind, deed='inbox.answer')
                 made.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
                 if said := event_help(inputs.get(event)):
                     made.tooltip(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import EngineError
+from ui.components.permission import may
 from ui.components.theme import button, empty_state, frame, notice
 from ui.components.widgets import Text, label, link, set_attributes, text_input
 from ui.formatting.values import count
@@ -82,8 +83,9 @@ class Questions:
             ui.element('span').classes('grow')
             made = button('Notify me in this browser', kind='small notify-here')
             made.on('click', js_handler='() => window.hemicycleNotify?.()')
-            with link('/notifications', 'btn small'):
-                Text('span', 'Notifications')
+            if may('destinations.list'):
+                with link('/notifications', 'btn small'):
+                    Text('span', 'Notifications')
         self._list = ui.element('section').classes('asks-list').props('aria-label="Questions"')
 
     async def look(self) -> None:

@@ -6,6 +6,7 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.dialogs import notify_errors
+from ui.components.permission import refusal
 from ui.components.theme import button, empty_state, frame
 from ui.components.widgets import NativeSelect, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
@@ -31,6 +32,9 @@ def register(backend: Backend) -> None:
                     Text('span', '← Inbox')
                 Text('h1', 'Notifications')
                 Text('p', 'Who is told when a run waits, ends, fails or nears its budget.', 'muted')
+            if why := refusal('destinations.list'):
+                empty_state('lock', f'{why}.')
+                return
             destinations, log = DestinationList(backend), MessageLog(backend)
         await destinations.load()
         await log.look()

@@ -34,9 +34,11 @@ class Result:
         with ui.element('section').classes('card review-result').props('aria-labelledby="review-result"'):
             Text('h2', 'The result', id='review-result')
             with ui.element('div').classes('review-actions'):
-                button('Run tests', icon='play_arrow').on('click', self._test)
-                button('Patch', kind='quiet').on('click', self._patch)
-                button('Pull request description', kind='quiet').on('click', self._describe)
+                button('Run tests', icon='play_arrow', deed='merging.test').on('click', self._test)
+                button('Patch', kind='quiet', deed='merging.compose').on('click', self._patch)
+                button('Pull request description', kind='quiet', deed='merging.compose').on(
+                    'click', self._describe
+                )
             self._tests = ui.element('div').props('role="status"')
             if found.problem:
                 Text('p', f'It cannot be merged: {found.problem}.', 'muted')
@@ -46,7 +48,7 @@ class Result:
                     label('Into branch', self._into)
                 known = ', '.join(found.branches[:6])
                 Text('p', f'A new name makes a new branch. There are: {known}.', 'muted small')
-                button('Preview merge', icon='difference').on('click', self._show)
+                button('Preview merge', icon='difference', deed='merging.compose').on('click', self._show)
             self._place = ui.element('div').classes('review-merge')
 
     def change(self) -> None:
@@ -120,9 +122,9 @@ class Result:
         for conflict in preview.conflicts:
             self._draw_conflict(conflict)
         if preview.conflicts:
-            button('Resolve', icon='check', kind='primary').on('click', self._show)
+            button('Resolve', icon='check', kind='primary', deed='merging.merge').on('click', self._show)
         elif preview.paths:
-            button('Merge', icon='merge', kind='primary').on('click', self._merge)
+            button('Merge', icon='merge', kind='primary', deed='merging.merge').on('click', self._merge)
 
     def _draw_conflict(self, conflict: Conflict) -> None:
         with ui.element('div').classes('card review-conflict'):

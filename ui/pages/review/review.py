@@ -118,8 +118,10 @@ class Review:
                 with ui.element('div').classes('field grow'):
                     self._text = text_area(maxlength=str(MOST_COMMENT))
                     label('Comment', self._text)
-                button('Comment', icon='add_comment').on('click', self._comment)
-            self._send = button('Send back', icon='send', kind='primary').on('click', self._send_back)
+                button('Comment', icon='add_comment', deed='merging.send_back').on('click', self._comment)
+            self._send = button('Send back', icon='send', kind='primary', deed='merging.send_back').on(
+                'click', self._send_back
+            )
             set_attributes(
                 self._send, title='The agent gets the comments as its next turn, in a fork of the run'
             )

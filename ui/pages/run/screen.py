@@ -16,6 +16,7 @@ from ui.components.dialogs import notify_errors
 from ui.components.elements import Splitters, live_region
 from ui.components.error_banner import ErrorBanner
 from ui.components.layout import DiagramSwitch, view_switch
+from ui.components.permission import may
 from ui.components.tabs import Tabs
 from ui.formatting.steps import clock_end, headline
 from ui.pages.run.address import Address
@@ -281,7 +282,7 @@ class Screen:
 
     @property
     def _mine(self) -> bool:
-        return self._conductor.runs_here(self._info.id)
+        return self._conductor.runs_here(self._info.id) and may('send')
 
     def _since(self, seq: int) -> float | None:
         times = self.follower.index.times

@@ -55,16 +55,20 @@ class RunActions:
         self._place = ui.element('div').classes('ghost')
         self._undo = Undo()
         self.for_several = (
-            BulkAction(text='Compare', icon='compare_arrows', act=self.compare, least=2, most=2),
-            BulkAction(text='Tag', icon='sell', act=self.tag),
-            BulkAction(text='Star', icon='star', act=self.star),
-            BulkAction(text='Pin', icon='push_pin', act=self.pin),
-            BulkAction(text='Delete', icon='delete', act=self.delete, kind='danger'),
+            BulkAction(
+                text='Compare', icon='compare_arrows', act=self.compare, deed='compare', least=2, most=2
+            ),
+            BulkAction(text='Tag', icon='sell', act=self.tag, deed='annotate'),
+            BulkAction(text='Star', icon='star', act=self.star, deed='annotate'),
+            BulkAction(text='Pin', icon='push_pin', act=self.pin, deed='annotate'),
+            BulkAction(text='Delete', icon='delete', act=self.delete, deed='delete', kind='danger'),
         )
         """The actions of the list for selected runs."""
         self.for_deleted = (
-            BulkAction(text='Restore', icon='restore_from_trash', act=self.restore),
-            BulkAction(text='Delete permanently', icon='delete_forever', act=self.purge, kind='danger'),
+            BulkAction(text='Restore', icon='restore_from_trash', act=self.restore, deed='restore'),
+            BulkAction(
+                text='Delete permanently', icon='delete_forever', act=self.purge, deed='purge', kind='danger'
+            ),
         )
         """The actions of the trash for selected runs."""
 

@@ -10,6 +10,7 @@ from nicegui import ui
 from engine.history import DiskUsage
 from engine.records import RunInfo
 from ui.components.menus import menu
+from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import short_entries
@@ -69,7 +70,7 @@ class RunRow:
                 self._tokens = Text('span', '', 'run-tokens num')
                 self._duration = Text('span', '', 'run-duration num')
                 self._ago = Text('time', '', 'run-ago num', title=exact(info.created))
-            self._star = button('', icon='star_outline', kind='quiet run-star')
+            self._star = button('', icon='star_outline', kind='quiet run-star', deed='annotate')
             self._star.on('click', lambda: acts.star(self))
             self.menu_button = button('', icon='more_vert', kind='quiet run-menu')
             set_attributes(self.menu_button, aria_haspopup='menu', title='Actions')
@@ -181,14 +182,20 @@ class RunMenu:
             self._open = opened
             opened.on('hide', lambda: self._closed(opened))
             if info.deleted:
-                _item('restore_from_trash', 'Restore', lambda: self._actions.restore([info]))
-                _item('delete_forever', 'Delete permanently', lambda: self._actions.purge([info]), 'danger')
+                _item('restore_from_trash', 'Restore', 'restore', lambda: self._actions.restore([info]))
+                _item(
+                    'delete_forever',
+                    'Delete permanently',
+                    'purge',
+                    lambda: self._actions.purge([info]),
+                    'danger',
+                )
             else:
                 self._draw(info)
         opened.open()
 
     def _draw(self, info: RunInfo) -> None:
-        if info.pattern in self._backend().catalog.patterns:
+        if may('start') and info.pattern in self._backend().catalog.patterns:
             with link(f'/launch/{info.pattern}?again={info.id}', 'menu-item', role='menuitem'):
                 _face('history', 'Reuse input')
             if is_recorded(info):
@@ -196,16 +203,21 @@ class RunMenu:
                     _face(*REPLAY)
             with link(f'/runs/{info.id}/fork', 'menu-item', role='menuitem'):
                 _face('call_split', 'Fork…')
-            _item(*AGAIN, lambda: self._actions.again(info))
+            _item(*AGAIN, 'rerun', lambda: self._actions.again(info))
             if info.status.retriable:
-                _item(*RETRY, lambda: self._actions.retry(info))
-        _item('push_pin', 'Unpin' if info.pinned else 'Pin to top', lambda: self._actions.pin([info]))
-        _item(*COMPARE, lambda: self._actions.compare_with(info))
-        _item(*EDIT, lambda: self._actions.edit(info))
+                _item(*RETRY, 'retry', lambda: self._actions.retry(info))
+        _item(
+            'push_pin',
+            'Unpin' if info.pinned else 'Pin to top',
+            'annotate',
+            lambda: self._actions.pin([info]),
+        )
+        _item(*COMPARE, 'compare', lambda: self._actions.compare_with(info))
+        _item(*EDIT, 'annotate', lambda: self._actions.edit(info))
         short_entries(info)
         if not info.status.ended:
-            _item('stop_circle', 'Cancel run', lambda: self._actions.cancel(info), 'danger')
-        _item(*DELETE, lambda: self._actions.delete([info]), 'danger')
+            _item('stop_circle', 'Cancel run', 'cancel', lambda: self._actions.cancel(info), 'danger')
+        _item(*DELETE, 'delete', lambda: self._actions.delete([info]), 'danger')
 
     def _closed(self, opened: ui.menu) -> None:
         if self._open is opened:
@@ -213,7 +225,10 @@ class RunMenu:
         opened.delete()
 
 
-def _item(icon: str, text: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
+def _item(icon: str, text: str, deed: str, action: Callable[[], Awaitable[None]], kind: str = '') -> None:
+    """An entry; none for those who may not do the deed."""
+    if not may(deed):
+        return
     with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:
         set_attributes(element, role='menuitem')
         _face(icon, text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine.records import RunId, RunInfo
+from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
@@ -93,6 +94,8 @@ class BulkAction:
     text: str
     icon: str
     act: Callable[[Sequence[RunInfo]], Awaitable[object]]
+    deed: str
+    """What it does, by its name in the conductor: it is offered to those who may."""
     kind: str = ''
     least: int = 1
     most: int | None = None
@@ -104,7 +107,8 @@ class BulkBar:
 
     def __init__(self, selection: Selection, actions: Sequence[BulkAction]) -> None:
         """Draw it, hidden."""
-        self._selection, self._actions = selection, actions
+        self._selection = selection
+        self._actions = [action for action in actions if may(action.deed)]
         self._buttons: list[ui.element] = []
         with ui.element('div').classes('bulk').props('role="toolbar"') as self._box:
             set_attributes(self._box, aria_label='Selected runs')

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from engine import EngineError, InvalidInput
 from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
 from ui.components.forms.form import Form
+from ui.components.permission import may, refusal
 from ui.components.theme import button, empty_state, frame
 from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.values import ago, exact
@@ -62,6 +63,8 @@ def register(backend: Backend) -> None:
 class StarterList(ABC, Generic[T]):
     """A list of what starts runs, with the dialog that adds or changes one."""
 
+    PART: str
+    """Of the services."""
     TITLE: str
     NEW: str
     EMPTY: str
@@ -76,7 +79,8 @@ class StarterList(ABC, Generic[T]):
             with ui.element('div').classes('section-head'):
                 Text('h2', self.TITLE, id=key)
                 ui.element('div').classes('grow')
-                button(self.NEW, icon='add', kind='small').on('click', lambda: self._edit(None))
+                made = button(self.NEW, icon='add', kind='small', deed=f'{self.PART}.add')
+                made.on('click', lambda: self._edit(None))
             self._place = ui.element('div').classes('ghost')
 
     @abstractmethod
@@ -105,6 +109,9 @@ class StarterList(ABC, Generic[T]):
 
     async def look(self) -> None:
         """Bring the list up to date."""
+        if why := refusal(f'{self.PART}.list'):
+            self._refuse(why)
+            return
         try:
             found = await self.load()
         except EngineError as error:
@@ -122,6 +129,13 @@ class StarterList(ABC, Generic[T]):
                 for one, ticks in found:
                     with ui.element('li'):
                         self._draw(one, ticks)
+
+    def _refuse(self, why: str) -> None:
+        if why != self._shown:
+            self._shown = why
+            self._place.clear()
+            with self._place:
+                empty_state('lock', f'{why}.')
 
     def _draw(self, one: T, ticks: Sequence[Tick]) -> None:
         with ui.element('div').classes('row-what'):
@@ -144,6 +158,8 @@ class StarterList(ABC, Generic[T]):
                         Text('span', said, f'pill {kind}', title=title)
             if ticks and ticks[0].reason:
                 Text('span', f'{ticks[0].reason[:1].upper()}{ticks[0].reason[1:]}.', 'muted small')
+        if not may(f'{self.PART}.change'):
+            return
         with ui.element('div').classes('row-acts'):
             offered: dict[str, Act] = dict(self.actions(one))
             offered['Edit'] = lambda: self._edit(one)
@@ -188,6 +204,7 @@ class StarterList(ABC, Generic[T]):
 class ScheduleList(StarterList[Schedule]):
     """The schedules."""
 
+    PART = 'schedules'
     TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'Nothing is scheduled yet.', 'schedule'
 
     async def load(self) -> Sequence[tuple[Schedule, Sequence[Tick]]]:
@@ -247,6 +264,7 @@ class ScheduleList(StarterList[Schedule]):
 class TriggerList(StarterList[Trigger]):
     """The triggers."""
 
+    PART = 'triggers'
     TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No webhook and no file starts a run yet.', 'bolt'
 
     async def load(self) -> Sequence[tuple[Trigger, Sequence[Tick]]]:

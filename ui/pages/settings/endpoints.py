@@ -48,9 +48,15 @@ class Endpoints:
         with ui.element('div').classes('section-head'):
             Text('h2', 'Models', id='models')
             ui.element('div').classes('grow')
-            button('Connect a model', icon='add', kind='small primary').on('click', self._connect.open)
-            self._all = button('Test all', icon='network_check', kind='small').on('click', self._test_all)
-            self._look = button('Search this machine again', icon='search', kind='small')
+            button('Connect a model', icon='add', kind='small primary', deed='catalog.connect').on(
+                'click', self._connect.open
+            )
+            self._all = button(
+                'Test all', icon='network_check', kind='small', deed='catalog.registry.test'
+            ).on('click', self._test_all)
+            self._look = button(
+                'Search this machine again', icon='search', kind='small', deed='catalog.registry.discover'
+            )
             self._look.on('click', self.look)
         with ui.element('ul').classes('endpoints') as self._place:
             self._draw_loaded()

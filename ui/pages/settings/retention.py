@@ -12,6 +12,7 @@ from engine.history import DiskUsage
 from engine.journal import ExpiredRun
 from engine.records import RunId, RunInfo
 from ui.components.dialogs import notify_errors
+from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, link
 from ui.formatting.values import byte_size, count
@@ -41,7 +42,7 @@ class RetentionSettings:
                 self._policy()
                 self._told = Text('p', 'Checking what it would delete now…', role='status')
                 self._taken = ui.element('ul').classes('plain-list')
-                self._apply = button('Apply now', icon='auto_delete', kind='small')
+                self._apply = button('Apply now', icon='auto_delete', kind='small', deed='clean_up')
                 self._apply.on('click', self._tidy)
                 self._apply.set_visibility(False)
             with ui.element('div').classes('card endpoint'):
@@ -79,7 +80,7 @@ class RetentionSettings:
         """Determine what the policy would delete, and measure disk usage."""
         conductor = self._backend()
         try:
-            taken = await conductor.preview_cleanup()
+            taken = await conductor.preview_cleanup() if may('preview_cleanup') else None
             runs = [info async for info in conductor.every()]
             trash = [info async for info in conductor.every('trash')]
             weights = await conductor.disk_usage([*runs, *trash])
@@ -89,7 +90,10 @@ class RetentionSettings:
             return
         if self._told.is_deleted:
             return
-        self._show_taken(taken)
+        if taken is None:
+            self._told.show('What it would delete now is shown to administrators.')
+        else:
+            self._show_taken(taken)
         totals = {info.id: weights[info.id] for info in runs}
         in_trash = sum(weights[info.id].total for info in trash)
         everything = sum(weight.total for weight in totals.values())

@@ -23,7 +23,7 @@ class McpServers:
         with ui.element('div').classes('section-head'):
             Text('h2', 'MCP servers', id='mcp')
             ui.element('div').classes('grow')
-            connect = button('Connect an MCP server', icon='add', kind='small')
+            connect = button('Connect an MCP server', icon='add', kind='small', deed='catalog.connect')
             connect.on('click', self._connect.open)
         self._place = ui.element('div').classes('ghost')
         self._draw()
@@ -52,7 +52,9 @@ class ServerCard(TestCard[ServerHealth]):
         with self.head:
             self._link = ui.element('span').classes('ghost')
             if health.oauth:
-                button('Sign in', icon='login', kind='small').on('click', self._sign_in)
+                button('Sign in', icon='login', kind='small', deed='catalog.mcp.sign_in').on(
+                    'click', self._sign_in
+                )
 
     async def _sign_in(self) -> None:
         """Sign in in another window of the browser, which must run on the server's machine."""

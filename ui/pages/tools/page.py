@@ -10,7 +10,8 @@ from nicegui import ui
 from engine.errors import ToolError
 from engine.tools import Tool, ToolRegistry, missing_requirement
 from ui.components.forms.schemas import arguments, draw_arguments
-from ui.components.theme import FORM_KEYS, frame, notice
+from ui.components.permission import refusal
+from ui.components.theme import FORM_KEYS, empty_state, frame, notice
 from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.values import count, first_sentence
 from ui.pages.shared import errors
@@ -61,6 +62,9 @@ def register(backend: Backend) -> None:
             with ui.element('div').classes('tool-page'):
                 with ui.element('div').classes('tool-facts'):
                     _facts(backend, found)
+                if why := refusal('try tools'):
+                    empty_state('lock', f'{why}.')
+                    return
                 trying = TryTool(backend, found, await missing_requirement(found, backend().sandbox))
             await trying.load()
 

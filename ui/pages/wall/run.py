@@ -12,6 +12,7 @@ from engine import Conductor, EngineError
 from engine.records import RunInfo, Shape, StateShape, View, within
 from engine.workspace import is_own_work
 from ui.components.dialogs import notify_errors
+from ui.components.permission import may
 from ui.components.theme import pill
 from ui.components.widgets import Text, link
 from ui.formatting.steps import clock_end
@@ -170,7 +171,7 @@ class WallRun:
         return bool(idle)
 
     def _show(self, view: View) -> None:
-        mine = self._conductor.runs_here(self.info.id)
+        mine = self._conductor.runs_here(self.info.id) and may('send')
         for path, shown in self.panes.items():
             shown.show(view, mine=mine, files=self._files.get(path, ('', ''))[1])
         changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]

@@ -50,9 +50,11 @@ class QuestionForm:
             self._form = Form(answer_model(question.fields), on_change=lambda: None)
         with ui.element('div').classes('approval-answers'):
             yes = 'Done' if question.url else 'Send answer'
-            button(yes, icon='check', kind='primary').on('click', self._accept)
-            button('Decline', icon='block').on('click', lambda: self._send(action='decline'))
-            button('Cancel the question', kind='quiet').on('click', lambda: self._send(action='cancel'))
+            button(yes, icon='check', kind='primary', deed='send').on('click', self._accept)
+            decline = button('Decline', icon='block', deed='send')
+            decline.on('click', lambda: self._send(action='decline'))
+            cancel = button('Cancel the question', kind='quiet', deed='send')
+            cancel.on('click', lambda: self._send(action='cancel'))
 
     async def _accept(self) -> None:
         if self._form is None:

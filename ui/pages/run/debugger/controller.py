@@ -9,6 +9,7 @@ from engine import Breakpoint, Conductor, Transition
 from engine.journal import Fold, StepMode
 from engine.records import CONTROL, RunId, Shape, View, within
 from ui.components.dialogs import notify_errors
+from ui.components.permission import may
 from ui.formatting.debugger import DebugAction, hit_numbers, step_refusal
 
 NOTHING = 'The run has not started.'
@@ -36,8 +37,8 @@ class DebugController:
 
     @property
     def mine(self) -> bool:
-        """Whether this server can steer it."""
-        return self._conductor.runs_here(self._run)
+        """Whether this server runs it, and whoever looks may steer it."""
+        return self._conductor.runs_here(self._run) and may('step')
 
     @property
     def steerable(self) -> bool:

@@ -9,6 +9,7 @@ from nicegui import ui
 from engine import Breakpoint
 from ui.components.breakpoints.editor import BreakpointActions, draw_breakpoint
 from ui.components.dialogs import confirm
+from ui.components.permission import refusal
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text
 from ui.formatting.debugger import ELSEWHERE, breakpoint_facts, breakpoint_label
@@ -77,7 +78,8 @@ class BreakpointsPanel:
         if self._past and view is not None and view.breakpoints:
             said.append(NOW)
         if view is not None and not self._stepper.steerable:
-            said.append(OVER if view.status.ended else ELSEWHERE)
+            why = refusal('step')
+            said.append(OVER if view.status.ended else f'{why}.' if why else ELSEWHERE)
         self._note.show(' '.join(said))
         self._note.set_visibility(bool(said))
 

@@ -10,6 +10,7 @@ from nicegui import ui
 from engine import Conductor
 from engine.records import RunInfo
 from ui.components.dialogs import await_answer, dialog_frame, edit_details, notify_errors
+from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, link
 from ui.formatting.debugger import KEYS as STEP_KEYS
@@ -31,6 +32,16 @@ KEYS = (
     *STEP_KEYS,
 )
 AUDIT = ActionLabel('verified', 'Verify recording')
+DEEDS = {
+    RETRY: 'retry',
+    AGAIN: 'rerun',
+    REPLAY: 'start',
+    COMPARE: 'compare',
+    EDIT: 'annotate',
+    AUDIT: 'audit',
+    DELETE: 'delete',
+}
+"""What each of them does, by its name in the conductor: it is offered to those who may."""
 
 
 class RunMenu:
@@ -93,7 +104,9 @@ class RunMenu:
             if is_recorded(self._info):
                 found[REPLAY] = self._replay
         found |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
-        return found if now.deleted else {**found, DELETE: self._delete}
+        if not now.deleted:
+            found[DELETE] = self._delete
+        return {face: act for face, act in found.items() if may(DEEDS[face])}
 
     async def retry(self) -> None:
         """Ask, then continue in a new run from the last good step."""

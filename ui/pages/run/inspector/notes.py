@@ -9,6 +9,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.records import Note
 from ui.components.dialogs import notify_errors
+from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, label, set_attributes
 from ui.formatting.values import exact
@@ -36,7 +37,7 @@ class StepNotes:
             set_attributes(self._box, aria_label='Notes on this step')
             self._list = ui.element('ul').classes('note-list')
             self._editor = ui.element('div').classes('ghost')
-            self._add = button('Add note', icon='edit_note', kind='small')
+            self._add = button('Add note', icon='edit_note', kind='small', deed='write_note')
             self._add.on('click', lambda: self._write(Note(run=self._run, seq=self._step, text='')))
         with place:
             self._undo = Undo()
@@ -71,6 +72,8 @@ class StepNotes:
                 edited = ', edited' if note.edited else ''
                 Text('span', f'{exact(note.created)}{edited}', 'muted small')
                 ui.element('span').classes('grow')
+                if not may('write_note'):
+                    return
                 change = button('', icon='edit', kind='quiet small', label='Edit note')
                 change.on('click', lambda: self._write(note))
                 remove = button('', icon='delete', kind='quiet small', label='Delete note')

@@ -1,0 +1,113 @@
+"""Every page as an administrator, an operator and a viewer: nothing fails, and nothing is tried in vain."""
+
+import pytest
+from nicegui.testing import User
+
+from engine import Conductor
+from engine.errors import NotAllowed
+from tests.pages.test_runs import keep
+from tests.pages.test_variants import OF
+from tests.support.harness import turns
+from ui.access.caller import Role
+from ui.components import theme
+from ui.components.permission import ROLES
+from ui.server.app import PAGES
+
+TASK = {'task': 'Compare tea and coffee'}
+FOR_ADMINISTRATORS = ('/accounts', '/audit')
+EVERYWHERE = (
+    *('/', '/runs', '/trash', '/wall', '/inbox', '/inbox/{ask}', '/notifications', '/schedules'),
+    *('/tools', '/tools/calculator', '/settings', '/account', *FOR_ADMINISTRATORS),
+    *('/launch/pipeline', '/launch/supervisor', '/launch/race', '/launch/pipeline?again={done}'),
+    *('/patterns/pipeline/traffic', '/compare?a={done}&b={waits}', '/variants/variants-abc'),
+    *(f'/runs/{run}{end}' for run in ('{done}', '{waits}') for end in ('', '?at=2', '/fork?at=2', '/report')),
+    *('/runs/{done}/review', '/runs/{done}/family', '/runs/{done}/files', '/nowhere', '/runs/nowhere'),
+)
+MISSING = ('/nowhere', '/runs/nowhere')
+
+
+@pytest.fixture
+def pages(user: User, backend) -> User:
+    """A user of all pages."""
+    theme.serve_assets()
+    for page in PAGES:
+        page.register(backend)
+    return user
+
+
+@pytest.fixture
+async def runs(conductor: Conductor) -> dict[str, str]:
+    """One run that is done, and one that waits for a person; of the latter, the question."""
+    done = (await conductor.start('pipeline', TASK)).id
+    await conductor.result(done)
+    waits = (await conductor.start('pipeline', TASK, approvals='all')).id
+    async for _ in turns():
+        if (await conductor.info(waits)).waiting:
+            break
+    await keep(conductor, 1, **OF)
+    return {'done': done, 'waits': waits}
+
+
+@pytest.fixture
+def refused(monkeypatch) -> list[str]:
+    """What was refused, also where that was caught."""
+    found: list[str] = []
+
+    def note(error: NotAllowed, *said: object) -> None:
+        found.append(str(said))
+        Exception.__init__(error, *said)
+
+    monkeypatch.setattr(NotAllowed, '__init__', note)
+    return found
+
+
+@pytest.mark.parametrize('role', list(Role))
+@pytest.mark.parametrize('path', EVERYWHERE)
+async def test_every_page_opens_for_everybody(pages, backend, runs, refused, role, path):
+    (item,) = (await backend.root_services.inbox.list()).items
+    answer = await pages.http_client.get(path.format(**runs, ask=item.ask.id))
+    assert answer.status_code == (404 if path in MISSING else 200)
+    assert 'could not be displayed' not in answer.text
+    assert bool(refused) == (path in FOR_ADMINISTRATORS and role is not Role.ADMIN), refused
+
+
+def disabled(pages: User) -> set[str]:
+    """The deeds of the controls that are disabled on the page."""
+    found = {element.props.get('data-refused') for element in pages.client.elements.values()}
+    return {str(deed) for deed in found if deed}
+
+
+@pytest.mark.parametrize('role', [Role.VIEWER])
+async def test_a_viewer_is_told_why_a_button_is_off(pages, runs, role):
+    await pages.open(f'/runs/{runs["waits"]}')
+    assert {'cancel', 'fork', 'retry', 'annotate', 'write_note'} <= disabled(pages)
+    (cancel, *_) = [
+        one for one in pages.client.elements.values() if one.props.get('data-refused') == 'cancel'
+    ]
+    assert cancel.props['title'] == 'This takes the role operator; yours is viewer'
+    assert 'disabled' in cancel.props
+
+
+@pytest.mark.parametrize('role', [Role.VIEWER])
+async def test_a_viewer_is_not_asked(pages, runs, role):
+    await pages.open(f'/runs/{runs["waits"]}')
+    await pages.should_see('Waiting')
+    await pages.should_not_see('Allow once')
+
+
+@pytest.mark.parametrize('role', [Role.OPERATOR])
+async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
+    await pages.open(f'/runs/{runs["waits"]}')
+    assert disabled(pages) == set()
+    await pages.open('/settings')
+    assert (
+        {'catalog.connect', 'clean_up'} <= disabled(pages) <= {n for n, r in ROLES.items() if r is Role.ADMIN}
+    )
+    await pages.open('/notifications')
+    await pages.should_see('This takes the role admin')
+
+
+async def test_nothing_is_off_for_an_administrator(pages, runs):
+    for path in ('/', '/settings', f'/runs/{runs["waits"]}', '/schedules', '/notifications'):
+        await pages.open(path)
+        assert disabled(pages) == set(), path

@@ -18,7 +18,7 @@ from ui.web.backend import Backend
 
 ASKING = (
     'ui.web.backend',
-    'ui.components.permission',
+    'ui.web.permission',
     'ui.pages.accounts.accounts',
     'ui.pages.accounts.account',
     'ui.pages.accounts.audit',

@@ -10,8 +10,8 @@ from tests.pages.test_variants import OF
 from tests.support.harness import turns
 from ui.access.caller import Role
 from ui.components import theme
-from ui.components.permission import ROLES
 from ui.server.app import PAGES
+from ui.web.permission import ROLES
 
 TASK = {'task': 'Compare tea and coffee'}
 FOR_ADMINISTRATORS = ('/accounts', '/audit')

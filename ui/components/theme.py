@@ -13,9 +13,9 @@ from engine import Status
 from ui.components.assets import ASSETS, MARK
 from ui.components.loading.first_paint import first_words, head_html, lighten_pages, style_sheet
 from ui.components.loading.quasar import SCRIPT
-from ui.components.permission import require
 from ui.components.widgets import Text
 from ui.formatting.values import status_class, status_text
+from ui.web.permission import require
 
 NAVIGATION = (
     ('/', 'Home'),
@@ -181,7 +181,7 @@ def pill(status: Status, error: str = '') -> ui.element:
 def button(text: str, *, icon: str = '', kind: str = '', label: str = '', deed: str = '') -> ui.element:
     """A button; without a text it is an icon, and `label` says what it does.
 
-    It is disabled for those who may not do its `deed` (see `ui.components.permission`).
+    It is disabled for those who may not do its `deed` (see `ui.web.permission`).
     """
     element = ui.element('button').classes(f'btn {kind}{"" if text else " icon"}').props('type="button"')
     if label:

@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from engine import EngineError
 from ui.components.dialogs import ask_event, event_help, notify_errors
-from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_input
 from ui.formatting.steps import role_title
@@ -19,6 +18,7 @@ from ui.pages.run.agents.approval import Approval
 from ui.pages.run.agents.question import QuestionForm
 from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
+from ui.web.permission import may
 
 MINUTES = 5
 PUT_OFF = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import EngineError
-from ui.components.permission import may
 from ui.components.theme import button, empty_state, frame, notice
 from ui.components.widgets import Text, label, link, set_attributes, text_input
 from ui.formatting.values import count
@@ -13,6 +12,7 @@ from ui.pages.inbox.card import QuestionCard
 from ui.services.inbox import InboxItem, QuestionClosed
 from ui.services.inbox.questions import run_and_step
 from ui.web.backend import Backend
+from ui.web.permission import may
 from ui.web.routing import serve_page
 
 EVERY = 1.0

@@ -6,13 +6,13 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.dialogs import notify_errors
-from ui.components.permission import refusal
 from ui.components.theme import button, empty_state, frame
 from ui.components.widgets import NativeSelect, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
 from ui.services.notifications import Message
 from ui.web.backend import Backend
+from ui.web.permission import refusal
 from ui.web.routing import serve_page
 
 EVERY = 2.0

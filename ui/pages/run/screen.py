@@ -16,7 +16,6 @@ from ui.components.dialogs import notify_errors
 from ui.components.elements import Splitters, live_region
 from ui.components.error_banner import ErrorBanner
 from ui.components.layout import DiagramSwitch, view_switch
-from ui.components.permission import may
 from ui.components.tabs import Tabs
 from ui.formatting.steps import clock_end, headline
 from ui.pages.run.address import Address
@@ -39,6 +38,7 @@ from ui.pages.run.panels.pattern_tabs import AGENTS, ENDS, PatternTabs
 from ui.pages.run.player.player import Player
 from ui.replay.live import LOOKS_A_SECOND, Follower
 from ui.replay.reader import HistoryReader, RunAt
+from ui.web.permission import may
 
 
 class Screen:

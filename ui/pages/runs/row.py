@@ -10,7 +10,6 @@ from nicegui import ui
 from engine.history import DiskUsage
 from engine.records import RunInfo
 from ui.components.menus import menu
-from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import short_entries
@@ -19,6 +18,7 @@ from ui.formatting.values import ago, byte_size, count, exact, status_class, sta
 from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, RunActions
 from ui.pages.shared.recording_picker import is_recorded
 from ui.web.backend import Backend
+from ui.web.permission import may
 
 TAGS = 3
 """At most so many tags are shown in a row."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine.records import RunId, RunInfo
-from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
+from ui.web.permission import may
 
 KEYS = """(event) => {
     if (!event.target.matches('.run-link, .run-tick')) return;

@@ -15,13 +15,13 @@ from pydantic import BaseModel
 from engine import EngineError, InvalidInput
 from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
 from ui.components.forms.form import Form
-from ui.components.permission import may, refusal
 from ui.components.theme import button, empty_state, frame
 from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.values import ago, exact
 from ui.pages.schedules import fields
 from ui.services.schedules import Schedule, Tick, Trigger
 from ui.web.backend import Backend
+from ui.web.permission import may, refusal
 from ui.web.routing import serve_page
 
 EVERY = 2.0

@@ -12,11 +12,11 @@ from engine.history import DiskUsage
 from engine.journal import ExpiredRun
 from engine.records import RunId, RunInfo
 from ui.components.dialogs import notify_errors
-from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, link
 from ui.formatting.values import byte_size, count
 from ui.web.backend import Backend
+from ui.web.permission import may
 
 LARGEST = 5
 LISTED = 8

@@ -10,7 +10,6 @@ from nicegui import ui
 from engine.errors import ToolError
 from engine.tools import Tool, ToolRegistry, missing_requirement
 from ui.components.forms.schemas import arguments, draw_arguments
-from ui.components.permission import refusal
 from ui.components.theme import FORM_KEYS, empty_state, frame, notice
 from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.values import count, first_sentence
@@ -18,6 +17,7 @@ from ui.pages.shared import errors
 from ui.pages.tools.listing import ToolList, ToolUser, all_agents, draw_flags, tool_users
 from ui.pages.tools.try_tool import TryTool
 from ui.web.backend import Backend
+from ui.web.permission import refusal
 from ui.web.routing import serve_page, tool_path
 
 

@@ -12,7 +12,6 @@ from engine import Conductor, EngineError
 from engine.records import RunInfo, Shape, StateShape, View, within
 from engine.workspace import is_own_work
 from ui.components.dialogs import notify_errors
-from ui.components.permission import may
 from ui.components.theme import pill
 from ui.components.widgets import Text, link
 from ui.formatting.steps import clock_end
@@ -21,6 +20,7 @@ from ui.pages.run.agents.agent import AgentPane
 from ui.pages.run.context import GuardReasons, RunContext
 from ui.pages.run.debugger.controller import DebugController
 from ui.replay.live import Follower, Updates
+from ui.web.permission import may
 
 NEWEST = 12
 """Blocks of a conversation that a new pane begins with; the run's page has all of them."""

@@ -9,8 +9,8 @@ from engine import Breakpoint, Conductor, Transition
 from engine.journal import Fold, StepMode
 from engine.records import CONTROL, RunId, Shape, View, within
 from ui.components.dialogs import notify_errors
-from ui.components.permission import may
 from ui.formatting.debugger import DebugAction, hit_numbers, step_refusal
+from ui.web.permission import may
 
 NOTHING = 'The run has not started.'
 

@@ -9,13 +9,13 @@ from nicegui import ui
 from engine import Breakpoint
 from ui.components.breakpoints.editor import BreakpointActions, draw_breakpoint
 from ui.components.dialogs import confirm
-from ui.components.permission import refusal
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text
 from ui.formatting.debugger import ELSEWHERE, breakpoint_facts, breakpoint_label
 from ui.formatting.values import count
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.pages.run.debugger.controller import DebugController
+from ui.web.permission import refusal
 
 NONE = (
     'No breakpoints. A breakpoint pauses the run when a state is entered or left, or when a condition holds.'

@@ -10,7 +10,6 @@ from nicegui import ui
 from engine import Conductor
 from engine.records import RunInfo
 from ui.components.dialogs import await_answer, dialog_frame, edit_details, notify_errors
-from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, link
 from ui.formatting.debugger import KEYS as STEP_KEYS
@@ -19,6 +18,7 @@ from ui.pages.shared.compare_picker import choose_other
 from ui.pages.shared.recording_picker import is_recorded
 from ui.pages.shared.rerun import rerun, retry
 from ui.replay.marks import KINDS
+from ui.web.permission import may
 
 KEYS = (
     ('←', 'Previous step'),

@@ -9,13 +9,13 @@ from nicegui import ui
 from engine import EngineError
 from engine.records import Note
 from ui.components.dialogs import notify_errors
-from ui.components.permission import may
 from ui.components.theme import button
 from ui.components.widgets import Text, label, set_attributes
 from ui.formatting.values import exact
 from ui.pages.run.context import RunContext
 from ui.pages.runs.undo import Undo
 from ui.replay.marks import Mark
+from ui.web.permission import may
 
 SAVE = (
     '(event) => { if ((event.ctrlKey || event.metaKey) && event.key === "Enter") emit(event.target.value); }'

@@ -9,7 +9,6 @@ from nicegui.element import Element
 from engine import EngineError
 from ui.access.caller import ANYONE, IDENTITY, Role
 from ui.access.deeds import DEEDS
-from ui.components.widgets import set_attributes
 from ui.services.guard import DEEDS as SERVICES
 
 ROLES: Final = {
@@ -39,5 +38,5 @@ def may(deed: str) -> bool:
 def require(element: Element, deed: str) -> None:
     """Disable a control for those who may not do this, and say why."""
     if why := refusal(deed):
-        set_attributes(element, disabled='', title=why, data_refused=deed)
-        element.classes('refused')
+        for name, value in {'disabled': '', 'title': why, 'data-refused': deed}.items():
+            element.props[name] = value  # `props()` would parse the text

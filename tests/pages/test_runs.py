@@ -21,6 +21,14 @@ async def keep(conductor, number: int, **given):
     await conductor.journal.create(replace(info, **given), conductor.draw('pipeline'))
 
 
+async def test_a_row_says_who_started_a_run(pages, conductor):
+    await keep(conductor, 1, author='ada')
+    await keep(conductor, 2, author='schedule:Nightly: all')
+    await pages.open('/runs')
+    await pages.should_see('by ada')
+    await pages.should_see('by schedule Nightly: all')
+
+
 async def test_an_empty_home_offers_a_sample(pages):
     await pages.open('/')
     await pages.should_see('Pipeline')

@@ -41,6 +41,11 @@ def origin_text(info: RunInfo) -> str:
     return f'{words} at {info.parent_at}' if info.parent_at else words
 
 
+def author_text(author: str) -> str:
+    """Who started a run, for people: `by ada`, `by schedule Nightly`; '' where that is unknown."""
+    return f'by {author.replace(":", " ", 1)}' if author else ''
+
+
 def headline(transition: Transition) -> str:
     """A step in a few words."""
     event = transition.event

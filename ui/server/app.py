@@ -142,12 +142,12 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         background_tasks.create(metrics.measure_lag(), name='measure lag')
         tune()
         free_closed_pages()
-        access = Access(conductor.journal, conductor.clock)
-        services = Services(conductor, url=url, now=time.time)
+        access = await access_where_closed(door, Access(conductor.journal, conductor.clock))
+        services = Services(conductor, url=url, now=time.time, audit=access.audit if access else None)
         services.start()
         backend.open(
             conductor,
-            access if await is_closed(door, access) else None,
+            access,
             fleet=fleet and look_after(fleet(conductor)),
             services=services,
         )
@@ -199,9 +199,9 @@ def draw_topbar(backend: Backend, attentions: Attentions) -> None:
     draw_account_menu(backend)
 
 
-async def is_closed(door: Door | None, access: Access) -> bool:
-    """Whether people have to log in."""
-    return bool(door and door.required) or await access.accounts.any()
+async def access_where_closed(door: Door | None, access: Access) -> Access | None:
+    """The access that people need; None if nobody has to log in."""
+    return access if (door and door.required) or await access.accounts.any() else None
 
 
 def provider_of(door: Door | None) -> Provider | None:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 
 from engine import Conductor
+from ui.access.audit_log import AuditLog
 from ui.services.inbox import Inbox, InboxItem
 from ui.services.notifications import Channels, MailServer, Notifications
 from ui.services.schedules import Schedules, Triggers
@@ -26,6 +27,7 @@ class Services:
         url: str = '',
         channels: Channels | None = None,
         now: Callable[[], float] | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         """Make them; nothing is done before `start`.
 
@@ -34,12 +36,14 @@ class Services:
             url: the server's address in links.
             channels: how messages are sent; by default for real.
             now: the time by the calendar, for schedules; by default the conductor's clock.
+            audit: where runs that schedules and triggers start are noted; None while nobody logs in.
         """
         self.conductor = conductor
         self._channels = channels or Channels(MailServer.of_environment())
         self.inbox = Inbox(conductor)
         self.notifications = Notifications(conductor, self._channels, url=url.rstrip('/'))
         self.schedules, self.triggers = Schedules(conductor, now), Triggers(conductor)
+        self.schedules.ticks.audit = self.triggers.ticks.audit = audit
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:

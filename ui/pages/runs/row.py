@@ -13,7 +13,7 @@ from ui.components.menus import menu
 from ui.components.theme import button
 from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import short_entries
-from ui.formatting.steps import duration, origin_text
+from ui.formatting.steps import author_text, duration, origin_text
 from ui.formatting.values import ago, byte_size, count, exact, status_class, status_text
 from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, RunActions
 from ui.pages.shared.recording_picker import is_recorded
@@ -156,6 +156,8 @@ def _facts(info: RunInfo, now: float) -> tuple[str, ...]:
         facts = ['chip sim:replayed']
     if born := origin_text(info):
         facts.append(f'chip:{born}')
+    if by := author_text(info.author):
+        facts.append(f'chip:{by}')
     facts += [f'chip tag:{tag}' for tag in info.tags[:TAGS]]
     if len(info.tags) > TAGS:
         facts.append(f'chip more:+{len(info.tags) - TAGS}')

@@ -15,8 +15,9 @@ from engine import Conductor, InvalidInput, Status
 from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
 from engine.journal import Entry, EntryQuery
 from engine.records import RunInfo
+from engine.runtime import acting_as
 from ui.services.schedules.records import Action, Schedule, Tick, UnknownSchedule
-from ui.services.schedules.ticks import Ticks, new_tick
+from ui.services.schedules.ticks import Source, Ticks, new_tick
 
 log = logging.getLogger('hemicycle')
 KIND = 'schedule'
@@ -82,7 +83,7 @@ class Schedules:
         """Start a run of a schedule now, whatever else runs. Raises `UnknownSchedule`."""
         found, now = await self.get(schedule), self._now()
         (tick,) = await self.ticks.claim([new_tick(f'{schedule}@{now!r}/by-hand', schedule, now)])
-        return await self.ticks.start(tick, found.action, found.name)
+        return await self.ticks.start(tick, found.action, _source(found))
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
         """Start a run for each time due from `since` to `until` that has no run yet.
@@ -112,7 +113,7 @@ class Schedules:
                 (claimed,) = await self.ticks.claim([tick])
             except EntryChanged:
                 continue
-            started.append(await self.ticks.start(claimed, found.action, found.name))
+            started.append(await self.ticks.start(claimed, found.action, _source(found)))
         return started
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
@@ -173,7 +174,7 @@ class Schedules:
                 return
             tick = await self.ticks.store(replace(tick, state='claimed'))
         if tick.state == 'claimed':
-            await self.ticks.start(tick, schedule.action, schedule.name)
+            await self.ticks.start(tick, schedule.action, _source(schedule))
 
     async def _handle(self, entry: Entry, now: float) -> None:
         """Handle the times of one schedule that have come, each in a transaction of its own."""
@@ -193,7 +194,7 @@ class Schedules:
                 return  # Somebody else handles it.
             entry = replace(entry, version=entry.version + 1)
             if claimed.state == 'claimed':
-                await self.ticks.start(claimed, schedule.action, schedule.name)
+                await self.ticks.start(claimed, schedule.action, _source(schedule))
             if paused:
                 return
 
@@ -215,7 +216,8 @@ class Schedules:
         overlap = schedule.policy.overlap
         if overlap == 'cancel_other':
             try:
-                await self._conductor.cancel(last.id, f'the next run of {schedule.name} is due')
+                with acting_as(_source(schedule).actor):
+                    await self._conductor.cancel(last.id, f'the next run of {schedule.name} is due')
             except EngineError as error:
                 return replace(tick, state='skipped', reason=f'{last.id} could not be cancelled: {error}')
             return tick
@@ -267,6 +269,10 @@ class Schedules:
 
 
 FAILED = 'paused: the run before has failed'
+
+
+def _source(schedule: Schedule) -> Source:
+    return Source('schedule', schedule.name)
 
 
 def _key(schedule: str, moment: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -12,6 +12,9 @@ from pydantic import TypeAdapter
 from engine import Conductor
 from engine.errors import EngineError, EntryChanged, JournalConflict, JournalError
 from engine.journal import Entry, EntryQuery
+from engine.runtime import ACTOR, acting_as
+from ui.access.audit_log import AuditLog
+from ui.access.caller import Caller, Role
 from ui.services.schedules.records import Action, Tick, tick_run
 
 log = logging.getLogger('hemicycle')
@@ -19,11 +22,27 @@ KIND = 'tick'
 TICK = TypeAdapter(Tick)
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What starts a run by itself."""
+
+    kind: str
+    """`schedule` or `trigger`."""
+    name: str
+
+    @property
+    def actor(self) -> str:
+        """Who it is, where a person's account would be named: no account has a colon in its name."""
+        return f'{self.kind}:{self.name}'
+
+
 class Ticks:
     """The ticks in a conductor's journal."""
 
     def __init__(self, conductor: Conductor) -> None:
         self._conductor = conductor
+        self.audit: AuditLog | None = None
+        """Where runs that nobody started by hand are noted; None while nobody logs in."""
 
     async def list(self, source: str = '', *, state: str = '', limit: int | None = None) -> Sequence[Tick]:
         """Ticks, the latest first."""
@@ -35,23 +54,26 @@ class Ticks:
         await self._conductor.journal.write_entries([*map(_entry, ticks), *others])
         return [replace(tick, version=tick.version + 1) for tick in ticks]
 
-    async def start(self, tick: Tick, action: Action, title: str) -> Tick:
+    async def start(self, tick: Tick, action: Action, source: Source) -> Tick:
         """Start the run of a claimed tick, unless it was started before; the tick says how that went.
+
+        Its author is the source, unless a person asked for it.
 
         Raises:
             JournalError: the journal cannot be written at present; the tick stays claimed.
         """
         try:
-            await self._conductor.start(
-                action.pattern,
-                {**action.parameters, **tick.parameters},
-                title=action.title or title,
-                tags=action.tags,
-                models=action.models,
-                budget=action.budget,
-                approvals=action.approvals,
-                run=tick.run,
-            )
+            with acting_as(ACTOR.get() or source.actor):
+                await self._conductor.start(
+                    action.pattern,
+                    {**action.parameters, **tick.parameters},
+                    title=action.title or source.name,
+                    tags=action.tags,
+                    models=action.models,
+                    budget=action.budget,
+                    approvals=action.approvals,
+                    run=tick.run,
+                )
             done = replace(tick, state='started')
         except JournalConflict:
             done = replace(
@@ -62,6 +84,10 @@ class Ticks:
         except EngineError as error:
             log.warning('%s could not start %s: %s', tick.source, action.pattern, error)
             done = replace(tick, state='failed', reason=str(error))
+        if self.audit and not ACTOR.get():  # a person's own deed is noted by the guard
+            caller = Caller(source.actor, Role.OPERATOR, source.kind)
+            said = {'pattern': action.pattern}
+            await self.audit.write(caller, 'start', runs=[tick.run], said=said, refused=done.reason)
         return await self.store(done)
 
     async def store(self, tick: Tick) -> Tick:

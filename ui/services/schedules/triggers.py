@@ -24,7 +24,7 @@ from engine.records import resolve_pointer, split_pointer
 from ui.services.notifications.destinations import new_secret, secret_problem
 from ui.services.schedules.records import Tick, Trigger, UnknownTrigger
 from ui.services.schedules.schedules import check_action
-from ui.services.schedules.ticks import Ticks, new_tick
+from ui.services.schedules.ticks import Source, Ticks, new_tick
 
 log = logging.getLogger('hemicycle')
 KIND = 'trigger'
@@ -45,7 +45,7 @@ class Triggers:
     """Triggers of runs, in a conductor's journal."""
 
     def __init__(self, conductor: Conductor) -> None:
-        self._conductor, self._ticks = conductor, Ticks(conductor)
+        self._conductor, self.ticks = conductor, Ticks(conductor)
         self._before: dict[str, dict[str, str]] = {}
         """By trigger: the files of the last look, with what they were like."""
 
@@ -68,7 +68,7 @@ class Triggers:
             new_tick(_file_key(made.id, path, mark), made.id, made.created, state='seen')
             for path, mark in present.items()
         ]
-        await self._ticks.claim(seen, Entry(kind=KIND, key=made.id, body=asdict(made)))
+        await self.ticks.claim(seen, Entry(kind=KIND, key=made.id, body=asdict(made)))
         return made
 
     async def change(self, trigger: str, **values: Any) -> Trigger:
@@ -86,7 +86,7 @@ class Triggers:
     async def log(self, trigger: str, limit: int = 50) -> Sequence[Tick]:
         """What set it off, the latest first. Raises `UnknownTrigger`."""
         await self._entry(trigger)
-        ticks = await self._ticks.list(trigger, limit=limit)
+        ticks = await self.ticks.list(trigger, limit=limit)
         return [tick for tick in ticks if tick.state != 'seen']
 
     async def receive(self, trigger: str, headers: Mapping[str, str], body: bytes) -> Tick:
@@ -124,9 +124,9 @@ class Triggers:
         """Start runs for files that have arrived, and those that a killed process had claimed."""
         known = {one.id: one for one in await self.list()}
         done = []
-        for tick in await self._ticks.list(state='claimed'):
+        for tick in await self.ticks.list(state='claimed'):
             if trigger := known.get(tick.source):
-                done.append(await self._ticks.start(tick, trigger.action, trigger.name))
+                done.append(await self.ticks.start(tick, trigger.action, Source(KIND, trigger.name)))
         for trigger in known.values():
             if trigger.kind == 'file' and not trigger.paused:
                 done += await self._watch(trigger)
@@ -164,7 +164,7 @@ class Triggers:
                 failed = new_tick(
                     key, trigger.id, self._conductor.clock.now(), state='failed', reason=f'{path}: {error}'
                 )
-                await self._ticks.claim([failed])
+                await self.ticks.claim([failed])
         return done
 
     async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
@@ -174,12 +174,12 @@ class Triggers:
         if entry is None:
             tick = new_tick(key, trigger.id, self._conductor.clock.now(), parameters)
             try:
-                (claimed,) = await self._ticks.claim([tick])
+                (claimed,) = await self.ticks.claim([tick])
             except EntryChanged:
                 pass  # At this moment, somebody else has.
             else:
-                return await self._ticks.start(claimed, trigger.action, trigger.name)
-        return next(one for one in await self._ticks.list(trigger.id) if one.id == key)
+                return await self.ticks.start(claimed, trigger.action, Source(KIND, trigger.name))
+        return next(one for one in await self.ticks.list(trigger.id) if one.id == key)
 
     async def _entry(self, trigger: str) -> Entry:
         entry = await self._conductor.journal.entry(KIND, trigger)

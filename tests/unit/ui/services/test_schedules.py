@@ -18,10 +18,14 @@ from standardwebhooks import Webhook
 from engine import Conductor, InvalidInput, SimulatedClock, Status
 from engine.clock import settle
 from engine.journal import Journal, MemoryJournal
-from engine.records import RunQuery
+from engine.records import RunId, RunQuery
+from engine.runtime import acting_as
 from storage import open_journal
 from tests.support.harness import PIPELINE_TASK, FakeModel, Lone, catalog
 from tests.unit.ui.services.test_notifications import Cut, CutJournal
+from ui.access.accounts import Accounts
+from ui.access.audit_log import AuditLog, AuditQuery
+from ui.access.caller import Role
 from ui.services.schedules import (
     Action,
     BadSignature,
@@ -205,6 +209,30 @@ async def test_a_paused_schedule_starts_nothing_and_makes_up_for_nothing(conduct
     assert len(await schedules.log(made.id)) == 1
 
 
+async def test_a_run_says_what_started_it_and_a_person_who_did_is_said_instead(conductor: Conductor):
+    schedules = Schedules(conductor)
+    audit = schedules.ticks.audit = AuditLog(conductor.journal, conductor.clock)
+    made = await schedules.add(every())
+    await conductor.clock.advance(60.0)
+    await schedules.look()
+    (run,) = await runs(conductor)
+    assert (await conductor.info(run)).author == 'schedule:Often'
+    (start, *_) = await conductor.transitions(RunId(run))
+    assert start.event.who == 'schedule:Often'
+    with acting_as('ada'):
+        tick = await schedules.run_now(made.id)
+    assert (await conductor.info(tick.run)).author == 'ada'
+    (line,) = await audit.lines(AuditQuery())  # the guard notes what people do
+    assert (line.who, line.deed, line.runs, line.via) == ('schedule:Often', 'start', (run,), 'schedule')
+
+
+async def test_no_account_can_have_the_name_of_a_schedule(conductor: Conductor):
+    with pytest.raises(InvalidInput):
+        await Accounts(conductor.journal, conductor.clock).add(
+            'schedule:Often', Role.ADMIN, 'a long pass phrase'
+        )
+
+
 async def test_a_failure_pauses_where_that_is_wanted():
     async with conductor_of(reply=lambda request: ValueError('broken')) as conductor:
         schedules = Schedules(conductor)
@@ -318,6 +346,7 @@ async def test_a_signed_webhook_starts_one_run_however_often_it_comes(conductor:
     assert len({tick.run for tick in ticks}) == 1
     (run,) = await runs(conductor)
     assert (await conductor.info(run)).parameters['task'] == 'It does not print'
+    assert (await conductor.info(run)).author == 'trigger:Issues'
     again = await triggers.receive(trigger.id, headers, body.encode())
     assert again.run == run and len(await runs(conductor)) == 1
     assert len(await triggers.log(trigger.id)) == 1

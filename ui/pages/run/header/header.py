@@ -12,7 +12,7 @@ from engine.records import Origin, RunInfo, Shape, View, within
 from ui.components.theme import button, origin_chip, pill
 from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import export_button
-from ui.formatting.steps import clock_end, duration, elapsed
+from ui.formatting.steps import author_text, clock_end, duration, elapsed
 from ui.formatting.usage import usage_headline, with_streamed
 from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controller import DebugController
@@ -55,6 +55,8 @@ class Header:
                         ):
                             ui.icon('call_split').props('size="15px"')
                             ui.label(f'from {info.parent} at {info.parent_at}')
+                    if by := author_text(info.author):
+                        Text('span', by, 'chip')
                     self._time = ui.label().classes('num muted')
                     self._draw_spending(context.named, conductor.catalog.registry)
                     self._caveat = Text('span', '', 'run-caveat')

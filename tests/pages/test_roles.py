@@ -10,6 +10,7 @@ from tests.pages.test_variants import OF
 from tests.support.harness import turns
 from ui.access.caller import Role
 from ui.components import theme
+from ui.pages.launch.models import Models
 from ui.server.app import PAGES
 from ui.web.permission import ROLES
 
@@ -111,3 +112,11 @@ async def test_nothing_is_off_for_an_administrator(pages, runs):
     for path in ('/', '/settings', f'/runs/{runs["waits"]}', '/schedules', '/notifications'):
         await pages.open(path)
         assert disabled(pages) == set(), path
+
+
+@pytest.mark.parametrize('role', [Role.VIEWER])
+async def test_the_models_of_endpoints_are_not_asked_for_by_a_viewer(pages, backend, refused, role):
+    await pages.open('/settings')
+    with pages:
+        await Models(backend().catalog.registry, on_change=lambda: None).look()
+    assert refused == []

@@ -31,6 +31,9 @@ DEEDS: Final[Mapping[str, Mapping[str, Role]]] = {
 }  # fmt: skip
 """The lowest role that may do it; what is not listed is for the server itself."""
 
+READING: Final = frozenset({'list', 'get', 'log'})
+"""What changes nothing: pages ask for it every few seconds, and the audit log does not list it."""
+
 
 def guard_services(
     services: Services, identity: Identity, record: Callable[..., Awaitable[None]]
@@ -81,7 +84,7 @@ class _Guarded:
             caller.require(role, path)
             with acting_as(caller.name):
                 made = await method(*args, **options)
-            if role is not _VIEWER:
+            if role is not _VIEWER and name not in READING:
                 await self._record(caller, path, said={'name': str(args[0])[:200]} if args else {})
             return made
 

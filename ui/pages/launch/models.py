@@ -16,6 +16,7 @@ from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
+from ui.web.permission import may
 
 PLAYED = 'scripted'
 """The default model."""
@@ -212,7 +213,8 @@ class Models:
         if unknown:
             self._busy = f'Loading models from {", ".join(unknown)}…'
             self._show()
-        await self._registry.refresh()
+        if may('catalog.registry.refresh'):
+            await self._registry.refresh()
         self._busy = ''
         if not self._place.is_deleted:
             self._show()

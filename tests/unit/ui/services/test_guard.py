@@ -74,3 +74,17 @@ async def test_questions_of_a_private_run_are_its_authors():
                     await services.inbox.answer(ask.id, 'approve', digest=ask.digest)
                 with pytest.raises(UnknownQuestion):
                     await services.assign(ask.id, 'Bo')
+
+
+async def test_what_only_reads_is_not_noted():
+    noted: list[str] = []
+
+    async def note(caller: Caller, path: str, **more: object) -> None:
+        noted.append(path)
+
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        services = guard_services(Services(conductor), Fixed(Caller('ada', Role.ADMIN)), note)
+        await services.notifications.destinations.list()
+        await services.notifications.log()
+        await services.triggers.list()
+        assert noted == []

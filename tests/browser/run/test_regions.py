@@ -108,6 +108,7 @@ def test_a_narrow_window_stacks_the_panes(open_page, crewed, axe):
 
 def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, axe):
     launch(page, crewed, 6)
+    held(page, 6)  # the diagram follows what is active
     agents = page.locator('.diagram .cluster.region')
     expect(page.locator('.diagram .region')).to_have_count(6)
     expect(agents).to_have_count(0)  # so many are folded at first

@@ -39,19 +39,21 @@ RECORDER = """() => {
         requestAnimationFrame(frame);
     })();
 }"""
-SELECT = """() => {
-    const said = [...document.querySelectorAll(".stage .talk .body")].find((one) => one.checkVisibility());
+SAID = """[...document.querySelectorAll(".stage .talk .block:not(.streaming) .body")]
+    .find((one) => one.checkVisibility() && one.textContent.length > 20)"""
+SELECT = f"""() => {{
+    const said = {SAID};
     said.closest(".panel-body").focus();
     getSelection().selectAllChildren(said);
     return String(getSelection());
-}"""
+}}"""
 
 
 def followed(open_page, url: str, **size: int) -> Page:
     """A page on which somebody looks at the run."""
     page = open_page(**size)
     page.goto(url)
-    expect(page.locator('.stage .talk .body:visible').first).to_be_visible(timeout=PATIENCE)
+    page.wait_for_function(f'() => {SAID}', timeout=PATIENCE)
     return page
 
 

@@ -157,7 +157,7 @@ class RunMerging:
         seconds = float(given.get('test_seconds') or 120)
         return await run_test_suite(copy, self._sandbox, command=command, seconds=seconds)
 
-    async def send_back(self, run: RunId, agent: str, text: str) -> RunId:
+    async def send_back(self, run: RunId, agent: str, text: str, *, new: RunId | None = None) -> RunId:
         """Fork a run from an agent's last turn, with a message to it as what it is asked next.
 
         Raises:
@@ -173,7 +173,7 @@ class RunMerging:
             raise InvalidInput({'agent': f'{agent} has ended no turn'})
         message = to_jsonable_python(Message.of('user', text))
         change = Change(op='add', path=f'/agents/{escape_token(path)}/messages/-', value=message)
-        return await self._forks.fork(run, last, variation=ForkOverrides(changes=[change]))
+        return await self._forks.fork(run, last, variation=ForkOverrides(changes=[change]), new=new)
 
     async def preview(
         self,

@@ -24,7 +24,7 @@ from ui.components.assets import ASSETS
 from ui.services.schedules import Trigger
 from ui.web.backend import Backend
 
-READS = frozenset({'audit', 'draw', 'forecast', 'export_bundle'})
+READS = frozenset({'audit', 'draw', 'forecast', 'export_bundle', 'preview_merge'})
 """Operations that change nothing although they are no GET."""
 OF_ADMINS = frozenset({'purge', 'preview_cleanup', 'clean_up', 'recover'})
 BODIES: dict[str, Any] = {

@@ -96,7 +96,7 @@ async def held(conductor: Conductor, **more: Any) -> RunId:
 def test_it_has_every_method_with_the_same_parameters():
     ours = Conductor(catalog=catalog(FakeModel()))
     theirs = HttpConductor('http://127.0.0.1:1')
-    inside = {'feed', 'services', 'recordings', 'sandbox', 'journal', 'clock', 'merging'}
+    inside = {'feed', 'services', 'recordings', 'sandbox', 'journal', 'clock'}
     assert {name for name in vars(ours) | vars(type(ours)) if name[0] != '_'} - inside <= {
         name for name in vars(theirs) | vars(type(theirs)) if name[0] != '_'
     }

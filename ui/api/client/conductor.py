@@ -42,6 +42,7 @@ from engine.runtime import ConditionResult, Item
 from ui.api.client.connection import Connection
 from ui.api.client.files import RemoteFiles
 from ui.api.client.journal import RemoteJournal, query_of
+from ui.api.client.merging import RemoteMerging
 from ui.api.client.watching import Watching
 from ui.api.routes.forks import FamilyMember
 from ui.api.routes.keeping import StorageUse
@@ -81,6 +82,7 @@ class HttpConductor:
         self._ask = Connection(url, patience=patience, transport=transport, headers=headers)
         self.url, self.catalog = self._ask.url, catalog or Catalog()
         self.workspaces = RemoteFiles(self._ask)
+        self.merging = RemoteMerging(self._ask, self.workspaces)
         self.owner = ''
         self.stranded: dict[RunId, str] = {}
         self.retention = Retention()

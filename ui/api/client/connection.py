@@ -11,12 +11,12 @@ from typing import Any, Final, TypeVar
 import httpx
 
 from engine import EngineError, InvalidInput
-from engine.errors import JournalUnavailable
+from engine.errors import JournalUnavailable, WorkspaceError
 from ui.api.problems import KINDS
 from ui.api.wire import decode
 
 R = TypeVar('R')
-CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()}
+CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()} | {'cannot-merge': WorkspaceError}
 TIMEOUT: Final = httpx.Timeout(60.0, connect=5.0)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 PASSING: Final = frozenset({429, 502, 503, 504})

@@ -1,0 +1,181 @@
+"""What agents made is merged alike by the conductor in this process and the one over HTTP."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from engine import Conductor, InvalidInput, Pattern
+from engine.errors import UnknownRun, WorkspaceError
+from engine.history import Pick
+from engine.history.merging import RESULT
+from engine.journal import MemoryJournal
+from engine.patterns.form_fields import Form
+from engine.records import RunId
+from engine.workspace.git.merge import Resolution
+from tests.contract.test_facade import served
+from tests.support.harness import FakeModel, catalog
+from ui.api.client import HttpConductor
+
+pytestmark = pytest.mark.anyio
+TEXT = ''.join(f'{number}\n' for number in range(30))
+ONE = TEXT.replace('3\n', 'three\n', 1).replace('25\n', 'late\n')
+TWO = TEXT.replace('7\n', 'seven\n', 1)
+
+
+class Making(Pattern):
+    """Two agents change one file of a project."""
+
+    class Parameters(Form):
+        project: str = ''
+        command: str = 'grep -q three a.txt'
+
+    initial = 'preparing'
+    states = (
+        {'name': 'preparing', 'invoke': 'prepare'},
+        {'name': 'working', 'invoke': 'work'},
+        {'name': 'over', 'final': True},
+    )
+    transitions = (['done', 'preparing', 'working'], ['done', 'working', 'over'])
+
+    async def prepare(self, memory: Any, activity: Any) -> dict[str, Any]:
+        return {'snapshots': {name: await written(activity, name, TEXT) for name in ('one', 'two')}}
+
+    async def work(self, memory: Any, activity: Any) -> dict[str, Any]:
+        made = {'one': ONE, 'two': TWO}
+        return {
+            'snapshots': {name: await written(activity, name, text) for name, text in made.items()},
+            'results': [],
+        }
+
+
+async def written(activity: Any, name: str, text: str) -> str:
+    folder = activity.workspace(name)
+    await folder.write('a.txt', text.encode())
+    return str(await folder.snapshot())
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / 'project'
+    root.mkdir()
+    (root / 'a.txt').write_text(TEXT)
+    git(root, 'init', '-q', '-b', 'main')
+    git(root, 'add', '-A')
+    git(root, 'commit', '-q', '-m', 'first')
+    return root
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
+    made = catalog(FakeModel(), Making)
+    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
+        yield conductor
+
+
+@pytest.fixture
+async def url(here: Conductor) -> AsyncIterator[str]:
+    async with served(here) as url:
+        yield url
+
+
+@pytest.fixture(params=['in process', 'over HTTP'])
+async def conductor(here: Conductor, url: str, request: pytest.FixtureRequest) -> AsyncIterator[Conductor]:
+    if request.param == 'in process':
+        yield here
+        return
+    async with HttpConductor(url, catalog=here.catalog) as remote:
+        yield cast(Conductor, remote)
+
+
+@pytest.fixture
+async def run(here: Conductor, project: Path) -> RunId:
+    run = (await here.start('making', project=str(project))).id
+    await here.result(run)
+    return run
+
+
+async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run: RunId, project: Path):
+    merging = conductor.merging
+    found = await merging.mergeable(run)
+    assert (set(found.folders), found.best, found.branches) == ({'one', 'two'}, '', ('main',))
+    assert [change.path for change in await merging.changes(found, 'one')] == ['a.txt']
+    with pytest.raises(InvalidInput, match='name whose work'):
+        await merging.preview(found)
+    with pytest.raises(InvalidInput, match='has 2 changes'):
+        await merging.compose(found, [Pick(path='a.txt', agent='one', hunks=(2,))])
+    made = await merging.compose(found, [Pick(path='a.txt', agent='one', hunks=(0,))])
+    assert made.best == RESULT
+    look = await merging.preview(made)
+    assert (look.branch, look.paths, look.conflicts) == ('main', ('a.txt',), ())
+    assert '+three' in look.patch and '+late' not in look.patch
+    assert git(project, 'rev-parse', 'main') == look.onto
+    assert await merging.merge(made, look, message='Take one change') == git(project, 'rev-parse', 'main')
+    assert git(project, 'log', '-1', '--format=%s') == 'Take one change'
+    assert (project / 'a.txt').read_text() == TEXT.replace('3\n', 'three\n', 1)
+
+
+async def test_tests_are_run_on_an_agents_work(conductor: Conductor, run: RunId):
+    found = await conductor.merging.mergeable(run)
+    assert (await conductor.merging.test(found, 'one')).ran.code == 0
+    assert (await conductor.merging.test(found, 'two')).ran.code != 0
+
+
+async def test_a_branch_that_moved_is_left_alone(conductor: Conductor, run: RunId, project: Path):
+    found = await conductor.merging.mergeable(run)
+    look = await conductor.merging.preview(found, 'one')
+    git(project, 'commit', '-q', '--allow-empty', '-m', 'meanwhile')
+    tip = git(project, 'rev-parse', 'main')
+    with pytest.raises(WorkspaceError, match='main has moved'):
+        await conductor.merging.merge(found, look, 'one')
+    assert git(project, 'rev-parse', 'main') == tip
+
+
+async def test_a_conflict_is_told_and_resolved(conductor: Conductor, run: RunId, project: Path):
+    (project / 'a.txt').write_text(TEXT.replace('3\n', 'drei\n', 1))
+    git(project, 'commit', '-q', '-a', '-m', 'meanwhile')
+    found = await conductor.merging.mergeable(run)
+    look = await conductor.merging.preview(found, 'one', 'main')
+    assert [one.path for one in look.conflicts] == ['a.txt']
+    with pytest.raises(WorkspaceError, match='resolve these first'):
+        await conductor.merging.merge(found, look, 'one')
+    chosen = {'a.txt': Resolution(side='theirs')}
+    look = await conductor.merging.preview(found, 'one', 'main', resolutions=chosen)
+    await conductor.merging.merge(found, look, 'one', resolutions=chosen)
+    assert (project / 'a.txt').read_text() == ONE
+
+
+async def test_what_is_not_there_is_said(conductor: Conductor, run: RunId):
+    with pytest.raises(UnknownRun):
+        await conductor.merging.mergeable(RunId('nothing'))
+    with pytest.raises(InvalidInput, match='has ended no turn'):
+        await conductor.merging.send_back(run, 'one', 'again')
+
+
+async def test_bad_input_is_a_problem(url: str, run: RunId):
+    bodies: dict[str, list[tuple[dict[str, Any], int]]] = {
+        'preview': [({'agent': 'nobody'}, 422), ({'agent': 'one', 'into': '../x y'}, 409)],
+        'merge': [
+            ({'agent': 'one', 'into': 'main'}, 422),
+            ({'agent': 'one', 'into': 'main', 'onto': 'x'}, 409),
+        ],
+        'compose': [({'picks': []}, 422), ({'picks': [{'path': '../../x', 'agent': 'one'}]}, 422)],
+        'test': [({'result': ['', 'f' * 64]}, 409), ({'result': ['', '../../etc']}, 422)],
+        'send-back': [({'agent': 'one', 'text': ''}, 422)],
+    }
+    async with httpx.AsyncClient(base_url=f'{url}/api/v1/runs/{run}/merging/') as http:
+        for path, cases in bodies.items():
+            for body, status in cases:
+                found = await http.post(path, json=body)
+                assert found.status_code == status, (path, body, found.text)
+                assert found.headers['content-type'] == 'application/problem+json'

@@ -1,0 +1,91 @@
+"""What a run's agents made, merged in a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.errors import InvalidInput
+from engine.history.merging import RESULT, Mergeable, Pick
+from engine.records import RunId
+from engine.workspace import FileChange
+from engine.workspace.diff import is_own_work
+from engine.workspace.git.merge import MergePreview, Resolution
+from engine.workspace.sandbox.test_run import SuiteResult
+from ui.api.client.connection import Connection
+from ui.api.client.files import RemoteFiles
+from ui.api.wire import decode, dump
+
+
+class RemoteMerging:
+    """The methods of `RunMerging`, for runs that are in a server."""
+
+    def __init__(self, connection: Connection, files: RemoteFiles) -> None:
+        self._ask, self._files = connection, files
+
+    async def mergeable(self, run: RunId) -> Mergeable:
+        """What of a run can be merged, and into what."""
+        return await self._ask.one(Mergeable, f'runs/{run}/merging')
+
+    async def changes(self, found: Mergeable, agent: str) -> list[FileChange]:
+        """What an agent has changed in its project."""
+        if agent not in found.folders:
+            names = ', '.join(sorted(found.folders)) or 'none'
+            raise InvalidInput({'agent': f'name whose work; there is that of: {names}'})
+        changes = await self._files.diff(found.run.id, *found.folders[agent])
+        return [change for change in changes if is_own_work(change)]
+
+    async def compose(self, found: Mergeable, picks: Sequence[Pick]) -> Mergeable:
+        """Put a result together from several agents' files, or from some of their changes."""
+        return decode(Mergeable, await self._do(found, 'compose', {'picks': [dump(one) for one in picks]}))
+
+    async def test(self, found: Mergeable, agent: str) -> SuiteResult:
+        """Run the run's tests on a copy of an agent's folder."""
+        return decode(SuiteResult, await self._do(found, 'test', _whose(found, agent)))
+
+    async def preview(
+        self,
+        found: Mergeable,
+        agent: str = '',
+        into: str = '',
+        *,
+        resolutions: Mapping[str, Resolution] | None = None,
+        only: Sequence[str] = (),
+    ) -> MergePreview:
+        """Work out a merge; touches nothing."""
+        body = {**_whose(found, agent), 'into': into, **_chosen(resolutions, only)}
+        return decode(MergePreview, await self._do(found, 'preview', body))
+
+    async def merge(  # noqa: PLR0913  (all but two have defaults)
+        self,
+        found: Mergeable,
+        preview: MergePreview,
+        agent: str = '',
+        *,
+        resolutions: Mapping[str, Resolution] | None = None,
+        only: Sequence[str] = (),
+        message: str = '',
+    ) -> str:
+        """Merge as previewed: one commit on the branch. Returns its id."""
+        place = {'into': preview.branch, 'onto': preview.onto, 'message': message}
+        body = {**_whose(found, agent), **place, **_chosen(resolutions, only)}
+        return str((await self._do(found, 'merge', body))['commit'])
+
+    async def send_back(self, run: RunId, agent: str, text: str) -> RunId:
+        """Fork a run from an agent's last turn, with a message to it."""
+        made = await self._ask.create(f'runs/{run}/merging/send-back', {'agent': agent, 'text': text})
+        return RunId(made['id'])
+
+    async def _do(self, found: Mergeable, action: str, body: Mapping[str, Any]) -> Any:
+        return await self._ask.steer(f'runs/{found.run.id}/merging/{action}', body)
+
+
+def _whose(found: Mergeable, agent: str) -> dict[str, Any]:
+    """Whose work is meant; a result that was put together is known by its snapshots alone."""
+    name = agent or found.best
+    return {'agent': name, **({'result': list(found.folders[RESULT])} if name == RESULT else {})}
+
+
+def _chosen(resolutions: Mapping[str, Resolution] | None, only: Sequence[str]) -> dict[str, Any]:
+    given = {path: dump(one) for path, one in (resolutions or {}).items()}
+    return {'resolutions': given, 'only': list(only)}

@@ -1,0 +1,24 @@
+"""The Python of the API's guide is run as it is, against a server."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engine import Conductor
+from tests.contract.test_facade import here, model, served  # noqa: F401  (fixtures)
+from tests.tree import ROOT
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_client_runs_as_the_guide_shows(here: Conductor, capsys: pytest.CaptureFixture[str]):  # noqa: F811
+    guide = (ROOT / 'assets' / 'guide' / 'api.md').read_text('utf-8')
+    [block] = re.findall(r'```python\n(.*?)```', guide, flags=re.DOTALL)
+    names: dict[str, object] = {'__name__': 'guide'}
+    exec(compile(block.replace('hemicycle.ui', 'ui'), 'api.md', 'exec'), names)
+    async with served(here) as url:
+        await names['asked'](url)  # type: ignore[operator]
+    printed = capsys.readouterr().out
+    assert 'Transition(' in printed and 'Outcome(' in printed

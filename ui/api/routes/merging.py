@@ -111,7 +111,9 @@ async def preview_merge(conductor: Engine, run: Run, wanted: Previewed) -> Merge
 async def merge(conductor: Engine, run: Run, wanted: Merged) -> dict[str, str]:
     """Merge as previewed: one commit on the branch, whose id is answered."""
     found = await _found(conductor, run, wanted)
-    previewed = replace(await _preview(conductor, found, wanted), onto=wanted.onto)
+    previewed = MergePreview(  # all that counts of it: the branch, and where it was
+        branch=wanted.into, onto=wanted.onto, is_new=False, checked_out='', paths=(), conflicts=(), patch=''
+    )
     made = conductor.merging.merge(found, previewed, wanted.agent, message=wanted.message, **_chosen(wanted))
     return {'commit': await _refusing(made)}
 

@@ -14,20 +14,36 @@ if TYPE_CHECKING:
     from ui.settings import Settings
 
 
-class Sqlite:
-    """Keeps runs in one SQLite file, next to the lock files of the processes using it."""
+SERVER_ONLY = (
+    'processes of their own cannot drive runs on PostgreSQL yet: start `hemicycle worker --temporal` and'
+    ' `hemicycle serve --temporal`, and name that server with --server'
+)
 
-    def file(self, settings: Settings) -> Path:
-        """The database file. Raises `InvalidInput` if the URL does not name one."""
+
+class Stores:
+    """Keeps runs in an SQLite file, next to the lock files of the processes using it; or on PostgreSQL."""
+
+    def name(self, settings: Settings) -> str:
+        """The database, fit for a screen. Raises `InvalidInput` if the URL names none."""
         from storage import Settings as Database
 
-        return Database(database=settings.database).path
+        return Database(database=settings.database).name
+
+    def file(self, settings: Settings) -> Path | None:
+        """The database file; None on PostgreSQL. Raises `InvalidInput` if the URL names neither."""
+        from storage import Settings as Database
+
+        database = Database(database=settings.database)
+        return None if database.on_postgres else database.path
 
     def locks(self, settings: Settings) -> Claims:
-        """The locks; the same for every spelling of one file's name."""
+        """The locks; the same for every spelling of one file's name. Raises `InvalidInput` on PostgreSQL."""
+        from engine.errors import InvalidInput
         from storage import Claims
 
-        file = self.file(settings).resolve()
+        if (named := self.file(settings)) is None:
+            raise InvalidInput({'--database': SERVER_ONLY})
+        file = named.resolve()
         return Claims(file.with_name(f'{file.name}.locks'))
 
     async def open(self, settings: Settings) -> SqlJournal:
@@ -53,9 +69,14 @@ class Sqlite:
 
     def inspect(self, settings: Settings) -> BackupInfo:
         """Check the database, and count what it holds."""
+        from storage import Settings as Database
         from storage import inspect_database
 
-        return inspect_database(self.file(settings))
+        if file := self.file(settings):
+            return inspect_database(file)
+        from storage.postgres.inspection import inspect_postgres
+
+        return inspect_postgres(Database(database=settings.database))
 
 
 def main() -> None:
@@ -63,7 +84,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors='replace')  # a terminal that cannot show a character must not end a run
-    app(obj=Sqlite(), prog_name='hemicycle')
+    app(obj=Stores(), prog_name='hemicycle')
 
 
 if __name__ == '__main__':

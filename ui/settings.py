@@ -83,7 +83,8 @@ class ServerPaths:
     """Where a server keeps its data and reads its configuration."""
 
     home: Path
-    database: Path
+    database: Path | str
+    """Its file; or its URL, without the password."""
     endpoints: Path
     """The file that configures models; it need not exist."""
 
@@ -132,11 +133,14 @@ class BackupInfo(Protocol):
 class Storage(Protocol):
     """Where runs are stored."""
 
-    def file(self, settings: Settings) -> Path:
-        """The database file; it need not exist yet."""
+    def name(self, settings: Settings) -> str:
+        """The database, fit for a screen: a path, or a URL without its password."""
+
+    def file(self, settings: Settings) -> Path | None:
+        """The database file, which need not exist yet; None if a server keeps the database."""
 
     def locks(self, settings: Settings) -> Locks:
-        """The locks of everyone using the database."""
+        """The locks of everyone using the database. Raises `InvalidInput` if it has none: a fleet's."""
 
     async def open(self, settings: Settings) -> Journal:
         """Open the database, creating it if necessary. Raises `JournalError`."""
@@ -156,4 +160,4 @@ class Storage(Protocol):
         """
 
     def inspect(self, settings: Settings) -> BackupInfo:
-        """Check every page of the database, and count what it holds. Blocks. Raises `JournalError`."""
+        """Check the database (all of a file), and count what it holds. Blocks. Raises `JournalError`."""

@@ -21,7 +21,7 @@ from engine import Transition
 from engine.records import RunId, RunInfo, RunQuery
 from storage import open_journal
 from tests.support.forkserver import Command
-from ui.__main__ import Sqlite
+from ui.__main__ import Stores
 from ui.cli.app import app
 
 typer.testing._get_command = cache(typer.testing._get_command)  # Else all commands are made at each call.
@@ -136,7 +136,7 @@ class Hemicycle:
     def __call__(self, *arguments: str, stdin: str | None = None) -> Result:
         """Run a command in this process."""
         runner = CliRunner(env=self._environment)
-        return runner.invoke(app, list(arguments), input=stdin, obj=Sqlite())
+        return runner.invoke(app, list(arguments), input=stdin, obj=Stores())
 
     def process(self, *arguments: str) -> contextlib.AbstractContextManager[Command]:
         """Start a command as a process; it is killed at the end if it is still there."""

@@ -25,8 +25,8 @@ Database = Annotated[
         '--database',
         metavar='PATH',
         envvar='HEMICYCLE_DATABASE',
-        help='The database: a path, or a URL such as `sqlite:///runs.db`. By default `hemicycle.db` in the'
-        ' folder `HEMICYCLE_HOME`, or in the one the system has for your data.',
+        help='The database: a path, or a URL such as `sqlite:///runs.db` or `postgresql://user@host/name`. By'
+        ' default `hemicycle.db` in the folder `HEMICYCLE_HOME`, or in the one the system has for your data.',
         rich_help_panel=WHERE,
         show_default=False,
     ),

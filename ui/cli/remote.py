@@ -50,7 +50,8 @@ def named_server() -> str:
 
 def server_at_work(storage: Storage, settings: Settings) -> str:
     """The address of the server that does the work: the named one, or the database's own; or ''."""
-    if NAMED.get() or not storage.file(settings).exists():
+    file = storage.file(settings)
+    if NAMED.get() or file is None or not file.exists():
         return NAMED.get()
     holder = storage.locks(settings).served() or ''
     found = re.match(r'https?://\S+', holder)

@@ -107,7 +107,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     settings, storage = settings_of(database, synchronous, patterns), storage_of(context)
     fleet = _fleet(temporal, namespace, settings) if temporal else None
     locks = None if fleet else storage.locks(settings)
-    if locks and storage.file(settings).exists() and (holder := locks.served()):
+    file = storage.file(settings)
+    if locks and file and file.exists() and (holder := locks.served()):
         raise CommandError(_serve(holder))
     login = asyncio.run(_try(storage, settings)) or provider is not None
     check_host(host, login=login)
@@ -128,7 +129,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             metrics = Metrics()
             opener = _Opener(storage, settings, locks, catalog, metrics, fleet)
             places = ServerPaths(
-                home=settings.home, database=storage.file(settings), endpoints=settings.endpoints
+                home=settings.home, database=file or storage.name(settings), endpoints=settings.endpoints
             )
             run(
                 listening,

@@ -59,10 +59,10 @@ async def open_conductor(
         async with connect(url, catalog) as remote:
             yield remote
         return
+    locks: Locks = storage.locks(settings)
     journal = await storage.open(settings)
     if only is not None:
         journal = cast(Journal, _OneUnfinished(journal, only))
-    locks: Locks = storage.locks(settings)
     owner = new_owner()
     async with Conductor(
         journal,
@@ -85,12 +85,13 @@ async def open_conductor(
 async def open_reader(
     storage: Storage, settings: Settings, catalog: Catalog | None = None
 ) -> AsyncIterator[Conductor]:
-    """A conductor for reading runs, even while a server runs them; creates no database."""
+    """A conductor for reading runs, even while a server runs them; creates no file."""
     if url := named_server():
         async with connect(url, catalog) as remote:
             yield remote
         return
-    journal = await storage.open(settings) if storage.file(settings).exists() else MemoryJournal()
+    file = storage.file(settings)
+    journal = await storage.open(settings) if file is None or file.exists() else MemoryJournal()
     async with Conductor(journal, catalog=catalog or Catalog(), workspaces=settings.workspaces) as conductor:
         yield conductor
 

@@ -97,11 +97,11 @@ LOOKING = (
 SCRIPT = """
 import sys
 from typer.testing import CliRunner
-from ui.__main__ import Sqlite
+from ui.__main__ import Stores
 from ui.cli.app import app
 
 for line in sys.stdin.read().splitlines():
-    result = CliRunner().invoke(app, line.split(), obj=Sqlite())
+    result = CliRunner().invoke(app, line.split(), obj=Stores())
     print(result.exit_code, result.stderr.replace(chr(10), ' '))
 """
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from storage import Settings as Database
 from storage import SqlJournal, open_journal
 from tests.support.cli import Hemicycle
-from ui.__main__ import Sqlite
+from ui.__main__ import Stores
 from ui.cli.app import app
 from ui.settings import Settings
 
@@ -58,8 +58,8 @@ def test_a_folder_that_cannot_be_written(hemicycle: Hemicycle, command: tuple[st
     assert result.stderr.count('\n') == 1
 
 
-def test_a_url_that_names_no_file(hemicycle: Hemicycle) -> None:
-    result = hemicycle('runs', '--database', 'postgresql://somewhere/runs')
+def test_a_url_that_names_neither(hemicycle: Hemicycle) -> None:
+    result = hemicycle('runs', '--database', 'mysql://somewhere/runs')
     assert result.exit_code == 2
     assert result.stderr.startswith('hemicycle: database: ')
 
@@ -77,7 +77,7 @@ def test_a_full_disk(hemicycle: Hemicycle) -> None:
 
 
 @dataclass
-class Small(Sqlite):
+class Small(Stores):
     """A database that cannot grow."""
 
     size: int

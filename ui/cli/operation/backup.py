@@ -59,8 +59,8 @@ def backup(
     Configuration and keys (`endpoints.toml`) are not in it.
     """
     storage, settings = storage_of(context), settings_of(database, patterns=patterns)
-    if not storage.file(settings).exists():
-        raise CommandError(f'{storage.file(settings)} does not exist: there is nothing to back up')
+    if not _file(storage, settings, 'pg_dump').exists():
+        raise CommandError(f'{storage.name(settings)} does not exist: there is nothing to back up')
     archive = target or Path(f'hemicycle-{time.strftime("%Y-%m-%d")}.tar.gz')
     if archive.exists():
         raise CommandError(f'{archive} already exists: name another file')
@@ -85,10 +85,18 @@ def restore_backup(
     A run that had not ended continues with the next `serve` or `resume`: restore it in one place only.
     """
     storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    _file(storage, settings, 'pg_restore')
     info = storage.restore(archive, settings)
-    typer.echo(f'{storage.file(settings)}: {_describe(info)}')
+    typer.echo(f'{storage.name(settings)}: {_describe(info)}')
     if check:
         _report(asyncio.run(_audit(storage, settings)))
+
+
+def _file(storage: Storage, settings: Settings, instead: str) -> Path:
+    if file := storage.file(settings):
+        return file
+    what = f"PostgreSQL's own {instead} does this for {storage.name(settings)}"
+    raise CommandError(f'{what}; the files of its runs are in {settings.workspaces}')
 
 
 def _describe(info: BackupInfo) -> str:

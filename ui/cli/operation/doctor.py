@@ -146,12 +146,16 @@ async def _sandbox(sandbox: Sandbox) -> Finding:
 def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
     try:
         file = storage.file(settings)
-        if not file.exists():
+        if file and not file.exists():
             yield Finding('ok', 'Database', f'{file} does not exist yet: the first run makes it')
             return
         held = storage.inspect(settings)
     except EngineError as error:
         yield Finding('broken', 'Database', str(error))
+        return
+    if file is None:
+        runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}'
+        yield Finding('ok', 'Database', f'{storage.name(settings)}: {runs}')
         return
     size = byte_size(file.stat().st_size)
     runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}, {size}; every page was read'

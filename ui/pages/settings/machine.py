@@ -147,6 +147,8 @@ class StorageFacts:
         if places is None:
             return
         for text, path in ((self._database, places.database), (self._files, self._backend().workspaces.root)):
+            if isinstance(path, str):  # On a server, which knows.
+                continue
             found = await asyncio.to_thread(_size, path)
             if text.is_deleted:
                 return

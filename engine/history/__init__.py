@@ -17,7 +17,7 @@ from engine.history.comparison import (
 from engine.history.forks.lineage import kind_of, lineage_tree
 from engine.history.forks.overrides import CostEstimate, ForkOverrides, Kind, LineageNode, StepSource
 from engine.history.forks.regression_test import RegressionResult, RegressionTest
-from engine.history.merging import Mergeable, Pick, merge_message
+from engine.history.merging import RESULT, Mergeable, Pick, merge_message
 from engine.history.path_statistics.merge_shapes import merge_shapes
 from engine.history.retention.disk_usage import DiskUsage, folder_bytes
 from engine.history.retention.maintenance import CleanupResult
@@ -25,6 +25,7 @@ from engine.history.run_reader import RunReader
 
 __all__ = [
     'OWN',
+    'RESULT',
     'AcceptedEvent',
     'CleanupResult',
     'Comparison',

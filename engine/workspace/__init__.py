@@ -6,6 +6,7 @@ from engine.workspace.hunks import Hunk, apply_hunks, split_hunks
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.sandbox.test_run import SuiteResult
 from engine.workspace.snapshots import FileVersion
 from engine.workspace.workspace import Entry, Workspace
 from engine.workspace.workspaces import Workspaces
@@ -21,6 +22,7 @@ __all__ = [
     'MergePreview',
     'Resolution',
     'Sandbox',
+    'SuiteResult',
     'Workspace',
     'Workspaces',
     'apply_hunks',

@@ -13,7 +13,7 @@ PUBLIC = {
     'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment Scratch ToolTrial agents_of'),
     'engine.history': (
         'AcceptedEvent CleanupResult Comparison CostEstimate DiskUsage Divergence ForkOverrides '
-        'GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick Redaction '
+        'GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick RESULT Redaction '
         'RegressionResult RegressionTest Row RunReader RunStats StepSource align folder_bytes '
         'json_differences kind_of lineage_tree merge_message merge_shapes open_question program_version'
     ),
@@ -48,7 +48,7 @@ PUBLIC = {
         'missing_requirement'
     ),
     'engine.workspace': (
-        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview Resolution Sandbox '
+        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview Resolution Sandbox SuiteResult '
         'Workspace Workspaces apply_hunks format_patch is_own_work split_hunks'
     ),
     'engine.models.scripted': ('QuickLoader Sample has_scenario scenarios'),

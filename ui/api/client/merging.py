@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import InvalidInput
-from engine.history.merging import RESULT, Mergeable, Pick
+from engine.history import RESULT, Mergeable, Pick
 from engine.records import RunId
-from engine.workspace import FileChange
-from engine.workspace.diff import is_own_work
-from engine.workspace.git.merge import MergePreview, Resolution
-from engine.workspace.sandbox.test_run import SuiteResult
+from engine.workspace import FileChange, MergePreview, Resolution, SuiteResult, is_own_work
 from ui.api.client.connection import Connection
 from ui.api.client.files import RemoteFiles
 from ui.api.wire import decode, dump

@@ -12,10 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from engine import Conductor
 from engine.errors import JournalConflict, WorkspaceError
-from engine.history.merging import RESULT, Mergeable, Pick
+from engine.history import RESULT, Mergeable, Pick
 from engine.records import RunId, RunInfo
-from engine.workspace.git.merge import MergePreview, Resolution
-from engine.workspace.sandbox.test_run import SuiteResult
+from engine.workspace import MergePreview, Resolution, SuiteResult
 from ui.api.dependencies import Engine, Run
 from ui.api.idempotency import OneTime
 from ui.api.problems import Refusal, problems

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from tests.browser.server import Server
 from tests.support import chromium
@@ -121,7 +121,12 @@ def _wait_after(page: Page, name: str) -> None:
     go = getattr(page, name)
 
     def went(*arguments: object, **options: object) -> object:
-        answer = go(*arguments, **options)
+        try:
+            answer = go(*arguments, **options)
+        except Error as error:
+            if 'ERR_ABORTED' not in error.message:
+                raise
+            answer = go(*arguments, **options)  # the page reloaded itself at the same moment
         page.wait_for_function(ANSWERS)
         return answer
 

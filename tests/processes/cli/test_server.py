@@ -113,9 +113,9 @@ def test_a_database_that_is_served_has_its_server_do_the_work(server: Server, tm
     assert run('resume', 'last', '--quiet').returncode == 0
 
 
-def test_the_guide_launches_follows_and_answers_a_run(server: Server):
-    guide = (ROOT / 'assets' / 'guide' / 'api.md').read_text('utf-8')
-    [script] = [block for block in re.findall(r'```sh\n(.*?)```', guide, flags=re.DOTALL) if 'curl' in block]
+def test_the_readme_launches_follows_and_answers_a_run(server: Server):
+    readme = (ROOT / 'README.md').read_text('utf-8')
+    [script] = [block for block in re.findall(r'```sh\n(.*?)```', readme, re.DOTALL) if 'curl' in block]
     script = script.replace('http://127.0.0.1:8080', server.url)
     # What jq would take out of the answers: it is not installed everywhere.
     field = 'python3 -c "import json, sys; told = json.load(sys.stdin); print({})"'

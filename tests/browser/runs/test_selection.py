@@ -91,7 +91,7 @@ def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
     page.locator('.run-tick').check()
     page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Pin').click()
     expect(page.locator('.chip.pinned')).to_have_count(1)
-    page.get_by_label('Marked').select_option('Any')
+    page.get_by_label('Marked').select_option('Any mark')
     expect(rows(page)).to_have_count(3)
     expect(rows(page).first).to_have_attribute('href', last)
     axe(page)

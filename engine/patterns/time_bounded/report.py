@@ -215,7 +215,7 @@ def _steps(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
     for step in steps:
         said = [step.status.replace('_', ' '), step.complexity]
         said += [f'{step.attempts} attempts'] if step.attempts > 1 else []
-        said += [f'{step.fix_cycles} fix cycle{"s" * (step.fix_cycles > 1)}'] if step.fix_cycles else []
+        said += [f'{step.fix_cycles} fix cycles'] if step.fix_cycles else []
         said += [f'score {step.score}'] if step.score is not None else []
         said += [f'{step.seconds:.0f} s'] if step.seconds else []
         said += ['degraded'] if step.degraded else []

@@ -11,9 +11,11 @@ import httpx
 import pytest
 from httpx_sse import EventSource
 
+from engine import Status, Transition
 from tests.browser.server import Server
 from tests.support.harness import until
 from tests.support.ticking import write_ticking
+from ui.api.client import HttpConductor
 
 pytestmark = [pytest.mark.anyio, pytest.mark.commands]
 STREAMS, ROUNDS, KILLS = 100, 40, 2
@@ -78,3 +80,19 @@ async def test_no_step_is_lost_and_none_comes_twice(server: Server):
     for reader in readers:
         assert reader.steps == list(range(1, last['seq'] + 1))
     assert sum(reader.cuts for reader in readers) > 5 * STREAMS
+
+
+async def test_a_program_goes_on_watching_when_its_server_is_killed_and_comes_back(server: Server):
+    seen = []
+    async with HttpConductor(server.url) as there:
+        run = await there.start('ticking')
+        async for item in run.watch():
+            if isinstance(item, Transition):
+                seen.append(item.seq)
+                if len(seen) == ROUNDS // 4:
+                    await asyncio.to_thread(server.kill)
+                    await asyncio.to_thread(server.start)
+        outcome = await there.result(run.id)
+        last = (await there.info(run.id)).seq
+    assert outcome.status is Status.DONE
+    assert seen == list(range(1, last + 1)) and last > ROUNDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import os
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from engine.errors import WorkspaceError
 from engine.workspace.confined_dir import SANDBOX_PATH
@@ -29,6 +31,10 @@ TEST_FILE = re.compile(
 """Test files, and the files that configure which tests run."""
 SKIPS = re.compile(r'skip|xfail|\b(xit|xdescribe|todo)\b|collect_ignore|deselect|--ignore', re.I)
 """Markers that skip a test without removing it."""
+CONFIGURATION = re.compile(r'(^|/)(conftest\.py|\.?pytest\.ini|tox\.ini|setup\.cfg)$')
+"""Files whose mere presence can decide which tests run."""
+RUNNERS = {'Makefile': ('make',), 'package.json': ('npm', 'pnpm', 'yarn')}
+"""Files that say what a command does that runs tests."""
 INSTALL = {'pnpm-lock.yaml': 'pnpm install', 'yarn.lock': 'yarn install', 'package-lock.json': 'npm ci'}
 MAKE_VENV = 'python3 -m venv .venv && .venv/bin/pip install'
 NPM = {'pnpm-lock.yaml': 'pnpm test', 'yarn.lock': 'yarn test'}
@@ -79,27 +85,53 @@ async def dependency_mounts(project: str, workspace: Workspace) -> Mapping[str, 
         return {}
 
 
-async def changed_tests(workspace: Workspace, snapshot: str) -> list[str]:
-    """The test files of a snapshot that are gone, lost lines, or skip more than before.
+async def changed_tests(workspace: Workspace, snapshot: str, command: str = '') -> list[str]:
+    """What was done to a snapshot's tests: files that are gone, or hold or run less than before.
 
-    New tests do not count.
+    New tests do not count, but new files that configure which tests run do.
+
+    Args:
+        workspace: the folder.
+        snapshot: the folder as it was.
+        command: what runs the tests; '' means this installation's pytest.
     """
-    now = {file.path: file.digest for file in await workspace.snapshot_files(await workspace.snapshot())}
+    now = {file.path: file for file in await workspace.snapshot_files(await workspace.snapshot())}
+    before = {file.path: file for file in await workspace.snapshot_files(snapshot)}
     found = []
-    for file in await workspace.snapshot_files(snapshot):
-        if not TEST_FILE.search(file.path) or now.get(file.path) == file.digest or file.target is not None:
+    for path in sorted(now.keys() | before.keys()):
+        old, new = before.get(path), now.get(path)
+        if (old and old.target is not None) or (old and new and old.digest == new.digest):
             continue
-        if file.path not in now:
-            found.append(f'{file.path} was removed')
-            continue
-        before, after = await workspace.load(file.digest), await workspace.load(now[file.path])
-        if await asyncio.to_thread(_is_weaker, before, after):
-            found.append(f'{file.path} was changed')
+        if old is None:
+            found += [f'{path} was added'] if CONFIGURATION.search(path) else []
+        elif new is None:
+            found += [f'{path} was removed'] if TEST_FILE.search(path) else []
+        elif TEST_FILE.search(path):
+            texts = await workspace.load(old.digest), await workspace.load(new.digest)
+            found += [f'{path} was changed'] if await asyncio.to_thread(_is_weaker, path, *texts) else []
+        if path == 'pyproject.toml' or command.partition(' ')[0] in RUNNERS.get(path, ()):
+            parts = [_settings(path, await workspace.load(one.digest)) if one else None for one in (old, new)]
+            found += [f'{path} runs other tests'] if parts[0] != parts[1] else []
     return found
 
 
-def _is_weaker(before: bytes, after: bytes) -> bool:
-    """Whether lines were removed or changed, or lines were added that skip tests."""
+def _settings(path: str, data: bytes) -> Any:
+    """The part of a file that decides which tests run; None if it has none."""
+    try:
+        if path == 'pyproject.toml':
+            return tomllib.loads(data.decode()).get('tool', {}).get('pytest')
+        if path == 'package.json':
+            known = json.loads(data)
+            return {name: known.get(name) for name in ('scripts', 'jest', 'mocha', 'vitest')}
+    except (ValueError, AttributeError):
+        pass
+    return data
+
+
+def _is_weaker(path: str, before: bytes, after: bytes) -> bool:
+    """Whether lines were removed or changed, or lines were added that skip tests or change what they do."""
+    if path.endswith('.py') and not _functions(before).items() <= _functions(after).items():
+        return True
     old, new = (data.decode(errors='replace').split('\n') for data in (before, after))
     for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != 'insert' and any(line.strip() for line in old[start:end] if kind != 'equal'):
@@ -107,6 +139,24 @@ def _is_weaker(before: bytes, after: bytes) -> bool:
         if kind != 'equal' and any(SKIPS.search(line) for line in new[first:last]):
             return True
     return False
+
+
+def _functions(source: bytes) -> dict[str, str]:
+    """What each function of a Python file does, by its full name; the last one of a name counts."""
+    found: dict[str, str] = {}
+
+    def walk(body: Sequence[ast.stmt], inside: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                walk(node.body, f'{inside}{node.name}.')
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found[f'{inside}{node.name}'] = ast.dump(node)
+
+    try:
+        walk(ast.parse(source).body, '')
+    except (SyntaxError, ValueError):
+        return {}
+    return found
 
 
 def _detect(root: Path, files: Sequence[str]) -> TestSetup:

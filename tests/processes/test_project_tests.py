@@ -30,16 +30,22 @@ def write(root: Path, **files: str) -> Path:
     return root
 
 
-async def work(pattern: str, project: Path | str, *replies: Any, **parameters: Any) -> Outcome:
+async def work(
+    pattern: str, project: Path | str, *replies: Any, seen: list[str] | None = None, **parameters: Any
+) -> Outcome:
+    """The outcome of a run; `seen` takes what tools gave back to its agent."""
     catalog = Catalog.load()
-    catalog.models['scripted'] = FakeModel(in_turn(*replies))
+    model = catalog.models['scripted'] = FakeModel(in_turn(*replies))
     async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (
             await conductor.start(
                 pattern, {'request': 'mend it', 'project': str(project), **parameters}, approvals='none'
             )
         ).id
-        return await conductor.result(run)
+        outcome = await conductor.result(run)
+    for part in model.requests[-1].messages if seen is not None else ():
+        seen += [one.text for one in part.parts if one.kind == 'result']
+    return outcome
 
 
 RUN = calls(('run_tests', {}))
@@ -111,6 +117,49 @@ async def test_a_debugger_that_weakens_tests_has_not_mended_anything(
     assert 'a run of all tests, after the last change, in which none fails' in outcome.error
     allowed = await work('debugger', SAMPLES / 'spans', *replies, change_tests=True)
     assert allowed.status is Status.DONE
+
+
+RETURN = """for f in tests/test_*.py; do sed -i 's/^\\(def test.*:\\)$/\\1\\n    return/' $f; done"""
+SHADOW = (
+    r"""for f in tests/test_*.py; do sed -n 's/^\(def test.*:\)$/\1 pass/p' $f > more; cat more >> $f; done"""
+)
+OTHER = 'echo "def test_a(): pass" > test_b.py; '
+
+
+@pytest.mark.parametrize(
+    ('command', 'said'),
+    [
+        (RETURN, 'tests/test_spans.py was changed'),
+        (SHADOW, 'tests/test_spans.py was changed'),
+        (f'{OTHER} printf "[pytest]\npython_files = test_b.py\n" > pytest.ini', 'pytest.ini was added'),
+        (f'{OTHER} printf "[tool.pytest.ini_options]\npython_files = [\'test_b.py\']\n" > pyproject.toml',
+         'pyproject.toml runs other tests'),
+        (f'{OTHER} printf "collect_ignore = [\'test_spans.py\']\n" > tests/conftest.py',
+         'tests/conftest.py was added'),
+    ],
+    ids=['returned', 'shadowed', 'configured', 'in the project', 'uncollected'],
+)  # fmt: skip
+async def test_tests_that_no_longer_test_do_not_count(sandbox: Sandbox, command: str, said: str) -> None:
+    replies = [RUN, calls(('run_command', {'command': command})), RUN, OVER]
+    seen: list[str] = []
+    outcome = await work('debugger', SAMPLES / 'spans', *replies, seen=seen)
+    assert outcome.status is Status.FAILED and any(said in text for text in seen), seen
+
+
+@pytest.mark.parametrize(
+    'files',
+    [{'package_dot_json': json.dumps({'scripts': {'test': 'false'}})}, {'Makefile': 'test:\n\tfalse\n'}],
+    ids=['npm', 'make'],
+)
+async def test_a_command_that_no_longer_tests_does_not_count(
+    sandbox: Sandbox, tmp_path: Path, files: dict[str, str]
+) -> None:
+    project = write(tmp_path, **files)
+    change = calls(('run_command', {'command': 'sed -i s/false/true/ Makefile package.json'}))
+    outcome = await work('debugger', project, RUN, change, RUN, OVER)
+    assert outcome.status is Status.FAILED
+    allowed = await work('debugger', project, RUN, change, RUN, OVER, change_tests=True)
+    assert allowed.status is Status.DONE, allowed.error
 
 
 async def test_new_tests_are_welcome(sandbox: Sandbox) -> None:

@@ -46,7 +46,9 @@ async def run_tests(
         context.files, context.commands, options=options, command=command, seconds=seconds, mounts=mounts
     )
     kept = setup.get('keep', '')
-    changed = await changed_tests(context.files, kept) if kept and tested.passed else []
+    changed = (
+        await changed_tests(context.files, kept, setup.get('command', '')) if kept and tested.passed else []
+    )
     text = tested.text
     if changed:
         text += (

@@ -64,14 +64,14 @@ def decode(data: bytes) -> tuple[str, str]:
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return _readable(data.decode(encoding, 'replace')), encoding.removesuffix('-sig')
+    if b'\0' in data[:4_000]:  # Asked before UTF-8, which Cyrillic in UTF-16 can happen to be.
+        little = data[1::2].count(0) > data[::2].count(0)
+        encoding = 'utf-16-le' if little else 'utf-16-be'
+        return _readable(data.decode(encoding, 'replace')), encoding
     try:
         return _readable(data.decode()), 'utf-8'
     except UnicodeDecodeError:
         pass
-    if b'\0' in data[:4_000]:
-        little = data[1::2].count(0) > data[::2].count(0)
-        encoding = 'utf-16-le' if little else 'utf-16-be'
-        return _readable(data.decode(encoding, 'replace')), encoding
     text = data.decode('utf-8', 'replace')
     damaged = text.count('\ufffd')
     if sum(ord(character) > 127 for character in text) > 10 * damaged:

@@ -136,6 +136,12 @@ def test_every_encoding_is_read(encoding: str) -> None:
     assert transcripts.decode(text.encode(encoding))[0] == text
 
 
+@pytest.mark.parametrize('encoding', ['utf-16', 'utf-16-le', 'utf-16-be', 'cp1251', 'koi8-r'])
+def test_other_scripts_are_read(encoding: str) -> None:
+    text = 'Жанна: Привет, как дела сегодня? Очень хорошо, спасибо большое.\n' * 3
+    assert transcripts.decode(text.encode(encoding))[0] == text
+
+
 def test_what_is_no_text_is_refused() -> None:
     for seed in range(20):
         with pytest.raises(ValueError, match='it is not text'):

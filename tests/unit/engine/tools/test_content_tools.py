@@ -48,6 +48,12 @@ async def test_a_section_is_told_which_one_it_follows() -> None:
     assert 'It follows the section <data>\nA\n</data>\nBegin with a sentence that leads over' in second
 
 
+async def test_a_section_whose_title_is_there_twice_is_not_told_a_wrong_one() -> None:
+    here = context('Text.', outline={'title': 'T', 'sections': [{'title': name} for name in 'ABA']})
+    await use(expand_section, here, section_title='A')
+    assert 'It follows' not in here.model.prompts[0]  # type: ignore[union-attr]
+
+
 async def test_two_sections_of_one_title_are_both_kept() -> None:
     shelf = ArtifactStore()
     for text in ('one', 'two'):

@@ -52,3 +52,20 @@ def card_of(user: User, task: str) -> list[ui.element]:
     """The buttons of a task's card."""
     label = f'Show the conversation on {task}'
     return [one for one in user.find(kind=ui.element).elements if one.props.get('aria-label') == label]
+
+
+async def test_an_empty_plan_says_so_and_a_finished_run_offers_no_live(user: User, backend: Backend) -> None:
+    async with team(FakeModel(team_reply([]))) as here:
+        backend.open(here)
+        serve_assets()
+        run_page.register(backend)
+        run = (await here.start('supervisor', {'objective': 'Do nothing'})).id
+        await here.result(run)
+        await user.open(f'/runs/{run}')
+        await user.should_see('Empty: no steps were planned.', retries=60)
+        (live,) = (
+            one
+            for one in user.find(kind=ui.element).elements
+            if 'live' in one.classes and 'btn' in one.classes
+        )
+        assert 'off' in live.classes

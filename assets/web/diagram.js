@@ -27,6 +27,7 @@ export default {
     ...outlining,
     draw() {
       const held = this.root?.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : ""; // keeps the focus
+      const place = this.kept();
       this.$refs.box.setHTML((this.svg || "").replaceAll(`"e:[*]&gt;`, `"e:*&gt;`)); // "]>" is dropped as unsafe
       this.root = this.$refs.box.querySelector("svg");
       this.root?.querySelectorAll(`[id^="e:*>"]`).forEach((edge) => (edge.id = edge.id.replace("*", "[*]")));
@@ -41,10 +42,11 @@ export default {
       this.root.removeAttribute("width");
       this.root.removeAttribute("height");
       this.begin();
-      if (held) this.root.querySelector(`[id="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+      this.keep(place);
       this.light();
       this.look(true);
       this.cover();
+      if (held) this.root.querySelector(`[id="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
     },
     edge(name) { return this.drawn(`e:${name}`, () => this.seek(name)); },
     find(path) { return this.drawn(`s:${path}`, () => this.standing(path)); },

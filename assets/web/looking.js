@@ -20,6 +20,18 @@ export const looking = {
     this.frame(this.whole);
     if (!this.sizes) (this.sizes = new ResizeObserver(() => { this.look(true); this.frame(this.box()); this.report(); })).observe(this.$refs.box);
   },
+  kept() { // for the drawing that replaces this one: what a hand moved into the middle, and how far from it that is
+    if (!this.root || !this.byHand) return null;
+    const [x, y, w, h] = this.box(), off = (state) => { const [left, top, right, bottom] = this.bounds([state]); return [x + w / 2 - (left + right) / 2, y + h / 2 - (top + bottom) / 2]; };
+    const near = [...this.root.querySelectorAll(".state[id]")].map((state) => ({ path: state.id.slice(2), off: off(state) }));
+    return near.length ? { ...near.reduce((best, one) => (Math.hypot(...one.off) < Math.hypot(...best.off) ? one : best)), size: [w, h] } : null;
+  },
+  keep(place) {
+    const box = place && this.bounds([this.find(place.path)]);
+    if (!box) return;
+    const [left, top, right, bottom] = box, [w, h] = place.size;
+    this.moved([(left + right) / 2 + place.off[0] - w / 2, (top + bottom) / 2 + place.off[1] - h / 2, w, h]);
+  },
   report() { // how much room there is, and whether a hand has moved what is shown
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
@@ -42,6 +54,7 @@ export const looking = {
   },
   look(anew) { // moves only where what is to be seen is not, or all of it is to be looked at `anew`
     if (!this.root || this.byHand) return;
+    if (!anew && this.root.querySelector(".edge:focus-visible")) return; // it is what a person looks at
     const lit = !this.all && this.tight() && this.lights();
     if (!lit) return this.go(this.full(), anew);
     const { clientWidth: width, clientHeight: height } = this.root;

@@ -26,7 +26,8 @@ from acp import (
 
 from engine import Conductor, EngineError, Transition
 from engine.history import program_version
-from engine.records import Delta, RunId, View, within
+from engine.records import Delta, RunId, View, message_of, parent_of, within
+from ui.api.streamed_text import StreamedText
 from ui.formatting.parameters import main_parameter
 
 KINDS: Mapping[str, str] = {
@@ -65,6 +66,7 @@ class EditorSession:
     answering: set[asyncio.Task[None]] = field(default_factory=set)
     speaker: str = ''
     """Whose words came last."""
+    streamed: StreamedText = field(default_factory=StreamedText)
     plan: list[tuple[str, str]] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
     """Tool calls that the editor knows."""
@@ -137,6 +139,7 @@ class EditorAgent:
         with _Refusals():
             session.run = await self._start(session, text)
         session.cancelled, session.speaker, session.plan = False, '', []
+        session.streamed = StreamedText()
         try:
             return await self._shown(session, session.run)
         finally:
@@ -161,9 +164,16 @@ class EditorAgent:
         async with aclosing(self._conductor.watch(run)) as items:
             async for item in items:
                 if isinstance(item, Delta):
-                    await self._say(session, roles.get(item.path, item.path), item)
+                    session.streamed.add(item)
+                    if item.kind in ('text', 'reasoning'):
+                        await self._say(session, roles.get(item.path, item.path), item.text)
                 elif isinstance(item, Transition):
                     view = await self._conductor.view(run, item.seq)
+                    if recorded := item.event.data.get('message'):
+                        agent = parent_of(item.event.at)
+                        rest = session.streamed.rest(agent, message_of(recorded))
+                        session.streamed.forget(agent)
+                        await self._say(session, roles.get(agent, agent), ''.join(rest))
                     await self._show_step(session, item, view, shape.field('plan'))
                     self._ask(session, run, view)
         outcome, view = await self._conductor.result(run), await self._conductor.view(run)
@@ -179,13 +189,13 @@ class EditorAgent:
             usage=schema.Usage(total_tokens=used.total, input_tokens=used.input, output_tokens=used.output),
         )
 
-    async def _say(self, session: EditorSession, who: str, piece: Delta) -> None:
+    async def _say(self, session: EditorSession, who: str, text: str) -> None:
         """Show what an agent writes as a thought, under its name: the answer comes at the end."""
-        if piece.kind not in ('text', 'reasoning') or not piece.text:
+        if not text:
             return
         lead = '' if session.speaker == who else f'\n\n**{who}**: '
         session.speaker = who
-        await self._update(session, update_agent_thought_text(f'{lead}{piece.text}'))
+        await self._update(session, update_agent_thought_text(f'{lead}{text}'))
 
     async def _show_step(self, session: EditorSession, step: Transition, view: View, plan: str) -> None:
         """Show the tool calls of a step and their results, and the plan."""

@@ -42,12 +42,13 @@ from starlette.responses import StreamingResponse
 
 from engine import Conductor, InvalidInput, Pattern, Status, Transition
 from engine.errors import JournalConflict
-from engine.records import Delta, RunId, RunInfo, message_of
+from engine.records import Delta, RunId, RunInfo, StatePath, message_of, parent_of
 from ui.api.dependencies import EVENT_STREAM, Engine
 from ui.api.idempotency import Once, OneTime, created
 from ui.api.problems import problems
 from ui.api.routes.launch import PLACE
 from ui.api.routes.patterns import Name
+from ui.api.streamed_text import StreamedText
 from ui.api.wire import encode
 from ui.formatting.parameters import main_parameter
 
@@ -129,12 +130,11 @@ class _Narrator:
 
     def __init__(self, conductor: Conductor, run: RunId, asked: RunAgentInput) -> None:
         self._conductor, self._run, self._asked = conductor, run, asked
-        self._spoken: dict[str, str] = {}
+        self._spoken: dict[StatePath, str] = {}
         """The open message of each agent."""
-        self._thought: dict[str, str] = {}
+        self._thought: dict[StatePath, str] = {}
         """The open reasoning of each agent."""
-        self._streamed: set[tuple[str, str]] = set()
-        """Agents of whose reply in flight something was streamed, each with its kind."""
+        self._streamed = StreamedText()
         self._steps: list[str] = []
         self._messages = 0
 
@@ -161,21 +161,21 @@ class _Narrator:
         yield await self._ended(info, ids)
 
     def _heard(self, delta: Delta) -> Iterator[BaseEvent]:
+        self._streamed.add(delta)
         if delta.kind == 'reset':
             for path in [delta.path] if delta.path else {*self._spoken, *self._thought}:
                 yield from self._silenced(path)
         elif delta.kind in ('text', 'reasoning') and delta.text:
-            self._streamed.add((delta.path, delta.kind))
             yield from (self._said if delta.kind == 'text' else self._reasoned)(delta.path, delta.text)
 
-    def _said(self, path: str, text: str) -> Iterator[BaseEvent]:
+    def _said(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
         yield from self._concluded(path)
         if path not in self._spoken:
             self._spoken[path] = self._id()
             yield TextMessageStartEvent(message_id=self._spoken[path], role='assistant', name=path)
         yield TextMessageContentEvent(message_id=self._spoken[path], delta=text)
 
-    def _reasoned(self, path: str, text: str) -> Iterator[BaseEvent]:
+    def _reasoned(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
         if path not in self._thought:
             self._thought[path] = self._id()
             yield ReasoningStartEvent(message_id=self._thought[path])
@@ -200,15 +200,15 @@ class _Narrator:
 
     def _replied(self, step: Transition) -> Iterator[BaseEvent]:
         """A model's reply, streamed before or not, and the results of tools."""
-        agent = step.event.at.rpartition('.')[0]
+        agent = parent_of(step.event.at)
         recorded = step.event.data.get('message')
         if recorded:
             message = message_of(recorded)
-            thoughts = ''.join(part.text for part in message.parts if part.kind == 'reasoning')
-            if thoughts and (agent, 'reasoning') not in self._streamed:
+            thoughts, text = self._streamed.rest(agent, message)
+            if thoughts:
                 yield from self._reasoned(agent, thoughts)
-            if message.text and (agent, 'text') not in self._streamed:
-                yield from self._said(agent, message.text)
+            if text:
+                yield from self._said(agent, text)
             yield from self._silenced(agent)
             for call in message.calls:
                 yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name)
@@ -222,13 +222,13 @@ class _Narrator:
                 )
         yield from self._silenced(agent)
 
-    def _silenced(self, path: str) -> Iterator[BaseEvent]:
-        self._streamed -= {(path, 'text'), (path, 'reasoning')}
+    def _silenced(self, path: StatePath) -> Iterator[BaseEvent]:
+        self._streamed.forget(path)
         yield from self._concluded(path)
         if path in self._spoken:
             yield TextMessageEndEvent(message_id=self._spoken.pop(path))
 
-    def _concluded(self, path: str) -> Iterator[BaseEvent]:
+    def _concluded(self, path: StatePath) -> Iterator[BaseEvent]:
         if path in self._thought:
             thought = self._thought.pop(path)
             yield ReasoningMessageEndEvent(message_id=thought)
@@ -237,8 +237,8 @@ class _Narrator:
     def _closed(self) -> Iterator[BaseEvent]:
         for path in {*self._spoken, *self._thought}:
             yield from self._silenced(path)
-        for path in reversed(self._steps):
-            yield StepFinishedEvent(step_name=path)
+        for step in reversed(self._steps):
+            yield StepFinishedEvent(step_name=step)
 
     async def _ended(self, info: RunInfo, ids: Any) -> BaseEvent:
         if info.status is Status.FAILED:

@@ -78,6 +78,7 @@ async def test_a_run_is_shown_and_its_files_are_written_if_allowed(
     editor = Editor(answer)
     async with opened(editor, tmp_path, '--pattern', 'debugger') as (here, session, _):
         ended = await asyncio.wait_for(here.prompt(session_id=session, prompt=[text_block(DEBUG)]), 200)
+        await until(lambda: editor.of(schema.AgentMessageChunk))
     assert ended.stop_reason == 'end_turn' and ended.usage.total_tokens > 0
     plans, calls = editor.of(schema.AgentPlanUpdate), editor.of(schema.ToolCallStart)
     assert plans and plans[-1].entries[0].content == 'debugger'
@@ -137,6 +138,6 @@ async def test_what_an_agent_asks_is_the_editors_permission(answer: str, said: s
     async with opened(editor, tmp_path, *options) as (here, session, _):
         prompt = here.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
+        await until(lambda: said in str(editor.shown))  # the client hands updates on in tasks of their own
     (asked,) = editor.asked
     assert 'rm -r build' in str(asked.title)
-    assert said in str(editor.shown)

@@ -111,7 +111,7 @@ class ChartPane:
 
     async def _measured(self, width: int, height: int, held: bool) -> None:
         self._held = held
-        if (width, height) != self._room and self._fitted is not None:
+        if not held and (width, height) != self._room and self._fitted is not None:
             self._room = (width, height)
             await self.draw()
 

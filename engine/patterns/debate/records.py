@@ -122,7 +122,8 @@ class DebateMemory(Memory):
 
     revision: int = 1
     """Version of its rules: in 1, reviewers had no tools, and points had no ids to answer them by; in 2, the
-    outcome did not name comments that nobody had heeded."""
+    outcome did not name comments that nobody had heeded; in 3, an approval that named none of several held
+    for any of them."""
     debate: Debate = Field(default_factory=Debate)
     transcript: list[Utterance] = Field(default_factory=list)
     consensuses: list[Consensus] = Field(default_factory=list)

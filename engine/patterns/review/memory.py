@@ -48,6 +48,8 @@ class ReviewMemory(ContestMemory, DebateMemory):
     default: bool = False
     """Whether nobody named a strategy, so the best is revised."""
     exhibits: dict[str, CandidateSummary] = Field(default_factory=dict)
+    subjects: tuple[str, ...] = ()
+    """The candidates that the reviewers judge, or judged last."""
     standings: tuple[Ranking, ...] = ()
     choices: list[Choice] = Field(default_factory=list)
     targets: tuple[str, ...] = ()
@@ -79,13 +81,24 @@ class ReviewMemory(ContestMemory, DebateMemory):
 
     @property
     def approved_candidate(self) -> str:
-        """The candidate that reviewers name as best, or all rank first; '' if there is none."""
+        """The candidate that reviewers name as best, all rank first, or alone judged; '' if there is none."""
         consensus = self.consensus
         if consensus is None or consensus.best:
             return consensus.best if consensus else ''
-        rankings = [said.position.ranking for said in self.heard() if said.position]
+        alone = self.transcript[-1:] if self.revision > 3 else []  # The only reviewer holds no debate.
+        rankings = [said.position.ranking for said in self.heard() or alone if said.position]
         firsts = {ranking[0] for ranking in rankings if ranking}
+        if not firsts and len(self.subjects) == 1:
+            return self.subjects[0]
         return firsts.pop() if len(firsts) == 1 else ''
+
+    @property
+    def other_approval(self) -> str:
+        """Why an approval is not one of the best: reviewers approved another, or named none of several."""
+        approved = self.approved_candidate
+        if not approved and self.revision > 3 and len(self.subjects) > 1:
+            return 'the reviewers did not say which one they approve'
+        return f'the reviewers approved {approved}' if approved not in ('', self.best) else ''
 
     def open_comments(self, candidate: str, *, human: bool = False) -> list[Comment]:
         """Comments that its coder has not been sent yet; only those of people with `human`."""

@@ -136,7 +136,7 @@ class ParallelReview(Pattern):
         memory = super().remember()
         assert isinstance(memory, ReviewMemory)
         memory.candidates = {name: Candidate(coder=name) for name in self.coders}
-        memory.revision = 3
+        memory.revision = 4
         return memory
 
     def facts(self, memory: ReviewMemory) -> dict[str, Any]:
@@ -253,6 +253,10 @@ class ParallelReview(Pattern):
         for item in event.data['exhibits']:
             exhibit = CandidateSummary.model_validate(item)
             memory.exhibits[exhibit.coder] = exhibit
+        if memory.revision > 3:
+            names = memory.in_play()
+            revised = tuple(name for name in memory.targets if name in names)
+            memory.subjects = revised if memory.consensuses else names
 
     def take_review(self, memory: ReviewMemory, event: Event) -> None:
         """The only reviewer decides: its first review replaces a debate."""
@@ -377,10 +381,10 @@ class ParallelReview(Pattern):
         said = 'Approved'
         if not memory.approved:
             said, memory.caveat = 'Not approved', f'not approved {after}'
-            approved = memory.approved_candidate
-            if self.wants_approval(memory, event) and approved not in ('', memory.best):
-                memory.caveat = f'not approved: the reviewers approved {approved}'
-                said = f'Not approved: the reviewers approved {approved}. Delivered'
+            other = memory.other_approval
+            if self.wants_approval(memory, event) and other:
+                memory.caveat = f'not approved: {other}'
+                said = f'Not approved: {other}. Delivered'
         unmerged = f' Nothing was merged: {memory.plan_problem}.' if memory.plan_problem else ''
         open_points = '' if memory.approved else ''.join(f'\n- {point}' for point in demands(memory))
         unheeded = ''.join(f'\n- {comment.line_text}' for comment in memory.comments if comment.is_unheeded)
@@ -437,8 +441,8 @@ class ParallelReview(Pattern):
             return 'none of them was picked'
         version = memory.candidates[memory.best].latest
         assert version is not None
-        if memory.approved_candidate not in ('', memory.best):
-            return f'the reviewers approved {memory.approved_candidate}'
+        if memory.other_approval:
+            return memory.other_approval
         if not self._is_shown(memory, memory.best):
             return f'version {version.number} was not reviewed'
         if comments := memory.open_comments(memory.best, human=True):

@@ -61,3 +61,52 @@ async def test_another_than_the_approved_is_revised_and_reviewed_for_itself():
     assert outcome.status is Status.DONE and 'final_review' in states
     assert outcome.answer.startswith('Approved: coder2, version 2, after 1 revision.')
     assert 'the reviewers approved coder1' in outcome.memory['refusals'][0]
+
+
+DIVIDED = {
+    'debating.reviewer1.speaking': position('APPROVE', ranking=['coder1', 'coder2', 'coder3']),
+    'debating.reviewer2.speaking': position('APPROVE', ranking=['coder2', 'coder1', 'coder3']),
+}
+UNNAMED = 'Not approved: the reviewers did not say which one they approve. Delivered: '
+
+
+@pytest.mark.parametrize('first', [DIVIDED, {}])
+@pytest.mark.parametrize('pick', ['ranking', 'tests', 'model'])
+async def test_an_approval_that_names_none_of_several_holds_for_none(pick, first):
+    script = everybody(position('APPROVE'), chooser={'candidate': 'coder3'}) | first
+    outcome, _ = await reviewed(script, pick=pick, max_revisions=0)
+    assert not outcome.memory['approved'] and outcome.answer.startswith(UNNAMED)
+    assert outcome.error == 'not approved: the reviewers did not say which one they approve'
+
+
+async def test_a_person_cannot_deliver_as_approved_what_nobody_named():
+    async with conducting(everybody(position('APPROVE')) | DIVIDED) as here:
+        run = await begin(here, pick='person', max_revisions=0)
+        await settled(here, run, 'picking')
+        await here.send(run, 'choose', data={'candidate': 'coder3'})
+        outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    assert outcome.answer.startswith(UNNAMED)
+
+
+async def test_what_nobody_named_is_revised_and_judged_alone():
+    outcome, _ = await reviewed(everybody(position('APPROVE')) | DIVIDED)
+    assert outcome.answer.startswith('Approved: coder1, version 2, after 1 revision.')
+
+
+async def test_another_than_the_one_that_was_judged_alone_is_not_approved():
+    script = everybody(position('REVISE_BEST', 'coder1'), position('APPROVE'))
+    outcome, _ = await reviewed(script | {'chooser': {'candidate': 'coder1'}}, pick='model', max_revisions=1)
+    assert outcome.answer.startswith('Approved: coder1, version 2')
+    assert outcome.memory['subjects'] == ['coder1']
+
+
+async def test_whom_the_only_reviewer_ranks_first_is_approved():
+    ranked = position('APPROVE', ranking=['coder2', 'coder1', 'coder3'])
+    outcome, _ = await reviewed(everybody(ranked, reviewers=1), reviewers=1, max_revisions=0)
+    assert outcome.answer.startswith('Approved: coder2')
+    outcome, _ = await reviewed(
+        everybody(ranked, reviewers=1, chooser={'candidate': 'coder3'}), reviewers=1, pick='model',
+        max_revisions=0,
+    )  # fmt: skip
+    assert outcome.answer.startswith('Not approved: the reviewers approved coder2.')

@@ -95,7 +95,7 @@ def build_report(memory: Mapping[str, Any]) -> Report:
         time_limit=memory['time_limit'],
         used=_used(memory['clock'], sum(spent.values())),
         seconds=spent,
-        rounds=memory['iteration'],
+        rounds=_rounds(memory),
         messages=dict(Counter(message['type'] for message in memory['messages'])),
         escalations=tuple(f'{found["level"]}: {found["message"]}' for found in memory['escalations']),
         agents={name: agent['metrics'] for name, agent in memory['agents'].items()},
@@ -111,6 +111,14 @@ def _used(clock: Mapping[str, Any], spent: float) -> float:
     if not clock.get('flows') or clock['stopped'] < 0:
         return spent
     return float(clock['limit'] - max(0.0, clock['ends'] - clock['stopped']))
+
+
+def _rounds(memory: Mapping[str, Any]) -> int:
+    """The rounds that began; one that only waits for time did not."""
+    begun = [span['round'] for span in memory['clock']['spans']]
+    if memory.get('rules', 1) < 5 or memory['clock']['stopped'] < 0 or not begun:
+        return int(memory['iteration'])
+    return int(begun[-1])
 
 
 def _plan(plan: Mapping[str, Any]) -> PlanReport:

@@ -30,7 +30,7 @@ from engine.records.plan_step import PlanItem
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems
 
-RULES = 4
+RULES = 5
 """The version of the rules for new runs."""
 
 
@@ -175,7 +175,6 @@ class OrchestrationState(Memory):
     diff: str = ''
     """The step's changes, for the supervisor to read."""
     changed_files: tuple[str, ...] = ()
-    """Files changed by the whole run."""
     final_tests: str = ''
     final_pass: bool = False
     verified: bool = False
@@ -191,8 +190,8 @@ class OrchestrationState(Memory):
     caveat: str = ''
     """Why it ended short of its goal, in a sentence."""
     rules: int = 1
-    """Version of its rules: 1 for runs that predate time carrying over, 2 for those whose messages have no
-    payload, 3 for those that never replan pending steps, `RULES` for new ones."""
+    """Version of its rules: before 2 time did not carry over, before 3 messages had no payload, before 4
+    pending steps were never replanned, before 5 a wait for more time counted as used."""
     refusals: dict[str, int] = Field(default_factory=dict)
     """Consecutive rejections, by step of the goal's plan (or `goal`) and gate.
 
@@ -458,7 +457,8 @@ class OrchestrationState(Memory):
         """Stop the clock; `ending` and `reason` say why."""
         if self.current_rules and not self.resumable:
             self.abandon(event)
-        self.clock.stop(event.ran, self.iteration)
+        if self.rules < 5 or self.clock.stopped < 0:  # Waiting for more time uses none.
+            self.clock.stop(event.ran, self.iteration)
         self.status, self.end_time = RunStatus(self.ending), event.time
         self.current_agent = ''
         self.log('end', self.reason, event)

@@ -131,6 +131,8 @@ class LifecycleActions(PlanActions):
     def reach_goal(self, memory: Memory, event: Event) -> None:
         """All conditions hold: the goal is reached."""
         memory.verified, memory.ending, memory.reason = True, RunStatus.COMPLETED, memory.verdict.summary
+        if memory.rules >= 5:
+            memory.reason = f'The goal is reached: {memory.verdict.summary}'
         memory.send(
             MessageType.GOAL_COMPLETE,
             Participant.SUPERVISOR,
@@ -203,19 +205,33 @@ class LifecycleActions(PlanActions):
             self.finish_early(memory, event)
             return
         clock = memory.clock
-        waits = self.parameters.wait_for_time > 0
-        memory.ending, memory.resumable = RunStatus.TIME_EXPIRED, waits or not memory.current_rules
         share = clock.phase == 'executing' and event.ran < clock.ends
         of = f'{clock.limit:.0f} seconds'
-        memory.reason = (
-            f'The time for steps, out of {of}, is over.' if share else f'The time of {of} is over.'
+        self._wait_for_time(
+            memory,
+            event,
+            f'The time for steps, out of {of}, is over.' if share else f'The time of {of} is over.',
         )
-        memory.end(event)
 
     def expire_between_rounds(self, memory: Memory, event: Event) -> None:
         """The goal is not reached, and too little time is left for another round."""
+        said, left, limit = memory.verdict.explanation, memory.clock.left(event.ran), memory.clock.limit
         self.begin_round(memory, event)
-        self.expire(memory, event)
+        if memory.rules < 5 or memory.finishing:
+            self.expire(memory, event)
+            return
+        self._wait_for_time(
+            memory,
+            event,
+            f'The goal is not reached: {said}. What is left of {limit:.0f} seconds, {max(0.0, left):.0f}, is '
+            'too little for another round.',
+        )
+
+    def _wait_for_time(self, memory: Memory, event: Event, reason: str) -> None:
+        waits = self.parameters.wait_for_time > 0
+        memory.ending, memory.resumable = RunStatus.TIME_EXPIRED, waits or not memory.current_rules
+        memory.reason = reason
+        memory.end(event)
 
     def run_out(self, memory: Memory, event: Event) -> None:
         """The run's budget of tokens, money or time is spent."""
@@ -318,9 +334,12 @@ def _count(number: int, one: str) -> str:
 
 
 def _progress(memory: Memory) -> str:
-    """How far the round's steps got."""
-    if not memory.plan_stack:
+    """How far the steps of the round, or of the one before it, got."""
+    plans = [memory.plans[name] for name in memory.plan_stack[:1]]
+    if memory.rules >= 5 and not plans:  # Another round was to come.
+        plans = [plan for plan in memory.plans.values() if plan.depth == 0][-1:]
+    if not plans:
         return 'there was no plan yet'
-    names = memory.plans[memory.plan_stack[0]].steps
+    names = plans[0].steps
     done = sum(memory.steps[name].status is StepStatus.COMPLETED for name in names)
     return f'{done} of {_count(len(names), "step")} are complete, and the goal is not verified'

@@ -26,6 +26,7 @@ from tests.support.time_bounded_team import (
     play,
     reaches,
     team,
+    verdict,
     write,
 )
 
@@ -263,6 +264,35 @@ async def test_the_report_and_the_clock_agree_on_what_was_used(seconds: float) -
     clock = outcome.memory['clock']
     used = clock['limit'] - (clock['ends'] - clock['stopped'])
     assert f'{used:.0f} of 600 seconds' in outcome.memory['report']
+
+
+async def test_a_run_without_time_for_another_round_says_so_and_its_wait_uses_none() -> None:
+    def missed(request: ModelRequest) -> Any:
+        if leaf(request) == 'judging' and request.hints.visit == 1:
+            return verdict(20, goal_met=False, evidence='', issues=['be quick'])
+        return good(request)
+
+    clock = IdleClock(longest=3600)
+    model = Slow(missed, clock, lambda request: 116 if leaf(request) == 'judging' else 0)
+    async with conductor(missed, clock=clock, model=model) as here:
+        parameters = {'minutes': 2, 'grace': 0, 'wait_for_time': 7200}
+        run = (await here.start('time-bounded', QUICK | parameters)).id
+        view = await reaches(here, run, 'stopped')
+        assert view.error == (
+            'The goal is not reached: score 20 of at least 80, not met: goal is met, goal score is enough; '
+            'be quick. What is left of 120 seconds, 4, is too little for another round.'
+        )
+        used = '116 of 120 seconds, 1 round;'
+        assert used in view.memory['report']
+        await clock.sleep(600)
+        await here.send(run, 'finish_now')
+        outcome = await here.result(run)
+        assert await here.audit(run)
+    assert used in outcome.memory['report']
+    assert outcome.error == (
+        'A person finished it when its time was over: 2 of 2 steps are complete, '
+        'and the goal is not verified.'
+    )
 
 
 async def test_a_run_that_cannot_wait_for_time_is_not_told_to_add_any() -> None:

@@ -1,5 +1,7 @@
 """Messages, time, gates and plans as shown to people; and where each message came from."""
 
+import re
+
 import pytest
 
 from engine import Event, InvalidInput, Status, Transition
@@ -7,16 +9,19 @@ from engine.patterns import PhaseBudget
 from engine.patterns.time_bounded.pattern import TimeBounded
 from engine.patterns.time_bounded.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
+from ui.components.assets import ASSETS
 from ui.pages.run.context import accepts
 from ui.pages.run.diagram.checklist import settled_steps
 from ui.pages.run.diagram.checklist import step_status as step_stands
 from ui.pages.run.panels.messages import Message, MessageFilter, messages_of, parties
 from ui.pages.run.panels.phases import (
+    STATES,
     phase_burns,
     phase_line,
     phase_status,
     run_clock,
     running_seconds,
+    state_class,
     step_lines,
     time_left,
 )
@@ -133,6 +138,9 @@ def test_a_phase_says_what_it_used_of_its_share_and_what_is_to_be_expected():
     made.stop(100, 1)
     assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'
     assert phase_status(made, phase_burns(made, 200)[2]) == 'not started'
+    made.stop(96, 1)
+    assert time_left(made, 200, Status.WAITING) == 'stopped with 4.0 s left'
+    assert time_left(made, 200, Status.DONE) == 'ended with 4.0 s left'
 
 
 def test_time_goes_on_only_while_the_run_does():
@@ -198,3 +206,9 @@ def test_nothing_of_a_plan_is_in_progress_once_its_run_has_ended():
     assert settled_steps(plan, ended=False) == plan
     first, second = settled_steps(plan, ended=True)
     assert first['state'] == first['steps'][0]['state'] == 'stopped' and second['state'] == 'pending'
+
+
+def test_each_state_of_a_phase_is_dressed_and_no_other():
+    sheet = (ASSETS / 'loop.css').read_text()
+    dressed = {name for name in re.findall(r'\.phase(?:\.|:not\(\.)([\w-]+)', sheet)}
+    assert dressed == {state_class(state) for state in STATES}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 from nicegui import ui
 from pydantic import ValidationError
@@ -73,11 +73,8 @@ class _Bar:
         self._drawn = (used, hope, share, state, said)
         self._meter.style(f'--used: {used}%; --forecast: {hope}%; --share: {share}%')
         set_attributes(self._meter, aria_valuenow=str(used), aria_valuetext=f'{said}, {state}')
-        name = state.replace(' ', '-')
-        self._root.classes(
-            add=name,
-            remove=' '.join({'over-its-share', 'under-way', 'over', 'to-come', 'not-begun'} - {name}),
-        )
+        name = state_class(state)
+        self._root.classes(add=name, remove=' '.join({*map(state_class, STATES)} - {name}))
         self._text.show(said)
 
 
@@ -194,7 +191,11 @@ def phase_burns(clock: PhaseBudget, ran: float) -> tuple[BurnDown, ...]:
     return burn_down(clock, ran, done=clock.done, steps=clock.steps)
 
 
-def phase_status(clock: PhaseBudget, burn: BurnDown) -> str:
+PhaseState = Literal['to come', 'in progress', 'over its allotment', 'over', 'not started']
+STATES: tuple[PhaseState, ...] = get_args(PhaseState)
+
+
+def phase_status(clock: PhaseBudget, burn: BurnDown) -> PhaseState:
     """The status of a phase in words, since colour is not enough."""
     if burn.used > burn.allotted + 0.05:
         return 'over its allotment'
@@ -203,6 +204,11 @@ def phase_status(clock: PhaseBudget, burn: BurnDown) -> str:
     if burn.used:
         return 'over'
     return 'to come' if clock.stopped < 0 else 'not started'
+
+
+def state_class(state: PhaseState) -> str:
+    """The class that a phase has in the style sheets while it is in a state."""
+    return state.replace(' ', '-')
 
 
 def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
@@ -217,11 +223,8 @@ def time_left(clock: PhaseBudget, ran: float, status: Status) -> str:
     """What is left of the total."""
     if clock.stopped >= 0:
         left = max(0.0, clock.ends - clock.stopped)
-        return (
-            f'ended with {duration(left)} left'
-            if left and status.ended
-            else f'used up: {duration(clock.limit)}'
-        )
+        how = 'ended' if status.ended else 'stopped'
+        return f'{how} with {duration(left)} left' if left else f'used up: {duration(clock.limit)}'
     left = clock.left(ran)
     return (
         f'{duration(left)} of {duration(clock.limit)} left'

@@ -41,6 +41,7 @@ export const looking = {
       this.$emit("room", now);
     }, REST);
   },
+  fitted(room) { this.$refs.box.dataset.room = room.join("x"); }, // the chart was laid out for this room
   full() { // all of it, with room around what is small
     const { clientWidth: width, clientHeight: height } = this.root, [x, y, w, h] = this.whole;
     if (!width || Math.min(width / w, height / h) <= MOST) return this.whole;

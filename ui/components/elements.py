@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from nicegui import ui
@@ -54,9 +54,14 @@ class Diagram(Element, component=ASSETS / 'diagram.js'):
         """
         self.on('edge', lambda event: heard(*map(str, event.args)))
 
-    def on_room(self, heard: Callable[[int, int, bool], Any]) -> None:
+    def on_room(self, heard: Callable[[int, int, bool], Awaitable[None]]) -> None:
         """Call `heard` with the width and height in pixels, and whether a person chose what is in sight."""
-        self.on('room', lambda event: heard(*event.args))
+
+        async def measured(event: Any) -> None:
+            await heard(*event.args)
+            self.run_method('fitted', event.args[:2])
+
+        self.on('room', measured)
 
     def show(self, svg: str, states: Sequence[str] | None = None) -> None:
         """Show another chart; without `states`, one of the same states."""

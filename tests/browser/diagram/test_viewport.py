@@ -14,6 +14,11 @@ SEEN = """state => {
   const within = text.left >= panel.left && text.right <= panel.right && text.top >= panel.top && text.bottom <= panel.bottom;
   return within ? text.height : 0;
 }"""  # noqa: E501
+FITTED = """() => {
+  const panel = document.querySelector('.diagram');
+  return panel.dataset.room === `${panel.clientWidth}x${panel.clientHeight}`;
+}"""
+"""The chart has been laid out for the room that it has: it is not drawn anew."""
 MIDDLE = """panel => {
   const centre = one => { const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; };
   const [x, y] = centre(panel), off = one => { const [left, top] = centre(one); return Math.hypot(left - x, top - y); };
@@ -36,6 +41,7 @@ def stood(page: Page, run: str, at: int) -> None:
     page.goto(f'{run}?at={at}')
     expect(page.locator('.step-number')).to_have_text(f'Step {at}')
     expect(page.locator('.diagram .state.active')).not_to_have_count(0)
+    page.wait_for_function(FITTED)
 
 
 def box(page: Page) -> str:

@@ -99,7 +99,7 @@ def test_the_slider_is_dragged_and_the_page_follows(page, finished):
     assert rail.bounding_box() == box  # it did not move under the pointer
 
 
-LIT = """() => [...document.querySelectorAll('.diagram .graph > *')].map((one) => [
+LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one) => [
     one.id,
     ...['active', 'inside', 'seen', 'walked', 'taken'].filter((how) => one.matches('.' + how))].join())"""
 

@@ -17,7 +17,7 @@ from engine.models.protocol import Completed
 from engine.models.recording.exchange import label_call
 from tests.models.reading import asked, endpoint
 from tests.models.speech import OpenAISpeech
-from tests.support.certificates import PASSWORD, write_certificates
+from tests.support.servers.certificates import PASSWORD, write_certificates
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import urllib.request
 from playwright.sync_api import expect
 
 from tests.browser.crew_pattern import crew
-from tests.support.http_server import local
+from tests.support.servers.http_server import local
 
 STAND_IN = """window.told = [];
 window.Notification = class { constructor(text, more) { window.told.push([text, more.body]); }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.http_server import Answer
+from tests.support.servers.http_server import Answer
 
 
 @dataclass

@@ -19,7 +19,7 @@ from engine.workspace import Sandbox
 from tests.processes.acp.conductor import conductor_with
 from tests.processes.acp.provider import Provider
 from tests.support.harness import settled, until
-from tests.support.http_server import local
+from tests.support.servers.http_server import local
 
 VERSION = '1.18.33'
 KEPT = (

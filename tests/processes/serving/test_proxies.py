@@ -16,8 +16,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.support.certificates import write_certificates
 from tests.support.cli import Hemicycle, line, until
+from tests.support.servers.certificates import write_certificates
 from tests.tree import ROOT
 
 DEPLOY = ROOT / 'assets' / 'deploy'

@@ -22,7 +22,7 @@ from engine.tools.protocol import tool
 from tests.support.clocks import IdleClock
 from tests.support.forks import PLAYED, forks_alike
 from tests.support.harness import FakeModel, Lone, calls, catalog, settled, to_the_end, until
-from tests.support.http_server import local, sent
+from tests.support.servers.http_server import local, sent
 from tests.unit.engine.tools.test_notion import Stand
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from engine.models.scripted.model import Scripted
 from engine.patterns import Agent, BlogOrchestratorAgent
 from engine.records import Outcome
 from tests.support.harness import FakeModel, HastyClock, calls, in_turn, settled, to_the_end
-from tests.support.http_server import local
+from tests.support.servers.http_server import local
 from tests.unit.engine.tools.test_notion import Stand
 
 NEWSLETTER = next(sample for sample in scenarios('blog') if sample.name == 'blog-newsletter').parameters

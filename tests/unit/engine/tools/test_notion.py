@@ -12,7 +12,7 @@ from engine.errors import ToolError
 from engine.tools import ToolRegistry
 from engine.tools.builtin.writing.blog_notion import blog_notion
 from engine.tools.sources.notion_blocks import blocks_of
-from tests.support.http_server import local, sent
+from tests.support.servers.http_server import local, sent
 
 MARKDOWN = """# Title
 

@@ -17,7 +17,7 @@ from engine.tools.builtin.research.calendar import calendar
 from engine.tools.builtin.research.rss_feed import rss_feed
 from engine.tools.builtin.writing.static_links import static_links
 from engine.workspace import Workspaces
-from tests.support.http_server import Local, local
+from tests.support.servers.http_server import Local, local
 
 RSS = """<?xml version="1.0" encoding="{encoding}"?>
 <rss version="2.0"><channel><title>T</title>

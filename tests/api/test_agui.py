@@ -58,6 +58,15 @@ async def test_a_pattern_is_run_and_told_in_the_protocols_events(http: httpx.Asy
     assert events[-1]['outcome']['type'] == 'success'
 
 
+async def test_a_result_that_falls_short_and_one_that_is_simulated_say_so(http: httpx.AsyncClient):
+    props = {'parameters': {'max_iterations': 0}}
+    events = checked(await http.post('/agui/pipeline', json=asked(forwardedProps=props)))
+    assert events[-2]['type'] == 'TEXT_MESSAGE_END'
+    last = [event for event in events if event.get('messageId') == events[-2]['messageId']]
+    note = said(last, 'TEXT_MESSAGE_CONTENT')
+    assert note.startswith('Done with issues: not approved after 0 revisions.\n\nSimulated: ')
+
+
 class Thinks(FakeModel):
     """Reasons before it answers."""
 
@@ -69,7 +78,10 @@ class Thinks(FakeModel):
 
 
 async def test_reasoning_is_told_before_the_answer():
-    async with Conductor(catalog=catalog(Thinks('It is.'), Lone)) as conductor, api(conductor) as http:
+    async with (
+        Conductor(catalog=catalog(Thinks('It is.', simulated=False), Lone)) as conductor,
+        api(conductor) as http,
+    ):
         events = checked(await http.post('/agui/lone', json=asked()))
         told = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
         kinds = list(dict.fromkeys(event['type'] for event in told))

@@ -63,6 +63,7 @@ async def test_a_pattern_runs_with_progress_and_answers(client: Client, conducto
     made = await client.call_tool('pipeline', {'task': 'Compare tea and coffee'}, progress_callback=progress)
     told = made.structured_content
     assert (told['status'], told['answer']) == ('done', 'draft 2 ')
+    assert told['notes'] == ['Simulated: the scripted model wrote this, and no provider was called.']
     assert heard == sorted(heard)
     again = await client.call_tool('get_run', {'run': told['run']})
     assert again.structured_content == told

@@ -24,11 +24,12 @@ from acp import (
     update_tool_call,
 )
 
-from engine import Conductor, EngineError, Transition
+from engine import Conductor, EngineError, Status, Transition
 from engine.history import program_version
 from engine.records import Delta, RunId, View, message_of, parent_of, within
 from ui.api.streamed_text import StreamedText
 from ui.formatting.parameters import main_parameter
+from ui.formatting.values import result_notes
 
 KINDS: Mapping[str, str] = {
     'write_file': 'edit', 'edit_file': 'edit', 'edit': 'edit', 'read_file': 'read', 'list_files': 'read',
@@ -178,8 +179,9 @@ class EditorAgent:
                     self._ask(session, run, view)
         outcome, view = await self._conductor.result(run), await self._conductor.view(run)
         answer = str(outcome.answer or '') or outcome.error or f'The run is {outcome.status}.'
-        if outcome.answer and outcome.error:
-            answer += f'\n\n{outcome.error}'
+        if outcome.answer:
+            failed = [outcome.error] if outcome.error and outcome.status is not Status.DONE else []
+            answer = '\n\n'.join([answer, *failed, *result_notes(view)])
         await self._update(session, update_agent_message_text(answer))
         if not session.cancelled:
             await self._offer(session, run, view)

@@ -51,6 +51,7 @@ from ui.api.routes.patterns import Name
 from ui.api.streamed_text import StreamedText
 from ui.api.wire import encode
 from ui.formatting.parameters import main_parameter
+from ui.formatting.values import result_notes
 
 router = APIRouter(tags=['Streams'])
 STREAM: Final[dict[int | str, dict[str, Any]]] = {200: {'content': EVENT_STREAM}}
@@ -158,6 +159,8 @@ class _Narrator:
                         break
         for event in self._closed():
             yield event
+        for event in await self._noted(info):
+            yield event
         yield await self._ended(info, ids)
 
     def _heard(self, delta: Delta) -> Iterator[BaseEvent]:
@@ -239,6 +242,18 @@ class _Narrator:
             yield from self._silenced(path)
         for step in reversed(self._steps):
             yield StepFinishedEvent(step_name=step)
+
+    async def _noted(self, info: RunInfo) -> list[BaseEvent]:
+        """A message with what must stand beside the result, for which the outcome has no room."""
+        notes = result_notes(await self._conductor.view(self._run)) if info.status is Status.DONE else []
+        if not notes:
+            return []
+        message = self._id()
+        return [
+            TextMessageStartEvent(message_id=message, role='assistant', name='hemicycle'),
+            TextMessageContentEvent(message_id=message, delta='\n\n'.join(notes)),
+            TextMessageEndEvent(message_id=message),
+        ]
 
     async def _ended(self, info: RunInfo, ids: Any) -> BaseEvent:
         if info.status is Status.FAILED:

@@ -17,7 +17,7 @@ from ui.exports.run_history import read_pages
 from ui.exports.text import format_moment, note_date, redaction_note
 from ui.formatting.steps import duration, path_text, role_title
 from ui.formatting.usage import usage_headline
-from ui.formatting.values import status_text
+from ui.formatting.values import SIMULATED, is_simulated, status_text
 from ui.replay.conversation import json_to_markdown
 from ui.replay.marks import by_person, mark_of
 
@@ -113,8 +113,8 @@ def _end(shape: Shape, view: View) -> Iterator[str]:
     yield '\n## Outcome\n'
     yield f'{_status(view)}\n' if view.error else f'{_status(view)}.\n'
     answer = view.memory.get(shape.answer) if shape.answer else None
-    if answer and 'simulated' in view.origins:
-        yield '*Simulated: the scripted model wrote this, and no provider was called.*\n'
+    if answer and is_simulated(view):
+        yield f'*{SIMULATED}*\n'
     if isinstance(answer, str) and answer:
         yield f'{quote(answer)}\n'
     elif answer:

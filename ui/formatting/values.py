@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from engine import Status
+from engine.records import View
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -30,6 +31,22 @@ def status_text(status: Status, error: str = '') -> str:
 def status_class(status: Status, error: str = '') -> str:
     """The CSS class of a run's status."""
     return f'{status.value} issues' if status is Status.DONE and error else status.value
+
+
+SIMULATED = 'Simulated: the scripted model wrote this, and no provider was called.'
+
+
+def result_notes(view: View) -> list[str]:
+    """What must stand beside the result of a run: that it falls short, that it is simulated."""
+    notes = []
+    if view.status is Status.DONE and view.error:
+        notes.append(f'{status_text(view.status, view.error)}: {view.error}.')
+    return [*notes, SIMULATED] if is_simulated(view) else notes
+
+
+def is_simulated(view: View) -> bool:
+    """Whether the scripted model answered in the run."""
+    return 'simulated' in view.origins
 
 
 def count(number: int, one: str, many: str = '') -> str:

@@ -60,8 +60,9 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     await user.open(f'/runs/{run}/report')
     await user.should_see('Supervision')
     await user.should_see('1 Write double')
+    await user.should_see('Simulated: the scripted model wrote this')
     text = (await user.http_client.get(f'/runs/{run}/report.md')).text
-    assert text.startswith('# Write double')
+    assert text.startswith('# Write double') and 'Simulated: the scripted model wrote this' in text
     assert '- [x] **1** Write double' in text
 
 

@@ -83,7 +83,7 @@ async def test_a_run_is_shown_and_its_files_are_written_if_allowed(
     plans, calls = editor.of(schema.AgentPlanUpdate), editor.of(schema.ToolCallStart)
     assert plans and plans[-1].entries[0].content == 'debugger'
     assert any(call.kind == 'execute' for call in calls)
-    assert editor.of(schema.AgentMessageChunk)
+    assert 'Simulated: the scripted model wrote this' in editor.of(schema.AgentMessageChunk)[-1].content.text
     source = tmp_path / 'project' / 'spans.py'
     offered = next((call for call in editor.asked if call.title.startswith('Write ')), None)
     assert offered is not None, (editor.asked, editor.of(schema.AgentMessageChunk))

@@ -13,6 +13,7 @@ from mcp_types import CallToolResult, TextContent
 from engine import Conductor, Status, Transition
 from engine.records import RunId, RunInfo
 from ui.api.wire import encode
+from ui.formatting.values import result_notes
 
 DEFAULT_WAIT: Final = 50.0
 """Seconds: clients often give up after a minute."""
@@ -53,6 +54,8 @@ async def describe(conductor: Conductor, run: RunId) -> dict[str, Any]:
     if info.status.ended:
         outcome = await conductor.result(run)
         content |= {'answer': outcome.answer} | ({'error': outcome.error} if outcome.error else {})
+        if info.status is Status.DONE and (notes := result_notes(await conductor.view(run))):
+            content['notes'] = notes
     elif info.status is Status.WAITING:
         content |= {
             'waits_for': info.waiting,

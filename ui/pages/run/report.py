@@ -13,6 +13,7 @@ from engine.records import RunId, RunInfo, Shape, View
 from ui.components.elements import Conversation
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
 from ui.components.widgets import Text, link
+from ui.formatting.values import SIMULATED, is_simulated
 from ui.pages.run.diagram.checklist import MARKS, plan_steps, step_status
 from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.panels.messages import messages_of
@@ -54,6 +55,8 @@ def register(backend: Backend) -> None:
         text = report_of(shape, view)
         if not text:
             raise HTTPException(404, 'this run has no report')
+        if is_simulated(view):
+            text += f'\n*{SIMULATED}*\n'
         headers = HARMLESS | {'Content-Disposition': attachment(f'report-{run}.md')}
         return Response(text, media_type='text/markdown; charset=utf-8', headers=headers)
 
@@ -105,6 +108,8 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         with ui.element('article').classes('card report-paper').props('aria-label="Report"'):
             Text('h2', info.title, 'visually-hidden')  # the report's own headings are below it
             Conversation([{'kind': 'text', 'text': text}], label='Report', follow=False)
+            if is_simulated(view):
+                Text('p', SIMULATED, 'muted small')
         with ui.element('aside').classes('report-aside').props('aria-label="In the run"'):
             Text('h2', 'In the run')
             if plan:

@@ -28,7 +28,11 @@ def local(reply: Callable[[str, str, Any], Answer]) -> Iterator[Local]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             size = int(self.headers.get('Content-Length', 0))
-            body = json.loads(self.rfile.read(size)) if size else None
+            data = self.rfile.read(size)
+            if len(data) < size:  # The client is gone.
+                self.close_connection = True
+                return
+            body = json.loads(data) if data else None
             here.asked.append((self.command, self.path, dict(self.headers), body))
             status, headers, data = reply(self.command, self.path, body)
             self.send_response(status)

@@ -1,0 +1,62 @@
+"""Webhooks over `kill -9` of their sender, to a receiver that fails half of them."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from tests.support.cli import line, until
+from tests.support.servers.http_server import Answer, local
+from tests.tree import ROOT
+
+DEADLINE = 600.0
+
+
+def test_each_arrives_in_order_although_the_sender_is_killed(tmp_path: Path) -> None:
+    assert deliver(tmp_path, runs=100, kills=4) >= 200
+
+
+def deliver(folder: Path, *, runs: int, kills: int) -> int:
+    """Tell of so many runs, with the sender killed so often; returns how many webhooks that were."""
+    chance = random.Random(1)
+    accepted: list[dict[str, Any]] = []
+
+    def receive(method: str, path: str, body: dict[str, Any]) -> Answer:
+        if chance.random() < 0.5:
+            return 503, {}, b''
+        accepted.append(body)
+        return 204, {}, b''
+
+    with local(receive) as receiver:
+        arguments = [str(folder / 'runs.db'), f'{receiver.url}/hook', str(runs)]
+        for kill in range(kills):
+            with sender(arguments) as process:
+                assert line(process.stdout) == 'the runs are there'
+                goal = (kill + 1) * 2 * runs // (kills + 1)
+                until(lambda goal=goal: len(accepted) >= goal, f'{goal} are accepted')  # type: ignore[misc]
+                assert process.poll() is None, process.communicate()
+                process.kill()
+        with sender(arguments) as process:
+            out, errors = process.communicate(timeout=DEADLINE)
+            assert out == 'the runs are there\nall is sent\n', errors
+    told: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for body in accepted:
+        place = (body['data']['step'], body['type'])
+        if place not in told[body['data']['run']]:
+            told[body['data']['run']].append(place)
+    assert len(told) == runs
+    for events in told.values():
+        assert events == sorted(events)
+        assert events[0][1] == 'run.budget_warned' and events[-1][1] in ('run.ended', 'run.failed')
+    return sum(map(len, told.values()))
+
+
+def sender(arguments: list[str]) -> subprocess.Popen[str]:
+    command = [sys.executable, '-m', 'tests.crash.webhook_sender', *arguments]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding='utf-8'
+    )

@@ -1,0 +1,44 @@
+"""Sends notifications until all are sent: `python -m tests.crash.webhook_sender DATABASE URL RUNS`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from engine import Budget, Conductor
+from engine.records import RunQuery
+from storage import open_journal
+from tests.support.harness import FakeModel, catalog, started
+from tests.unit.ui.services.test_inbox import Pair, reply
+from ui.services.notifications import Channels, Destination, Notifications
+
+DELAYS = (0.01,) * 60
+"""Seconds between attempts."""
+AT_ONCE = 50
+
+
+async def send(database: Path, url: str, runs: int) -> None:
+    """Make the runs that are missing, then send what there is to say of them."""
+    journal = await open_journal(database)
+    async with Conductor(journal, catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        notifications = Notifications(conductor, Channels(), delays=DELAYS)
+        if not await notifications.destinations.list():
+            await notifications.destinations.add(Destination(name='Team', channel='webhook', address=url))
+        missing = runs - len((await journal.runs(RunQuery(limit=runs))).runs)
+        for _ in range(0, missing, AT_ONCE):
+            begun = [
+                await started(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
+                for _ in range(AT_ONCE)
+            ]
+            await asyncio.gather(*map(conductor.result, begun))
+        print('the runs are there', flush=True)
+        sending = asyncio.create_task(notifications.run())
+        while await notifications.look() or notifications.waiting:
+            await conductor.clock.sleep(0.05)
+        sending.cancel()
+        print('all is sent', flush=True)
+
+
+if __name__ == '__main__':
+    asyncio.run(send(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))

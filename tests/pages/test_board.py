@@ -79,7 +79,7 @@ async def test_a_choice_is_asked_for_confirmed_and_can_be_left(user: User, backe
         await user.should_not_see('Choose an implementation')  # no tab opens by itself
         click(user, 'Candidates')
         await user.should_see('Choose an implementation', retries=30)
-        await user.should_see('1 failed')
+        await user.should_see('the test command failed; it reported no tests')
         await user.should_not_see('Which implementation a person chooses.')  # asked twice, once without facts
         click(user, 'Choose coder3')
         await user.should_see('Choose coder3?', retries=30)

@@ -164,6 +164,7 @@ def _suite(tested: SuiteResult) -> Suite:
         failed=report.failed,
         errors=report.errors,
         skipped=report.skipped,
+        counted=tested.counted,
         failures=tuple(
             FailedTest(name=failure.name, detail=failure.detail[-MOST_DETAIL:])
             for failure in report.failures[:MOST_FAILURES]

@@ -27,6 +27,8 @@ class Suite(FrozenModel):
     failures: tuple[FailedTest, ...] = ()
     problem: str = ''
     """Why there is no result: no tests found, they did not start, or they were stopped."""
+    counted: bool = Field(True, exclude_if=bool)
+    """Whether tests were counted; otherwise the command as a whole stands for one."""
 
     @property
     def ok(self) -> bool:
@@ -36,6 +38,8 @@ class Suite(FrozenModel):
     @property
     def line(self) -> str:
         """The counts, such as `40 passed, 2 failed`."""
+        if not self.counted:
+            return f'the test command {"succeeded" if self.ok else "failed"}; it reported no tests'
         counts = (
             f'{getattr(self, name)} {name}'
             for name in ('passed', 'failed', 'errors', 'skipped')

@@ -72,12 +72,7 @@ def _counted(tested: SuiteResult) -> dict[str, Any]:
         return {'passed': False, 'text': tested.text or 'no tests were found'}
     bad = report.failed + report.errors
     if not tested.counted:
-        said = 'succeeded' if tested.passed else 'failed'
-        details = [failure.detail for failure in report.failures]
-        return {
-            'passed': tested.passed,
-            'text': '\n\n'.join([f'the test command {said}; it reported no tests', *details]),
-        }
+        return {'passed': tested.passed, 'text': tested.uncounted_text}
     line = f'{report.passed} passed, {bad} failed' + (f', {report.skipped} skipped' if report.skipped else '')
     failures = [f'{failure.name}\n{failure.detail}' for failure in report.failures]
     return {

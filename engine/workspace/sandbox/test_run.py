@@ -63,7 +63,15 @@ class SuiteResult:
         """The counts and failures; or the end of the output, and how the run ended."""
         if self.report is None:
             return f'{self.output.strip()[-MAX_OUTPUT:]}\n{self.ran.summary}'.lstrip('\n')
-        return f'{self.report.text}\n{self.ran.summary}' if self.ran.unsafe else self.report.text
+        text = self.report.text if self.counted else self.uncounted_text
+        return f'{text}\n{self.ran.summary}' if self.ran.unsafe else text
+
+    @property
+    def uncounted_text(self) -> str:
+        """What is known of a command that counts no tests: whether it succeeded, and why not."""
+        details = [failure.detail for failure in self.report.failures] if self.report else []
+        said = 'succeeded' if self.passed else 'failed'
+        return '\n\n'.join([f'the test command {said}; it reported no tests', *details])
 
 
 async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)

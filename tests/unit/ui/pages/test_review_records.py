@@ -218,6 +218,7 @@ def test_tests_without_a_result_are_no_success():
     assert not SuiteResult().ok and SuiteResult().line == 'no tests'
     assert not SuiteResult(passed=3, problem='it was ended').ok
     assert not SuiteResult(passed=3, counts=(('skipped', 1),)).ok
+    assert SuiteResult(passed=1, counted=False).line == 'the test command succeeded; it reported no tests'
 
 
 class Asked(BaseModel):

@@ -141,7 +141,7 @@ class Candidates(Panel):
         with ui.element('div').classes('entrant-tests'):
             draw_test_result(suite, title)
             total = suite.passed + suite.broken
-            if total:
+            if total and suite.counted:
                 with ui.element('div').classes('test-bar').props('aria-hidden="true"'):
                     ui.element('div').style(f'width: {suite.passed / total:.1%}')
             if suite.failures or suite.problem:

@@ -32,6 +32,8 @@ class SuiteResult:
     failures: tuple[tuple[str, str], ...] = ()
     """Name and detail of the first failures."""
     problem: str = ''
+    counted: bool = True
+    """Whether tests were counted; otherwise the command as a whole stands for one."""
 
     @property
     def broken(self) -> int:
@@ -48,6 +50,8 @@ class SuiteResult:
         """The counts in words."""
         if self.problem:
             return 'no result'
+        if not self.counted:
+            return f'the test command {"succeeded" if self.ok else "failed"}; it reported no tests'
         counts = (('passed', self.passed), *self.counts)
         return ', '.join(f'{number:,} {name}' for name, number in counts if number) or 'no tests'
 
@@ -160,6 +164,7 @@ def _suite(value: Mapping[str, Any]) -> SuiteResult:
         counts=counts,
         failures=tuple((str(one.get('name')), str(one.get('detail') or '')) for one in failures),
         problem=str(value.get('problem') or ''),
+        counted=value.get('counted') is not False,
     )
 
 

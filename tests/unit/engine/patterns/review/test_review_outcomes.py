@@ -86,7 +86,7 @@ async def test_an_approval_does_not_hold_while_required_tests_fail():
     memory = outcome.memory
     assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
     assert not memory['approved'] and len(memory['refusals']) == 2
-    assert 'the required tests: 1 failed' in memory['refusals'][0]
+    assert 'the required tests: the test command failed; it reported no tests' in memory['refusals'][0]
     # The coder is told what stood in the way.
     assert memory['candidates']['coder1']['versions'][1]['answers'][-1] == memory['refusals'][0]
 

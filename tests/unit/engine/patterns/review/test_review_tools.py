@@ -57,7 +57,8 @@ async def test_a_reviewer_reads_tests_and_compares_what_the_coders_made():
         'coder1/', 'coder1/work.txt  8', 'coder2/', f'coder2/long.txt  {len(LONG)}', 'coder2/work.txt  7',
     ]  # fmt: skip
     assert tail.startswith('line 3998\nline 3999')
-    assert good.startswith('coder1 version 1: 1 passed') and bad.startswith('coder2 version 1: 1 failed')
+    assert good == 'coder1 version 1: the test command succeeded; it reported no tests'
+    assert bad.startswith('coder2 version 1: the test command failed; it reported no tests')
     assert '-good one' in change and '+bad two' in change
     assert "no candidate 'coder9'" in nobody and 'coder1, coder2' in nobody
 

@@ -36,8 +36,8 @@ ACTIONS = {
 TRIGGERS = {
     Level.NONE: 'Score 70 or more',
     Level.REMIND: 'Score 50 to 69',
-    Level.CORRECT: 'Score 30 to 49, or 2 issues in a row',
-    Level.REFOCUS: 'Score below 30, or 3 issues in a row',
+    Level.CORRECT: 'Score 30 to 49, or 2 issues',
+    Level.REFOCUS: 'Score below 30, or 3 issues',
     Level.CRITICAL: '4 issues in a row',
     Level.ABORT: '5 issues in a row',
 }
@@ -75,10 +75,19 @@ def level_of_refusal(issues: int) -> Level:
     return Level.REFOCUS if issues >= 3 else Level.CORRECT if issues == 2 else Level.REMIND
 
 
-def message_for(level: Level, subject: str, score: int, issues: int, demands: Sequence[str]) -> str:
-    """The message sent to the agent."""
+def judged_subject(subject: str, score: int, refusals: int, *, rules: int) -> str:
+    """What was judged, its score, and how often in a row it was refused; under rules before 5, as issues."""
+    if rules < 5:
+        return f'{subject} (score {score}, {refusals} issue{"" if refusals == 1 else "s"} in a row)'
+    if not refusals:
+        return f'{subject} (score {score})'
+    times = 'once' if refusals == 1 else f'{refusals} times in a row'
+    return f'{subject} (score {score}, refused {times})'
+
+
+def message_for(level: Level, about: str, demands: Sequence[str]) -> str:
+    """The message sent to the agent about what was judged."""
     listed = ''.join(f'\n- {demand}' for demand in demands) or '\n- Meet what was asked for.'
-    about = f'{subject} (score {score}, {issues} issue{"" if issues == 1 else "s"} in a row)'
     match level:
         case Level.NONE:
             return f'Go on: {about}.'

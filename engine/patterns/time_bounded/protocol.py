@@ -1,9 +1,12 @@
-"""The time-bounded loop's message protocol: who sends what to whom."""
+"""The time-bounded loop's message protocol: who sends what to whom, and what each has done."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
+
+from engine.records.frozen import FrozenModel
+from engine.statechart.memory import Memory
 
 
 class MessageType(StrEnum):
@@ -67,3 +70,29 @@ REQUESTS: Final = {
     MessageType.ABORT: Participant.ALL,
 }
 """Messages that go to one recipient only."""
+
+
+class AgentMetrics(FrozenModel):
+    """What one agent did."""
+
+    requests: int = 0
+    answers: int = 0
+    degraded: int = 0
+    """Answers replaced by a fallback."""
+    passed: int = 0
+    """Verifications of its work that passed."""
+    rejected: int = 0
+    seconds: float = 0.0
+    """Running time from requests to answers."""
+
+
+class AgentRecord(Memory):
+    """One of the four agents."""
+
+    status: Literal['idle', 'working', 'degraded'] = 'idle'
+    last_output: str = ''
+    since: float = 0.0
+    """When it was last asked, in seconds of running."""
+    guidance: str = ''
+    """The supervisor's latest message to it, until it is asked again."""
+    metrics: AgentMetrics = AgentMetrics()

@@ -10,7 +10,14 @@ from pydantic import Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine.errors import InvalidInput
-from engine.patterns.time_bounded.escalation import Escalation, Level, level_of, level_of_refusal, message_for
+from engine.patterns.time_bounded.escalation import (
+    Escalation,
+    Level,
+    judged_subject,
+    level_of,
+    level_of_refusal,
+    message_for,
+)
 from engine.patterns.time_bounded.plan import (
     ExecutionPlan,
     PlanStep,
@@ -21,7 +28,7 @@ from engine.patterns.time_bounded.plan import (
     next_ready_step,
     progress,
 )
-from engine.patterns.time_bounded.protocol import ROLES, MessageType, Participant
+from engine.patterns.time_bounded.protocol import ROLES, AgentRecord, MessageType, Participant
 from engine.patterns.time_bounded.schedule import PhaseBudget
 from engine.patterns.time_bounded.schemas import CodeOutput, Fix, PlanDraft
 from engine.records import Event
@@ -46,32 +53,6 @@ class RunStatus(StrEnum):
     FAILED = 'failed'
     ABORTED = 'aborted'
     TIME_EXPIRED = 'time_expired'
-
-
-class AgentMetrics(FrozenModel):
-    """What one agent did."""
-
-    requests: int = 0
-    answers: int = 0
-    degraded: int = 0
-    """Answers replaced by a fallback."""
-    passed: int = 0
-    """Verifications of its work that passed."""
-    rejected: int = 0
-    seconds: float = 0.0
-    """Running time from requests to answers."""
-
-
-class AgentRecord(Memory):
-    """One of the four agents."""
-
-    status: Literal['idle', 'working', 'degraded'] = 'idle'
-    last_output: str = ''
-    since: float = 0.0
-    """When it was last asked, in seconds of running."""
-    guidance: str = ''
-    """The supervisor's latest message to it, until it is asked again."""
-    metrics: AgentMetrics = AgentMetrics()
 
 
 class Metrics(FrozenModel):
@@ -191,7 +172,7 @@ class OrchestrationState(Memory):
     """Why it ended short of its goal, in a sentence."""
     rules: int = 1
     """Version of its rules: before 2 time did not carry over, before 3 messages had no payload, before 4
-    pending steps were never replanned, before 5 a wait for more time counted as used."""
+    pending steps were never replanned, before 5 a wait for time counted as used and refusals as issues."""
     refusals: dict[str, int] = Field(default_factory=dict)
     """Consecutive rejections, by step of the goal's plan (or `goal`) and gate.
 
@@ -420,7 +401,8 @@ class OrchestrationState(Memory):
         event: Event,
     ) -> None:
         """Send an agent the message its level calls for, and record it."""
-        message = message_for(level, subject, result.score, self.issues, demands)
+        about = judged_subject(subject, result.score, self.issues, rules=self.rules)
+        message = message_for(level, about, demands)
         self.level = level
         sent = Escalation(
             level=level, score=result.score, issues=self.issues, agent=agent, gate=result.gate,
@@ -481,6 +463,11 @@ class OrchestrationState(Memory):
     def is_complete(self, plan: ExecutionPlan) -> bool:
         """Whether all steps of a plan are complete."""
         return all(self.steps[name].status is StepStatus.COMPLETED for name in self._counted(plan.steps))
+
+    def refusals_by_gate(self) -> dict[str, int]:
+        """How often in a row each gate refused the step under way, or the goal."""
+        about = f'{self._outer_step() or "goal"}:'
+        return {key.removeprefix(about): n for key, n in self.refusals.items() if key.startswith(about) and n}
 
     @property
     def current_rules(self) -> bool:

@@ -196,6 +196,13 @@ class LifecycleActions(PlanActions):
                 f'The supervisor ended the session: {GATE_TITLES[about.gate].lower()} was refused'
                 f' {_count(memory.issues, "time")} in a row; {memory.verdict.explanation}.'
             )
+        if memory.rules >= 5 and len(gates := memory.refusals_by_gate()) > 1:
+            listed = ' and '.join(
+                f'{GATE_TITLES[gate].lower()} {_count(number, "time")}' for gate, number in gates.items()
+            )
+            memory.reason = (
+                f'The supervisor ended the session: it refused {listed}; {memory.verdict.explanation}.'
+            )
         memory.send(MessageType.ABORT, Participant.SUPERVISOR, Participant.ALL, memory.reason, event)
         memory.end(event)
 

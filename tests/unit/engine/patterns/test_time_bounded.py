@@ -389,6 +389,23 @@ async def test_refusals_are_counted_for_a_step_and_gate_though_other_gates_pass_
     assert not any(step['status'] in ('in_progress', 'blocked') for step in memory['steps'].values())
 
 
+async def test_a_session_that_several_gates_end_says_how_often_each_refused() -> None:
+    def reply(request: ModelRequest) -> Any:
+        if leaf(request) == 'coding' and request.hints.visit < 4:
+            return write(request, code=BAD)
+        if leaf(request) == 'reviewing_fixes':
+            return verdict(75) | {'approved': False}
+        if leaf(request) == 'reviewing_step':
+            return verdict(20, evidence='', issues=['show it'])
+        return good(request)
+
+    outcome, _ = await play(reply, max_attempts=3)
+    assert outcome.memory['status'] == 'aborted'
+    assert 'it refused findings of the tester 3 times and step completion 2 times; score 20' in outcome.error
+    third = outcome.memory['escalations'][2]['message']
+    assert third.startswith('Stop and') and '(score 75, refused 3 times in a row)' in third
+
+
 @pytest.mark.parametrize(('issues', 'level'), [(1, 'REMIND'), (2, 'CORRECT'), (3, 'REFOCUS')])
 async def test_every_issue_of_a_refusal_counts_and_a_first_one_sends_a_correction(
     issues: int, level: str
@@ -400,6 +417,7 @@ async def test_every_issue_of_a_refusal_counts_and_a_first_one_sends_a_correctio
 
     outcome, _ = await play(team(reviewing_code=code))
     assert [found['level'] for found in outcome.memory['escalations']] == [level]
+    assert '(score 75, refused once)' in outcome.memory['escalations'][0]['message']
     assert kinds(outcome.memory).count('CORRECTION') == 1
 
 

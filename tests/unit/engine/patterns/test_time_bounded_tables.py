@@ -48,7 +48,7 @@ def test_levels_of_escalation(score: int, issues: int, level: str) -> None:
 
 def test_every_level_has_a_trigger_an_action_and_a_message_of_its_own() -> None:
     assert set(TRIGGERS) == set(ACTIONS) == set(Level)
-    said = [message_for(level, 'the code', 40, 2, ['write tests']) for level in Level]
+    said = [message_for(level, 'the code', ['write tests']) for level in Level]
     assert len(set(said)) == 6 and all('write tests' in text for text in said[1:])
 
 

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -22,8 +22,25 @@ Process = Callable[[TaskState], TaskState | Mapping[str, Any] | Awaitable[TaskSt
 """Takes the state and returns it, or (as a LangGraph node) a mapping of the fields it changes; sync or
 async."""
 
+
+class Processor(Protocol):
+    """An agent by the contract alone: an object with a `process`, which takes the state and returns it."""
+
+    @property
+    def process(self) -> Process:
+        """What is called."""
+        ...
+
+
 ORCHESTRATOR_FIELDS = frozenset({'task', 'status', 'iteration', 'max_iterations', 'error', 'caveat', 'rules'})
 """Fields that callables may not change."""
+
+
+def callable_of(work: Process | Processor) -> Process:
+    """What is called: `process` of an agent that cannot be called itself, otherwise `work`."""
+    if isinstance(work, type) or callable(work) or _is_runnable(work):
+        return cast(Process, work)
+    return cast(Process, getattr(work, 'process', work))
 
 
 def refuse_callable(name: str, work: Any) -> None:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from engine.patterns.form_fields import Form, task_field
 from engine.patterns.pipeline.analyzer import AnalyzerAgent
-from engine.patterns.pipeline.callable_stage import Process
+from engine.patterns.pipeline.callable_stage import Process, Processor
 from engine.patterns.pipeline.researcher import ResearchAgent
 from engine.patterns.pipeline.reviewer import ReviewerAgent
 from engine.patterns.pipeline.stage import Stage, stage
@@ -18,7 +18,9 @@ from engine.statechart.pattern import Pattern
 
 
 def pipeline_states(
-    researching: Stage | Process, analyzing: Stage | Process, reviewing: Stage | Process
+    researching: Stage | Process | Processor,
+    analyzing: Stage | Process | Processor,
+    reviewing: Stage | Process | Processor,
 ) -> tuple[dict[str, Any], ...]:
     """The states of a pipeline with these stages."""
     return (
@@ -76,9 +78,9 @@ class Pipeline(Pattern):
         cls,
         name: str,
         *,
-        researching: Stage | Process | None = None,
-        analyzing: Stage | Process | None = None,
-        reviewing: Stage | Process | None = None,
+        researching: Stage | Process | Processor | None = None,
+        analyzing: Stage | Process | Processor | None = None,
+        reviewing: Stage | Process | Processor | None = None,
     ) -> type[Self]:
         """A named pipeline in which other callables replace built-in agents."""
         states = pipeline_states(

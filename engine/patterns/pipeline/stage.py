@@ -12,7 +12,14 @@ from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.errors import EngineError
 from engine.patterns.pipeline.audit_trail import note_failure, with_audit_trail
-from engine.patterns.pipeline.callable_stage import Process, apply_changes, call_stage, refuse_callable
+from engine.patterns.pipeline.callable_stage import (
+    Process,
+    Processor,
+    apply_changes,
+    call_stage,
+    callable_of,
+    refuse_callable,
+)
 from engine.patterns.pipeline.single_run import run_blocking, run_single
 from engine.patterns.pipeline.task_state import TaskState, TaskStatus
 from engine.records import Event, Status
@@ -81,14 +88,19 @@ class Stage:
 
 
 def stage(
-    name: str, work: Stage | Process, *, status: str = '', enter: str = '', within: float | None = None
+    name: str,
+    work: Stage | Process | Processor,
+    *,
+    status: str = '',
+    enter: str = '',
+    within: float | None = None,
 ) -> dict[str, Any]:
     """Make a state for a stage: an agent's chart or a callable's (processing, done, failed).
 
     Args:
         name: the state's name.
-        work: a built-in stage, or any callable that follows the contract; LangGraph's nodes, Runnables and
-            compiled graphs do.
+        work: a built-in stage, any callable that follows the contract (LangGraph's nodes, Runnables and
+            compiled graphs do), or an object with such a `process`.
         status: the task's status in this stage; by default the name, in capitals.
         enter: an action to run on entering the state.
         within: time limit per visit, in seconds.
@@ -108,14 +120,15 @@ def stage(
         )
         visit = made['on_enter']
         return with_audit_trail({**made, 'on_enter': [entered, *([enter] if enter else []), visit]})
-    refuse_callable(name, work)
+    called = callable_of(work)
+    refuse_callable(name, called)
     return {
         'name': name,
         'initial': 'processing',
         'on_enter': [entered, *([enter] if enter else [])],
         'within': within,
         'children': [
-            {'name': 'processing', 'invoke': partial(call_stage, work)},
+            {'name': 'processing', 'invoke': partial(call_stage, called)},
             *FINAL_STATES,
         ],
         'transitions': [

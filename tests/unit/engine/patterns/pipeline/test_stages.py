@@ -43,10 +43,15 @@ class Callable_:
         return node(state)
 
 
+class Agent:
+    def process(self, state: TaskState) -> TaskState:
+        return sync_stage(state)
+
+
 @pytest.mark.parametrize(
     'work',
-    [sync_stage, async_stage, node, Callable_(), partial(async_stage)],
-    ids=['sync', 'async', 'node', 'object', 'partial'],
+    [sync_stage, async_stage, node, Callable_(), partial(async_stage), Agent()],
+    ids=['sync', 'async', 'node', 'object', 'partial', 'agent'],
 )
 async def test_any_callable_can_stand_in_for_an_agent(work: Any) -> None:
     outcome, passed = await ran(pattern=Pipeline.with_stages('mine', researching=work))

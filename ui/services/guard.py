@@ -85,7 +85,9 @@ class _Guarded:
             with acting_as(caller.name):
                 made = await method(*args, **options)
             if role is not _VIEWER and name not in READING:
-                await self._record(caller, path, said={'name': str(args[0])[:200]} if args else {})
+                await self._record(
+                    caller, path, said={'name': str(getattr(args[0], 'name', args[0]))[:200]} if args else {}
+                )
             return made
 
         return do

@@ -82,7 +82,7 @@ def _filters(given: Mapping[str, str]) -> None:
             ('since', 'From', 'date'),
             ('until', 'Until', 'date'),
         ):
-            with ui.element('div').classes('filter'):
+            with ui.element('div').classes('filter' if kind == 'text' else 'filter date'):
                 field = text_input(given[name], kind=kind, name=name, placeholder=shown)
                 label(shown, field, 'visually-hidden' if kind == 'text' else 'small muted')
         with ui.element('label').classes('check'):

@@ -13,7 +13,7 @@ from ui.services.guard import DEEDS, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
 from ui.services.notifications import Notifications
 from ui.services.notifications.destinations import Destinations
-from ui.services.schedules import Schedules, Triggers
+from ui.services.schedules import Action, Schedules, Trigger, Triggers
 from ui.services.services import Services
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +74,18 @@ async def test_questions_of_a_private_run_are_its_authors():
                     await services.inbox.answer(ask.id, 'approve', digest=ask.digest)
                 with pytest.raises(UnknownQuestion):
                     await services.assign(ask.id, 'Bo')
+
+
+async def test_what_is_added_is_noted_by_its_name_and_without_its_secret():
+    noted: list[object] = []
+
+    async def note(caller: Caller, path: str, *, said: object) -> None:
+        noted.append((path, said))
+
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        services = guard_services(Services(conductor), Fixed(Caller('ada', Role.ADMIN)), note)
+        await services.triggers.add(Trigger(name='deploys', kind='webhook', action=Action(pattern='pair')))
+    assert noted == [('triggers.add', {'name': 'deploys'})]
 
 
 async def test_what_only_reads_is_not_noted():

@@ -15,7 +15,13 @@ from engine.patterns.supervisor.collaboration import (
 from engine.patterns.supervisor.run_task import execute_plan
 from engine.patterns.time_bounded.escalation import ACTIONS, TRIGGERS, Level
 from engine.patterns.time_bounded.gates import GATE_TITLES
-from engine.patterns.time_bounded.report import Report, build_report, is_time_bounded, render_report
+from engine.patterns.time_bounded.report import (
+    Report,
+    build_report,
+    is_time_bounded,
+    render_report,
+    report_text,
+)
 from engine.patterns.time_bounded.schedule import BurnDown, PhaseBudget, burn_down
 
 __all__ = [
@@ -42,4 +48,5 @@ __all__ = [
     'execute_plan',
     'is_time_bounded',
     'render_report',
+    'report_text',
 ]

@@ -8,7 +8,10 @@ from typing import Any
 
 from engine.patterns.time_bounded.plan import nest_plans
 from engine.patterns.time_bounded.schedule import PHASES
+from engine.records import Status
 from engine.records.frozen import FrozenModel
+
+ENDINGS = ('completed', 'failed', 'aborted', 'time_expired')
 
 
 class StepReport(FrozenModel):
@@ -44,7 +47,7 @@ class Report(FrozenModel):
 
     goal: str
     outcome: str
-    """A status: `completed`, `failed`, `aborted` or `time_expired`."""
+    """A status: `completed`, `failed`, `aborted` or `time_expired`; `cancelled` if a person did so."""
     reason: str
     verified: bool
     plans: tuple[PlanReport, ...]
@@ -73,12 +76,23 @@ def is_time_bounded(memory: Mapping[str, Any]) -> bool:
     return {'primary_goal', 'clock', 'plans', 'steps', 'event_log', 'escalations'} <= memory.keys()
 
 
-def build_report(memory: Mapping[str, Any]) -> Report:
+def report_text(memory: Mapping[str, Any], status: Status, error: str) -> str:
+    """The report as Markdown: the one that the run wrote unless it was ended from outside; '' for none."""
+    if _is_cut_short(memory, status):
+        return render_report(build_report(memory, status=status, error=error))
+    return str(memory['report'])
+
+
+def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, error: str = '') -> Report:
     """Build the report of a run, at any step.
 
     Args:
         memory: a view's memory (plain JSON values).
+        status: the run's; it tells a run that was ended from outside, such as by a cancellation.
+        error: why, for such a run.
     """
+    if _is_cut_short(memory, status):
+        memory = _settle(memory, status, error)
     spent = {phase: 0.0 for phase in PHASES}
     for span in memory['clock']['spans']:
         spent[span['phase']] = round(spent.get(span['phase'], 0.0) + span['ended'] - span['started'], 1)
@@ -104,6 +118,33 @@ def build_report(memory: Mapping[str, Any]) -> Report:
         remaining=remaining,
         next=tuple(_next(memory, bool(remaining))),
     )
+
+
+def _is_cut_short(memory: Mapping[str, Any], status: Status) -> bool:
+    """Whether the run was ended without the loop's own doing."""
+    waited = memory['status'] == 'time_expired' and memory['resumable']
+    return status.ended and (waited or memory['status'] not in ENDINGS)
+
+
+def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, Any]:
+    """The memory of a run that was ended from outside: nothing is under way, and nothing waits."""
+    said = f'The run was {status}' + (f': {error}.' if error else '.')
+
+    def stopped(records: Mapping[str, Any]) -> dict[str, Any]:
+        under_way = {'in_progress': 'stopped', 'blocked': 'stopped'}
+        return {
+            name: {**record, 'status': under_way.get(record['status'], record['status'])}
+            for name, record in records.items()
+        }
+
+    return {
+        **memory,
+        'status': str(status),
+        'reason': ' '.join(filter(None, [said, memory['reason']])),
+        'resumable': False,
+        'plans': stopped(memory['plans']),
+        'steps': stopped(memory['steps']),
+    }
 
 
 def _used(clock: Mapping[str, Any], spent: float) -> float:
@@ -176,7 +217,7 @@ def _next(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
         yield 'Read the interventions; then start again with a goal or a model that avoids what led to them.'
     if memory['status'] == 'failed' and remaining:
         yield 'Start again with a goal that names what is missing, or with more rounds, time or fix cycles.'
-    if memory['status'] == 'time_expired' and not memory['resumable']:
+    if memory['status'] == 'cancelled' or (memory['status'] == 'time_expired' and not memory['resumable']):
         yield 'Fork it at the step before its end to go on.'
 
 

@@ -72,7 +72,7 @@ def show(  # noqa: PLR0913  (options)
     if report:
         if not is_time_bounded(found.view.memory):
             raise CommandError(f'run {found.info.id} has no report: its pattern is {found.info.pattern}')
-        made = build_report(found.view.memory)
+        made = build_report(found.view.memory, status=found.view.status, error=found.view.error)
         if as_json:
             print_json(report=made.model_dump(mode='json'))
         else:

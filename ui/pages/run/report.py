@@ -9,6 +9,7 @@ from fastapi import HTTPException, Response
 from nicegui import app, ui
 
 from engine import Conductor, EngineError
+from engine.patterns import is_time_bounded, report_text
 from engine.records import RunId, RunInfo, Shape, View
 from ui.components.elements import Conversation
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
@@ -63,6 +64,8 @@ def register(backend: Backend) -> None:
 
 def report_of(shape: Shape, view: View) -> str:
     """The report as Markdown; '' if there is none."""
+    if is_time_bounded(view.memory):
+        return report_text(view.memory, view.status, view.error)
     return str(view.memory.get(shape.field('report')) or '')
 
 

@@ -11,6 +11,7 @@ import pytest
 from engine import Budget, Catalog, Conductor, InvalidInput, SimulatedClock, Status
 from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
+from engine.patterns import report_text
 from engine.patterns.time_bounded.pattern import AddTime
 from engine.workspace import Workspace
 from engine.workspace.sandbox.process import CommandResult
@@ -293,6 +294,26 @@ async def test_a_run_without_time_for_another_round_says_so_and_its_wait_uses_no
         'A person finished it when its time was over: 2 of 2 steps are complete, '
         'and the goal is not verified.'
     )
+
+
+@pytest.mark.parametrize('where', ['stopped', 'coding'])
+async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_has_nothing_under_way(where: str) -> None:
+    clock = IdleClock(longest=3600)
+    model = Slow(good, clock, lambda request: 4e3 if leaf(request) == 'coding' else 1)
+    async with conductor(good, clock=clock, model=model) as here:
+        parameters = {
+            'minutes': 1 if where == 'stopped' else 600,
+            'agent_seconds': 3600,
+            'wait_for_time': 7200,
+        }
+        run = (await here.start('time-bounded', QUICK | parameters)).id
+        await reaches(here, run, where)
+        await here.cancel(run, 'enough')
+        view = await here.view(run)
+    told = report_text(view.memory, view.status, view.error)
+    assert '**Cancelled.** The run was cancelled: enough.' in told
+    assert 'Add time' not in told and 'in progress' not in told
+    assert 'Fork it at the step before its end to go on.' in told
 
 
 async def test_a_run_that_cannot_wait_for_time_is_not_told_to_add_any() -> None:

@@ -40,7 +40,7 @@ def result_notes(view: View) -> list[str]:
     """What must stand beside the result of a run: that it falls short, that it is simulated."""
     notes = []
     if view.status is Status.DONE and view.error:
-        notes.append(f'{status_text(view.status, view.error)}: {view.error}.')
+        notes.append(f'{status_text(view.status, view.error)}: {view.error.rstrip(".")}.')
     return [*notes, SIMULATED] if is_simulated(view) else notes
 
 

@@ -128,7 +128,7 @@ def _is_cut_short(memory: Mapping[str, Any], status: Status) -> bool:
 
 def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, Any]:
     """The memory of a run that was ended from outside: nothing is under way, and nothing waits."""
-    said = f'The run was {status}' + (f': {error}.' if error else '.')
+    said = f'The run was {status}' + (f': {error.rstrip(".")}.' if error else '.')
 
     def stopped(records: Mapping[str, Any]) -> dict[str, Any]:
         under_way = {'in_progress': 'stopped', 'blocked': 'stopped'}

@@ -110,7 +110,7 @@ def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
             return f'run {outcome.run} {"is " * (outcome.status != "failed")}{outcome.status}{reason}'
         case 'waiting':
             return (
-                f'run {outcome.run} waits for a person: {fold.view.waiting}{reason};'
+                f'run {outcome.run} waits for a person: {fold.view.waiting}{reason.rstrip(".")};'
                 f' `hemicycle send {outcome.run}` says what it accepts'
             )
         case 'paused':

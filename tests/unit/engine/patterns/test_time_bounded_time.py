@@ -298,7 +298,7 @@ async def test_a_run_without_time_for_another_round_says_so_and_its_wait_uses_no
 
 @pytest.mark.parametrize('where', ['stopped', 'coding'])
 async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_has_nothing_under_way(where: str) -> None:
-    clock = IdleClock(longest=3600)
+    clock = IdleClock(longest=100)
     model = Slow(good, clock, lambda request: 4e3 if leaf(request) == 'coding' else 1)
     async with conductor(good, clock=clock, model=model) as here:
         parameters = {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ui.formatting.values import exact, with_times
+from types import SimpleNamespace
+from typing import Any
+
+from engine import Status
+from ui.formatting.values import SIMULATED, exact, result_notes, with_times
 
 NOW = 1_790_000_000.5
 
@@ -22,3 +26,10 @@ def test_times_are_written_as_times_by_the_name_of_their_field() -> None:
         'messages': [{'time': exact(NOW), 'ran': 12.5, 'seq': 3}],
     }
     assert with_times(NOW, 'ended') == exact(NOW) and with_times(NOW, 'amount') == NOW
+
+
+def test_a_result_that_falls_short_says_so_in_one_sentence() -> None:
+    view: Any = SimpleNamespace(status=Status.DONE, error='The time is over.', origins=('simulated',))
+    assert result_notes(view) == ['Done with issues: The time is over.', SIMULATED]
+    whole: Any = SimpleNamespace(status=Status.DONE, error='', origins=('live',))
+    assert result_notes(whole) == []

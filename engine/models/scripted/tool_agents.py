@@ -20,8 +20,10 @@ FILLER = (
     'Simulated filler: the scripted model does not understand this request. Pick a sample, or another model.'
 )
 SIGNAL = re.compile(r'with a line that says (\w+) and nothing else')
-SPOKEN = re.compile(r'^\[[^\]\n]+\] (?:[^:\n]{1,60}: )?(.{20,200}?)\s*$', re.M)
-"""A line of a transcript that is long enough to quote."""
+SPOKEN = re.compile(r'^\[[^\]\n]+\] (?:[^:\n]{1,60}: )?(.{1,200}?)\s*$', re.M)
+"""A line of a transcript that can be quoted."""
+TELLING = 20
+"""Characters of a line from which on it is quoted before others."""
 PLACE = re.compile(r'^(?:File ")?([\w./-]+\.\w+)"?(?::|, line )(\d+)', re.M)
 EPISODE_TOOLS = (('transcript_processor',), ('chapter_markers', 'show_notes'), ('social_clips',))
 """What the podcast agent calls, reply by reply."""
@@ -181,18 +183,26 @@ def _social_posts(topic: Topic, asked: str) -> dict[str, Any]:
 
 
 def _show_notes(topic: Topic, asked: str) -> dict[str, Any]:
-    spoken = list(dict.fromkeys(SPOKEN.findall(asked))) or [topic.subject]
+    spoken = _spoken(topic, asked)
     return {
         'title': topic.heading,
-        'summary': f'*{FILLER}* What follows are quotations from the transcript, not a summary of it.',
+        'summary': f'*{FILLER}* What follows are quotations from the transcript, not a summary of it.\n\n'
+        'A model would write here what the episode is about, who speaks, and what those who listen can take '
+        'away from it.',
         'points': [f'“{quote}”' for quote in spoken[:: max(1, len(spoken) // 6)][:6]],
         'mentioned': [],
     }
 
 
+def _spoken(topic: Topic, asked: str) -> list[str]:
+    """Lines of the transcript to quote: those that tell something, or else all that there are."""
+    lines = list(dict.fromkeys(SPOKEN.findall(asked)))
+    return [line for line in lines if len(line) >= TELLING] or lines or [topic.subject]
+
+
 def _clips(topic: Topic, asked: str) -> dict[str, Any]:
     wanted = int((re.search(r'Choose (\d+)', asked) or ['', '3'])[1])
-    spoken = list(dict.fromkeys(SPOKEN.findall(asked))) or [topic.subject]
+    spoken = _spoken(topic, asked)
     chosen = spoken[:: max(1, len(spoken) // wanted)][:wanted]
     return {'clips': [{'quote': quote, 'post': 'From the episode. (Simulated filler)'} for quote in chosen]}
 

@@ -54,6 +54,17 @@ async def test_notes_of_ones_own_episode_quote_it() -> None:
     assert '“A hive on a roof weighs more than people think it does.”' in outcome.answer
 
 
+@pytest.mark.parametrize('mode', ['dynamic', 'fixed'])
+@pytest.mark.parametrize('transcript', ['Anna: Hi.\nBob: Bye.\n', 'Hello there, this is it.', 'A: x\n'])
+async def test_notes_of_a_short_episode_meet_the_criteria_and_quote_nothing_else(
+    transcript: str, mode: str
+) -> None:
+    outcome = await played('podcast', {**EPISODE, 'transcript': transcript, 'mode': mode})
+    assert (outcome.status, outcome.error) == (Status.DONE, '')
+    quoted = [line for line in outcome.answer.splitlines() if line.startswith('- “')]
+    assert quoted and all(line[3:-1] in transcript for line in quoted)
+
+
 async def test_sections_of_an_improvised_post_differ() -> None:
     answer = (await played('blog', {**POST, 'mode': 'fixed'})).answer
     headings = [line for line in answer.splitlines() if line.startswith('## ')]

@@ -25,12 +25,17 @@ from engine.models.protocol import Model
 from engine.models.registry import ModelRegistry
 from engine.records.fault import Fault
 from engine.records.jsonable import describe_error
+from engine.records.run_info import DRAWN
 from engine.statechart.pattern import Pattern
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 
 PLUGIN_PACKAGES = tuple(f'{__package__}.{name}' for name in ('patterns', 'models.scripted', 'tools.builtin'))
 """The packages with the entries that come with the engine, in any of their files."""
+NOT_RUN = (
+    'this run was drawn from a trace that another program recorded: it can be looked at and compared,'
+    ' and there is no pattern here that could run it'
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,6 +140,8 @@ class Catalog:
             for made in self.patterns.values():
                 if name in made.aliases:
                     return made
+            if name.startswith(DRAWN):
+                raise UnknownPattern(name, reason=NOT_RUN)
             broken = [fault for fault in self.faults if fault.path.endswith('.py')]
             faults = tuple(f'{fault.path}, line {fault.line}: {fault.problem}' for fault in broken)
             raise UnknownPattern(name, tuple(sorted(self.patterns)), faults)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Self
 from engine.catalog import Catalog
 from engine.clock import Clock, RealClock
 from engine.errors import InvalidInput
-from engine.history.bundle.importer import Imported, import_bundle
+from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import export_bundle
@@ -21,6 +21,7 @@ from engine.history.forks.regression_runner import RegressionTests
 from engine.history.merging import RunMerging
 from engine.history.retention.maintenance import RunMaintenance
 from engine.history.run_reader import RunReader
+from engine.history.traces.importer import import_runs
 from engine.journal.memory_journal import MemoryJournal
 from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention
@@ -278,8 +279,8 @@ class Conductor:
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Store the runs of a bundle; see `history.bundle.importer.import_bundle`."""
-        return await import_bundle(self._bundles, file, progress=progress)
+        """Store the runs of a bundle or of a file of traces; see `history.traces.importer.import_runs`."""
+        return await import_runs(self._bundles, file, progress=progress)
 
     async def _like(self, pattern: str, run: RunId | None) -> RunInfo | None:
         """The run to replay. Raises `UnknownRun`, `InvalidInput`."""

@@ -68,10 +68,15 @@ class SignedOut(NotAllowed):
 
 
 class UnknownPattern(EngineError):
-    """No pattern of that name."""
+    """No pattern of that name; `reason` says why there can be none."""
 
-    def __init__(self, name: str, known: tuple[str, ...] = (), faults: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, name: str, known: tuple[str, ...] = (), faults: tuple[str, ...] = (), *, reason: str = ''
+    ) -> None:
         self.name, self.known = name, known
+        if reason:
+            super().__init__(reason)
+            return
         listed = f'; there are: {", ".join(known)}' if known else ''
         broken = f'; not loaded: {"; ".join(faults)}' if faults else ''
         super().__init__(f'there is no pattern {name!r}{listed}{broken}')
@@ -207,8 +212,8 @@ class BundleError(EngineError):
 
     def __init__(self, line: int, problem: str, *, field: str = '') -> None:
         self.line, self.field, self.problem = line, field, problem
-        where = f'line {line}{f", {field}" if field else ""}: ' if line else ''
-        super().__init__(f'{where}{problem}')
+        where = ', '.join(filter(None, (f'line {line}' if line else '', field)))
+        super().__init__(f'{where}: {problem}' if where else problem)
 
 
 class ModelError(EngineError):

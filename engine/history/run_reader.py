@@ -13,6 +13,7 @@ from engine.history.accepted_events import AcceptedEvent, accepted_events
 from engine.history.audit import audit
 from engine.history.comparison import Comparison, RunStats, compare, count_run
 from engine.history.path_statistics.refresh import Progress, refresh_paths
+from engine.history.traces.walk import audit_walk
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal
@@ -95,7 +96,7 @@ class RunReader:
         return await self.journal.notes(run)
 
     async def audit(self, run: RunId) -> int:
-        """Replay the run's events through a fresh chart.
+        """Replay the run's events through a fresh chart; of a trace, its edges through the chart drawn of it.
 
         Returns:
             The number of steps, all as recorded.
@@ -104,6 +105,9 @@ class RunReader:
             Diverged, UnknownPattern, UnknownRun
         """
         info = await self.journal.info(run)
+        if info.drawn:
+            shape, steps = await self.journal.shape(run), await self.journal.transitions(run)
+            return await asyncio.to_thread(audit_walk, run, shape, steps)
         workflow = workflow_of(self.catalog, info)
         transitions = await self.journal.transitions(run)
         return await asyncio.to_thread(audit, run, workflow, transitions)

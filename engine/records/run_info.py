@@ -43,6 +43,10 @@ class Status(StrEnum):
 ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
+DRAWN = 'trace:'
+"""What the `pattern` of a run begins with that was made of a trace: its chart is drawn from the spans."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
     """What is known of a run without reading its history."""
@@ -86,6 +90,11 @@ class RunInfo:
     deleted: Instant = 0.0
     """When it was moved to the trash, in seconds since 1970; 0 if it was not, `PURGING` while it is being
     removed for good."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it was made of a trace of another program: no pattern can run it."""
+        return self.pattern.startswith(DRAWN)
 
     @property
     def done_with_issues(self) -> bool:

@@ -26,6 +26,7 @@ from engine.errors import (
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal, Retention
 from engine.records import Change, RunId, RunInfo, RunQuery
+from tests.golden.traces import FOLDER
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, until
 from ui.api.access import PREFIX
 from ui.api.app import build_api
@@ -311,6 +312,23 @@ async def test_runs_are_annotated_deleted_and_kept(conductor: Conductor, here: C
     with pytest.raises(UnknownRun):
         await conductor.info(run)
     assert conductor.retention == here.retention
+
+
+async def test_a_trace_is_imported_and_what_needs_a_pattern_is_refused(conductor: Conductor, here: Conductor):
+    with (FOLDER / 'pydantic_ai.json').open('rb') as file:
+        [new] = await conductor.import_bundle(file)
+    info = await conductor.info(new.run)
+    assert new.outcome == 'new' and info.drawn and info.tags == ('imported trace',)
+    assert await conductor.audit(new.run) == info.seq == (await here.info(new.run)).seq
+    assert (await conductor.compare(new.run, new.run)).same_way
+    for deed in (conductor.fork(new.run, 3), conductor.rerun(new.run)):
+        with pytest.raises(UnknownPattern, match='drawn from a trace that another program recorded'):
+            await deed
+    with pytest.raises(EventRefused):
+        await conductor.send(new.run, 'approve')
+    with pytest.raises(BundleError) as told:
+        await conductor.import_bundle(io.BytesIO(b'{"resourceSpans": [{"scopeSpans": 7}]}'))
+    assert told.value.field == 'resourceSpans.0.scopeSpans'
 
 
 async def test_runs_are_exported_and_imported(conductor: Conductor, here: Conductor):

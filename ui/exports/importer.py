@@ -1,4 +1,4 @@
-"""Importing bundles: a button, a dialog with a drop zone, progress, and the outcome."""
+"""Importing bundles and traces: a button, a dialog with a drop zone, progress, and the outcome."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ui.web.backend import Backend
 
 LARGEST = 1 << 30
 """Maximum size of a file, in bytes."""
+SOURCES = 'Bundles exported from Hemicycle, or OpenTelemetry traces of other frameworks (OTLP/JSON).'
 EVERY = 0.2
 """Seconds between updates of a file's progress."""
 DROP = """(event) => {{
@@ -45,7 +46,7 @@ class ImportDialog:
     async def open(self) -> None:
         """Show the dialog until it is closed."""
         with dialog_frame('Import runs') as dialog:
-            Text('p', 'Bundles exported from Hemicycle. Imported runs do not start, and no run is replaced.')
+            Text('p', f'{SOURCES} Imported runs do not start, and no run is replaced.')
             upload = ui.upload(
                 multiple=True,
                 auto_upload=True,

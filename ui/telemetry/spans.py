@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ from opentelemetry.util.types import AttributeValue
 from engine import Status as RunStatus
 from engine import Transition
 from engine.history import program_version
+from engine.history.traces import attributes as names
 from engine.journal import usage_from_dict
-from engine.records import RunInfo, Shape, StateShape
-from ui.telemetry import attributes as names
+from engine.records import RunInfo, Shape, StateShape, split_pointer
 
 THINKING, USING_TOOLS = 'thinking', 'using_tools'
 """What an agent's states are called in which it calls a model, and tools."""
@@ -59,10 +59,14 @@ class SpanBuilder:
         self._root = self._context('', 0)
         self._open: dict[str, _Visit] = {}
         self._last = info.created
+        self._told: dict[str, dict[str, AttributeValue]] = {}
+        """By agent path: what it is told in the visit that has begun."""
 
     def add(self, step: Transition) -> Iterator[ReadableSpan]:
         """The spans that end with a step; must be called for each step in order."""
         self._last = step.time
+        if self._contents:
+            self._listen(step)
         for path in step.left:
             if visit := self._open.pop(path, None):
                 yield from self._spans(path, visit, step)
@@ -72,6 +76,18 @@ class SpanBuilder:
                 around = self._open.get(state.parent) if state else None
                 parent = around.context if around else self._root
                 self._open[path] = _Visit(step.seq, step.time, self._context(path, step.seq), parent)
+
+    def _listen(self, step: Transition) -> None:
+        """Note what agents are told as they begin, and as they begin again."""
+        for change in step.changes:
+            match split_pointer(change.path), change.value:
+                case ('agents', path), {'instructions': str(text), 'messages': messages}:
+                    self._told[path] = {
+                        names.INSTRUCTIONS: json.dumps([_part({'kind': 'text', 'text': text})]),
+                        names.INPUT_MESSAGES: as_messages(messages),
+                    }
+                case ('agents', path, 'messages', '-'), message if path in step.entered:
+                    self._told[path] = {names.INPUT_MESSAGES: as_messages([message])}
 
     def end(self) -> Iterator[ReadableSpan]:
         """The spans that are still open, and the run's own."""
@@ -116,6 +132,7 @@ class SpanBuilder:
                 names.OPERATION: 'invoke_agent',
                 names.AGENT: state.role,
                 names.CONVERSATION: self._info.id,
+                **self._told.pop(path, {}),
             }
         elif agent and state and state.name == THINKING:
             model = str(data.get('model', ''))
@@ -148,7 +165,7 @@ class SpanBuilder:
                 names.DOLLARS: used.dollars,
             }
         if self._contents and 'message' in data:
-            facts[names.OUTPUT_MESSAGES] = json.dumps([data['message']], ensure_ascii=False)[:MAX_CONTENT]
+            facts[names.OUTPUT_MESSAGES] = as_messages([data['message']])
         return facts
 
     def _tools(
@@ -209,3 +226,25 @@ class SpanBuilder:
             end_time=round(ended * 1e9),
             instrumentation_scope=SCOPE,
         )
+
+
+def as_messages(messages: Iterable[Mapping[str, Any]]) -> str:
+    """Messages as the conventions write them; texts are cut, so that it stays JSON."""
+    made = [{'role': one['role'], 'parts': [_part(part) for part in one['parts']]} for one in messages]
+    for one in made:
+        if one['role'] == 'assistant':
+            called = any(part['type'] == 'tool_call' for part in one['parts'])
+            one['finish_reason'] = 'tool_call' if called else 'stop'
+    return json.dumps(made, ensure_ascii=False)
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    match part['kind']:
+        case 'call':
+            called = {'id': part['id'], 'name': part['name']}
+            return {'type': 'tool_call', **called, 'arguments': part['arguments'][:MAX_CONTENT]}
+        case 'result':
+            return {'type': 'tool_call_response', 'id': part['id'], 'response': part['text'][:MAX_CONTENT]}
+        case 'text' | 'reasoning':
+            return {'type': part['kind'], 'content': part['text'][:MAX_CONTENT]}
+    return {'type': part['kind']}

@@ -69,7 +69,10 @@ async def export_bundle(conductor: Engine, chosen: Chosen) -> Response:
     max_body_size=LARGEST,
 )
 async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
-    """Import the runs of a bundle, sent as the body: all or none. It can be repeated: known runs stay."""
+    """Import the runs of a bundle, sent as the body: all or none. It can be repeated: known runs stay.
+
+    The body may also be OpenTelemetry traces as OTLP/JSON: each becomes a run, drawn from its spans.
+    """
     if IMPORTS.locked():
         raise Refusal(429, 'busy', 'other files are being imported: try again')
     async with IMPORTS:

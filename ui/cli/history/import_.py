@@ -1,4 +1,4 @@
-"""hemicycle import: import the runs of bundles."""
+"""hemicycle import: import the runs of bundles, and traces of other frameworks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ EPILOG = """Examples:
 ```
 hemicycle import from-a-friend.jsonl.gz
 hemicycle import *.jsonl.gz --json | jq -r .run
+hemicycle import traces.json && hemicycle show last
 ```"""
 
 
 def import_runs(
     context: typer.Context,
     files: Annotated[
-        list[Path], typer.Argument(metavar='FILE...', help='Bundles that `hemicycle export` wrote.')
+        list[Path],
+        typer.Argument(metavar='FILE...', help='Bundles that `hemicycle export` wrote, or OTLP/JSON traces.'),
     ],
     as_json: AsJson = False,
     database: Database = '',
@@ -37,6 +39,9 @@ def import_runs(
     """Import the runs of bundles: each as a whole or not at all. Nothing here is overwritten.
 
     No run is started: one that was exported unfinished ends here, and can be viewed and forked.
+
+    A file of OpenTelemetry traces (OTLP/JSON) that another framework recorded is imported, too: each trace
+    with spans of generative AI becomes a run whose chart is drawn from them.
     """
     storage, settings = storage_of(context), settings_of(database)
     for path in files:

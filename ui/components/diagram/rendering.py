@@ -231,6 +231,8 @@ class _Drawing:
         """Draw an agent in rows: the states that work, those that wait for a person, and its ends."""
         rows: list[list[str]] = [[], [], []]
         for state in self.inside[path]:
+            if self._drawn_as_cluster(state.path):
+                continue  # an agent that this one calls: Graphviz places boxes by their edges
             rows[2 if state.kind == 'final' else 1 if state.waits else 0].append(state.path)
         for row in rows:
             with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:

@@ -13,7 +13,7 @@ from nicegui.page import page
 from starlette.exceptions import HTTPException
 
 from engine import EngineError
-from engine.errors import UnknownRun, UnknownStep
+from engine.errors import UnknownPattern, UnknownRun, UnknownStep
 from engine.records import RunInfo
 from ui.components.theme import frame, notice
 from ui.components.widgets import Text, link
@@ -84,6 +84,8 @@ def read_error(error: EngineError) -> None:
     """The page for an unknown run, or for a journal that cannot be read."""
     if isinstance(error, UnknownRun):
         _unknown_run(error.run)
+    elif isinstance(error, UnknownPattern):
+        _no_pattern(str(error))
     else:
         _broken(str(error))
 
@@ -92,6 +94,13 @@ def _unknown_run(run: str) -> None:
     ui.context.client.status_code = 404
     with frame('Unknown run'), _body('explore_off', f'There is no run “{_short(run)}”'):
         Text('p', 'It may have been deleted or be in another database.', 'muted')
+        _ways()
+
+
+def _no_pattern(problem: str) -> None:
+    ui.context.client.status_code = 404
+    with frame('No pattern'), _body('explore_off', 'This run cannot be continued here'):
+        Text('p', f'{problem[:1].upper()}{problem[1:]}.', 'muted')
         _ways()
 
 

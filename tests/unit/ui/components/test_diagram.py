@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from engine import Conductor, EngineError, Event, Pattern, Transition, agent
 from engine.journal import Fold
-from engine.records import Edge, RunId, StatePath
+from engine.records import Edge, RunId, Shape, StatePath, StateShape
 from engine.statechart.shape_builder import build_shape
 from ui.components.diagram.rendering import dot, export_chart, highlight, svg
 
@@ -41,6 +41,24 @@ def test_a_folded_agent_is_one_node():
     text = dot(SHAPE, folded=True)
     assert 's:researching' in text
     assert 'thinking' not in text
+
+
+def test_an_agent_inside_an_agent_is_a_box_and_no_further_node():
+    def state(path: str, role: str = '', kind: str = 'atomic') -> StateShape:
+        parent, _, name = path.rpartition('.')
+        first = (StatePath(f'{path}.thinking'),) if role else ()
+        return StateShape(
+            path=StatePath(path), name=name, parent=StatePath(parent), kind=kind, role=role, initial=first
+        )
+
+    states = (
+        state('planner', 'planner', 'compound'), state('planner.thinking'),
+        state('planner.critic', 'critic', 'compound'), state('planner.critic.thinking'),
+    )  # fmt: skip
+    shape = Shape(pattern='p', title='P', initial=StatePath('planner'), states=states, edges=())
+    text = dot(shape, folded=False)
+    assert 'subgraph "cluster_planner.critic"' in text
+    assert not re.search(r'^\s*"planner\.critic"$', text, re.MULTILINE)
 
 
 def test_one_agent_is_folded_and_the_others_are_not():

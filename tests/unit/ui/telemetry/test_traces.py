@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import io
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 import pytest
+from google.protobuf.json_format import MessageToDict
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
@@ -16,11 +22,12 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from engine import Conductor, Status, ToolContext, agent, tool
 from engine.errors import ToolError
-from engine.journal import MemoryJournal
-from engine.records import RunId
+from engine.history.traces import attributes
+from engine.journal import MemoryJournal, usage_from_dict
+from engine.records import RunId, parent_of, split_pointer
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
 from ui.server.observed_journal import observe
-from ui.telemetry import ADDRESSES, CONTENTS, attributes, trace_exporters
+from ui.telemetry import ADDRESSES, CONTENTS, trace_exporters
 from ui.telemetry.exporter import TraceExporter
 from ui.telemetry.spans import SpanBuilder
 
@@ -85,6 +92,70 @@ async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
         (attributes.OUTPUT_TOKENS, info.usage.output),
     ):
         assert sum(int(str(said(span, name))) for span in chats) == total
+
+
+def as_file(spans: Sequence[ReadableSpan]) -> io.BytesIO:
+    """The spans as OTLP/JSON, in which ids are hexadecimal."""
+    request = MessageToDict(encode_spans(spans))
+    for span in (one for r in request['resourceSpans'] for s in r['scopeSpans'] for one in s['spans']):
+        for name in ('traceId', 'spanId', 'parentSpanId'):
+            if name in span:
+                span[name] = base64.b64decode(span[name]).hex()
+    return io.BytesIO(json.dumps(request).encode())
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'parameters'),
+    [
+        ('pipeline', {'task': TASK}),
+        ('supervisor', {'objective': TASK, 'max_tasks': 2}),
+        ('parallel-review', {'task': TASK}),
+    ],
+)
+async def test_a_trace_of_ours_can_be_imported_again(pattern: str, parameters: dict[str, Any]) -> None:
+    async with Conductor() as conductor:
+        run = await conductor.start(pattern, parameters)
+        await run.result()
+        spans = await spans_of(conductor, run.id, contents=True)
+        [found] = await conductor.import_bundle(as_file(spans))
+        before, after = await run.info(), await conductor.info(found.run)
+        assert after.id != before.id and after.pattern == f'trace:{pattern}'
+        assert (after.title, after.status, after.simulated) == (before.title, before.status, True)
+        assert after.usage == before.usage and after.created == pytest.approx(before.created)
+        assert await conductor.audit(after.id) == after.seq
+        ours, theirs = [await replies(conductor, one) for one in (before.id, after.id)]
+        assert ours and theirs == ours
+        told = [await tasks(conductor, one) for one in (before.id, after.id)]
+        assert told[0] and told[1] == told[0]
+
+
+async def replies(conductor: Conductor, run: RunId) -> list[Any]:
+    """Who said what with which model, what tools answered, and when, as a set: parallel work has no order."""
+    found = [
+        (
+            round(step.time, 3),
+            step.event.data.get('role') or (await conductor.shape(run)).state(parent_of(step.event.at)).role,  # type: ignore[union-attr]
+            step.event.data.get('model', ''),
+            json.dumps(step.event.data.get('message') or step.event.data.get('results'), sort_keys=True),
+            usage_from_dict(step.event.data),
+        )
+        for step in await conductor.transitions(run)
+        if {'message', 'results'} & set(step.event.data)
+    ]
+    return sorted(found, key=lambda one: (one[0], one[3]))
+
+
+async def tasks(conductor: Conductor, run: RunId) -> set[str]:
+    """What agents were told in the steps that began their visits."""
+    found, drawn = set(), (await conductor.info(run)).drawn  # in which regions are entered before they begin
+    for step in await conductor.transitions(run):
+        for change in step.changes:
+            where, value = split_pointer(change.path), change.value
+            if where[0] == 'agents' and isinstance(value, dict) and (drawn or where[1] in step.entered):
+                for message in value.get('messages', [value]):
+                    if message.get('role') == 'user':
+                        found.add(message['parts'][0]['text'])
+    return found
 
 
 async def test_the_same_run_makes_the_same_trace_and_its_fork_another() -> None:

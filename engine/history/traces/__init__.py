@@ -1,0 +1,5 @@
+"""Traces of other frameworks as runs: OpenTelemetry spans, drawn as a chart and stepped."""
+
+from engine.history.traces import attributes
+
+__all__ = ['attributes']

@@ -1,0 +1,218 @@
+"""The conversation of one agent of a trace, as its spans tell it: what each step changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic_core import to_jsonable_python
+
+from engine.history.traces import attributes as names
+from engine.history.traces.kinds import model_name, tool_name, usage_of
+from engine.history.traces.messages import Said, first_of, said_in, shortened, words_of
+from engine.history.traces.otlp import Span
+from engine.history.traces.tree import Visit
+from engine.journal.usage_records import usage_to_dict
+from engine.records import Change, Usage, escape_token
+from engine.records.message import Message, Text, ToolCall, ToolResult
+from engine.statechart.run_state import AgentState
+
+UNKNOWN: Final = '(The trace does not hold what was said.)'
+
+
+class Conversation:
+    """What one agent was told and said so far. Its methods return the changes of a step.
+
+    Args:
+        path: the agent's state.
+        role: what it is called.
+    """
+
+    def __init__(self, path: str, role: str) -> None:
+        self._home = f'/agents/{escape_token(path)}'
+        self._agent = AgentState(role=role, visits=0)
+        self.last = ''
+        """What it said last."""
+
+    def enter(self, visit: Visit) -> list[Change]:
+        """It begins to work."""
+        agent = self._agent
+        agent.visits += 1
+        if agent.visits > 1:
+            return [self._set('visits', agent.visits)]
+        made = [Change(op='add', path=self._home, value=to_jsonable_python(agent))]
+        if visit.span and not visit.chats and not visit.tools:
+            made += self._hear(_task(visit.span))
+        return made
+
+    def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
+        """It calls a model: what is new in what that is told; `began`: its own span, at its first call."""
+        said = said_in(chat)
+        if not said.inputs and began:
+            task = _task(began)
+            said = replace(task, instructions=said.instructions or task.instructions)
+            return self._hear(said, anew=False)
+        return self._hear(said)
+
+    def _hear(self, said: Said, *, anew: bool = True) -> list[Change]:
+        """What is new in what it is told; if it does not continue what was said before, it replaces that."""
+        made = []
+        if said.instructions and said.instructions != self._agent.instructions:
+            self._agent.instructions = said.instructions
+            made.append(self._set('instructions', said.instructions))
+        known = self._agent.messages
+        if not said.inputs:
+            return made
+        if len(said.inputs) >= len(known) and all(map(_same, known, said.inputs)):
+            return made + [self._add(message) for message in said.inputs[len(known) :]]
+        if not anew:
+            return made + [self._add(message) for message in said.inputs]
+        self._agent.messages = list(said.inputs)
+        return [*made, self._set('messages', to_jsonable_python(self._agent.messages))]
+
+    def answer(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
+        """A model answers; `batch` is the tools that ran next, in case the trace does not hold the reply."""
+        said = said_in(chat).reply
+        if said is None:
+            calls = tuple(_call_of(tool) for tool in batch)
+            said = Message(role='assistant', parts=calls or (Text(text=UNKNOWN),))
+        numbered = enumerate(said.parts, 1)
+        parts = tuple(
+            replace(part, id=part.id or f'{chat.id}-{number}') if isinstance(part, ToolCall) else part
+            for number, part in numbered
+        )
+        return self._said(Message(role='assistant', parts=parts), chat, usage_of(chat), batch)
+
+    def conclude(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
+        """It ends without any call of a model that the trace holds: what its own span says it said."""
+        assert visit.span is not None
+        reply = said_in(visit.span).reply or Message.of('assistant', UNKNOWN)
+        known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
+        return self._said(reply, visit.span, usage_of(visit.span) if known else None, ())
+
+    def _said(
+        self, message: Message, span: Span, usage: Usage | None, batch: Sequence[Span]
+    ) -> tuple[dict[str, Any], list[Change]]:
+        agent, model = self._agent, model_name(span)
+        self.last = message.text.strip() or self.last
+        agent.turns += 1
+        made = [self._add(message), self._set('turns', agent.turns)]
+        if model and model != agent.model:
+            agent.model = model
+            made.append(self._set('model', model))
+        data: dict[str, Any] = {
+            'message': to_jsonable_python(message),
+            'text': message.text,
+            'model': model,
+            'source': 'simulated' if span.attributes.get(names.SIMULATED) is True else 'live',
+            'role': str(span.attributes.get(names.AGENT) or agent.role),
+        }
+        if usage:
+            data['usage'] = usage_to_dict(usage) | ({} if usage.unpriced else {'dollars': usage.dollars})
+            made += self._count(span, usage)
+        return data, made
+
+    def _count(self, span: Span, usage: Usage) -> list[Change]:
+        agent = self._agent
+        agent.input_tokens += usage.input
+        agent.output_tokens += usage.output
+        agent.cost += usage.dollars
+        agent.unpriced += usage.unpriced
+        agent.seconds = round(agent.seconds + span.end - span.start, 3)
+        counted = ('input_tokens', 'output_tokens', 'cost', 'unpriced', 'seconds')
+        return [self._set(name, value) for name in counted if (value := getattr(agent, name))]
+
+    def receive(self, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
+        """Tools have run."""
+        pending = self._pending()
+        even = len(pending) == len(batch)
+        results = []
+        for tool in batch:
+            call = _matching(tool, pending, even=even)
+            if call:
+                pending.remove(call)
+            own = first_of(tool.attributes, names.TOOL_CALLS)
+            id = call.id if call else str(own or tool.id)
+            found = words_of(first_of(tool.attributes, names.RESULTS))
+            text = found or shortened(tool.error) or UNKNOWN
+            results.append(ToolResult(id=id, name=tool_name(tool), text=text, ok=not tool.error))
+        known = {call.id for message in self._agent.messages for call in message.calls}
+        unknown = [number for number, result in enumerate(results) if result.id not in known]
+        calls = tuple(replace(_call_of(batch[number]), id=results[number].id) for number in unknown)
+        made = [self._add(Message(role='assistant', parts=calls))] if calls else []
+        data, changes = self.take(results)
+        return data, made + changes
+
+    def take(self, results: Sequence[ToolResult]) -> tuple[dict[str, Any], list[Change]]:
+        """Take these results of tools."""
+        message = Message(role='tool', parts=tuple(results))
+        return {'results': to_jsonable_python(message)['parts'], 'store': {}}, [self._add(message)]
+
+    def answered_in(self, chat: Span) -> list[ToolResult]:
+        """The results of calls that wait, which a model is told although no span of a tool has them."""
+        pending = {call.id: call for call in self._pending()}
+        return [
+            replace(part, name=part.name or pending[part.id].name)
+            for message in said_in(chat).inputs
+            for part in message.parts
+            if isinstance(part, ToolResult) and part.id in pending
+        ]
+
+    def fail(self, problem: str) -> list[Change]:
+        """It fails."""
+        return [self._set('problem', problem)]
+
+    def _pending(self) -> list[ToolCall]:
+        """The calls of the last reply, if they have no results yet."""
+        last = self._agent.messages[-1] if self._agent.messages else None
+        return list(last.calls) if last and last.role == 'assistant' else []
+
+    def _add(self, message: Message) -> Change:
+        self._agent.messages.append(message)
+        return Change(op='add', path=f'{self._home}/messages/-', value=to_jsonable_python(message))
+
+    def _set(self, name: str, value: Any) -> Change:
+        return Change(op='add', path=f'{self._home}/{name}', value=value)
+
+
+def _task(span: Span) -> Said:
+    """What an agent's own span says it was told: nothing that comes after its first words."""
+    said = said_in(span)
+    before = []
+    for message in said.inputs:
+        if message.role == 'assistant':
+            break
+        before.append(message)
+    if not before and (text := words_of(first_of(span.attributes, names.INPUTS))):
+        before = [Message.of('user', text)]
+    return replace(said, inputs=tuple(before))
+
+
+def _call_of(tool: Span) -> ToolCall:
+    given = first_of(tool.attributes, names.ARGUMENTS)
+    id = str(first_of(tool.attributes, names.TOOL_CALLS) or tool.id)
+    return ToolCall(id=id, name=tool_name(tool), arguments=shortened(given if given is not None else {}))
+
+
+def _matching(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCall | None:
+    """The call that a tool ran for: by its id, else by its name, else the first that is left."""
+    own = first_of(tool.attributes, names.TOOL_CALLS)
+    if own is not None:
+        return next((call for call in pending if call.id == str(own)), None)
+    named = next((call for call in pending if call.name == tool_name(tool)), None)
+    return named or (pending[0] if even and pending else None)
+
+
+def _same(known: Message, told: Message) -> bool:
+    """Whether a message is one that was said before, as far as a trace repeats it."""
+    if known.role != told.role:
+        return False
+    if known.role == 'tool':
+        ours, theirs = (
+            {part.id for part in message.parts if isinstance(part, ToolResult)} for message in (known, told)
+        )
+        return ours == theirs or '' in theirs
+    texts = [''.join(part.text for part in m.parts if isinstance(part, Text)).strip() for m in (known, told)]
+    called = [[call.name for call in message.calls] for message in (known, told)]
+    return texts[0] == texts[1] and called[0] == called[1]

@@ -1,0 +1,213 @@
+"""Makes a run of a trace: its chart, drawn from the spans, and its steps with their real times."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import BundleError
+from engine.history.bundle.validation import MAX_EDGES, MAX_STATES
+from engine.history.traces import attributes as names
+from engine.history.traces.kinds import model_name, workflow_name
+from engine.history.traces.moves import AgentMoves, Move
+from engine.history.traces.places import (
+    DONE,
+    FAILED,
+    THINKING,
+    USING_TOOLS,
+    Place,
+    Together,
+    as_state,
+    child,
+    place_agents,
+)
+from engine.history.traces.tree import Trace, Visit
+from engine.history.traces.walk import ChartWalk
+from engine.records import (
+    Change,
+    Edge,
+    EdgeShape,
+    Event,
+    RunId,
+    RunInfo,
+    Shape,
+    StatePath,
+    StateShape,
+    Transition,
+)
+from engine.records.run_info import DRAWN
+
+TAG = 'imported trace'
+"""The tag of all runs that are made of traces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnRun:
+    """A run made of a trace."""
+
+    info: RunInfo
+    shape: Shape
+    steps: list[Transition]
+
+
+def draw_run(trace: Trace) -> DrawnRun:
+    """The run of a trace. Raises `BundleError` if its chart would be too large."""
+    top = place_agents(trace.visits)
+    acts = AgentMoves(top)
+    moves = list(acts.all(trace))
+    states = list(_states(top))
+    if len(states) > MAX_STATES:
+        raise BundleError(
+            0, f'its chart would have {len(states):,} states, and at most {MAX_STATES:,} may be'
+        )
+    root = trace.roots[0]
+    name = workflow_name(root)
+    info = RunInfo(
+        id=RunId(hashlib.sha256(f'trace {trace.id}'.encode()).hexdigest()[:12]),
+        pattern=f'{DRAWN}{_slug(name)}',
+        title=_title(trace, moves) or name,
+        models=_models(trace.visits),
+        created=trace.start,
+        updated=trace.end,
+        seq=len(moves),
+        simulated=root.attributes.get(names.SIMULATED) is True,
+        tags=(TAG,),
+    )
+    edges = _edges(moves)
+    if len(edges) > MAX_EDGES:
+        raise BundleError(0, f'its chart would have {len(edges):,} edges, and at most {MAX_EDGES:,} may be')
+    shape = Shape(
+        pattern=info.pattern,
+        title=name,
+        initial=next(edge.dest for edge in edges),  # type: ignore[arg-type]
+        states=tuple(states),
+        edges=edges,
+        answer='answer',
+    )
+    memory = {'trace': trace.id, 'service': root.service, 'workflow': name, 'answer': ''}
+    return DrawnRun(info=info, shape=shape, steps=list(_steps(info, shape, moves, memory, acts.answer)))
+
+
+def _steps(
+    info: RunInfo, shape: Shape, moves: list[Move], memory: dict[str, Any], answer: str
+) -> Iterator[Transition]:
+    walk = ChartWalk(shape.states)
+    time, entered_at = 0.0, dict[StatePath, int]()
+    for seq, move in enumerate(moves, 1):
+        time = max(time, move.time)
+        first, last = seq == 1, seq == len(moves)
+        left, entered = walk.take(move.at, move.dest) if move.dest else ((), ())
+        changes = tuple(move.changes)
+        if last and answer:
+            changes += (Change(op='replace', path='/memory/answer', value=answer),)
+        yield Transition(
+            run=info.id,
+            seq=seq,
+            time=time,
+            event=Event(
+                name=move.name,
+                at=StatePath('') if first else move.at,
+                data={'memory': memory} if first else dict(move.data),
+                attempt=move.attempt,
+                since=entered_at.get(move.at, 0),
+            ),
+            left=left,
+            entered=entered,
+            active=walk.active,
+            edges=(Edge(source=move.at, dest=move.dest),) if move.dest else (),
+            changes=changes,
+        )
+        entered_at |= dict.fromkeys(entered, seq)
+
+
+def _states(place: Place) -> Iterator[StateShape]:
+    """The states inside a place, outermost first; how it ends comes last."""
+    ends = [name for name in place.leaves if name in (DONE, FAILED)]
+    for name in place.leaves:
+        if name not in ends:
+            yield _leaf(place, name)
+    seen = set[StatePath]()
+    beside = {id(one): several for several in place.together for one in several.places}
+    for inner in place.inside:
+        several = beside.get(id(inner))
+        if several is None:
+            yield from _agent(inner)
+        elif several.path not in seen:
+            seen.add(several.path)
+            yield from _together(several, place)
+    for name in ends:
+        yield _leaf(place, name)
+
+
+def _agent(place: Place) -> Iterator[StateShape]:
+    first = next(iter(place.leaves))
+    yield StateShape(
+        path=place.path,
+        name=place.path.rpartition('.')[2],
+        parent=StatePath(place.path.rpartition('.')[0]),
+        kind='compound',
+        initial=(child(place.path, first),),
+        role=place.role,
+    )
+    yield from _states(place)
+
+
+def _together(several: Together, around: Place) -> Iterator[StateShape]:
+    yield StateShape(
+        path=several.path,
+        name=several.path.rpartition('.')[2],
+        parent=around.path,
+        kind='parallel',
+        initial=tuple(place.path for place in several.places),
+    )
+    for place in several.places:
+        yield from _agent(place)
+
+
+def _leaf(place: Place, name: str) -> StateShape:
+    return StateShape(
+        path=child(place.path, name),
+        name=name,
+        parent=place.path,
+        kind='final' if name in (DONE, FAILED) else 'atomic',
+        outcome=FAILED if name == FAILED else DONE,
+        invokes=name in (THINKING, USING_TOOLS),
+    )
+
+
+def _edges(moves: list[Move]) -> tuple[EdgeShape, ...]:
+    """The edges that were taken, in the order in which they first were."""
+    taken = dict.fromkeys((move.name, move.at, move.dest) for move in moves if move.dest)
+    return tuple(EdgeShape(trigger=name, source=source, dest=dest) for name, source, dest in taken)
+
+
+def _models(visits: list[Visit]) -> dict[str, str]:
+    """The model of each agent, as it was called first."""
+    found: dict[str, str] = {}
+    waiting = list(reversed(visits))
+    while waiting:
+        visit = waiting.pop()
+        model = next(filter(None, map(model_name, visit.chats)), '')
+        if model:
+            found.setdefault(visit.name, model)
+        waiting += reversed(visit.inside)
+    return found
+
+
+def _title(trace: Trace, moves: list[Move]) -> str:
+    """What the run was about: its title if it has one, else the first thing that an agent was told."""
+    if own := trace.roots[0].attributes.get(names.TITLE):
+        return ' '.join(str(own).split())[:100]
+    for move in moves:
+        for change in move.changes:
+            several = change.value if change.path.endswith('/messages') else [change.value]
+            for message in several if isinstance(several, list) else ():
+                if isinstance(message, dict) and message.get('role') == 'user' and message.get('parts'):
+                    return ' '.join(str(message['parts'][0].get('text', '')).split())[:100]
+    return ''
+
+
+def _slug(name: str) -> str:
+    return as_state(name).replace('_', '-').lower()

@@ -1,0 +1,88 @@
+"""Imports runs: those of bundles as they are, and traces of other frameworks as runs drawn from them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from typing import IO, Any, BinaryIO
+
+from engine.errors import BundleError
+from engine.history.bundle.format import FORMAT, VERSION, encode_line, run_line, step_line
+from engine.history.bundle.importer import Imported, import_bundle
+from engine.history.bundle.store import BundleStore
+from engine.history.bundle.writer import program_version
+from engine.history.traces.converter import DrawnRun, draw_run
+from engine.history.traces.otlp import SpanReader, is_trace_file
+from engine.history.traces.tree import naming, traces_of
+
+MAX_TRACES = 1_000
+
+
+async def import_runs(
+    store: BundleStore, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
+) -> list[Imported]:
+    """Import the runs of a bundle, or the traces of an OTLP/JSON file, each as a run that has ended.
+
+    A trace is written as a bundle first: so it passes the same checks.
+
+    Args:
+        store: the destination.
+        file: open at its beginning and seekable; what it is is told from its content.
+        progress: called with the bytes read so far, from another thread.
+
+    Raises:
+        BundleError: the file is rejected; names the field. Nothing was imported.
+        JournalError: the journal could not be written. Nothing was imported.
+    """
+    if not await asyncio.to_thread(is_trace_file, file):
+        return await import_bundle(store, file, progress=progress)
+    reader = SpanReader(file, progress)
+    bundle = await asyncio.to_thread(tempfile.TemporaryFile)
+    converting = asyncio.ensure_future(asyncio.to_thread(_convert, reader, bundle))
+    try:
+        await asyncio.shield(converting)
+        return await import_bundle(store, bundle)
+    except asyncio.CancelledError:
+        reader.stop.set()
+        await asyncio.wait({converting})
+        raise
+    finally:
+        await asyncio.to_thread(bundle.close)
+
+
+def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
+    """Write the traces of a file as a bundle. Blocks."""
+    traces = traces_of(reader.read())
+    if not traces:
+        raise BundleError(0, 'it holds no spans of generative AI: no agents, model calls or tool calls')
+    if len(traces) > MAX_TRACES:
+        raise BundleError(0, f'it holds {len(traces):,} traces, and at most {MAX_TRACES:,} can be imported')
+    runs = []
+    for trace in traces:
+        with naming(trace.id):
+            runs.append(draw_run(trace))
+    digest, count = hashlib.sha256(), 0
+    for line in _lines(runs):
+        made = encode_line(line)
+        digest.update(made)
+        count += 1
+        bundle.write(made)
+    bundle.write(encode_line({'kind': 'end', 'lines': count, 'sha256': digest.hexdigest(), 'hidden': 0}))
+    bundle.seek(0)
+
+
+def _lines(runs: list[DrawnRun]) -> Iterator[dict[str, Any]]:
+    yield {
+        'hemicycle': FORMAT,
+        'version': VERSION,
+        'program': program_version(),
+        'exported': time.time(),
+        'runs': [run.info.id for run in runs],
+    }
+    for run in runs:
+        yield run_line(run.info, run.shape, ())
+        for step in run.steps:
+            yield step_line(step)

@@ -1,0 +1,134 @@
+"""What a span stands for: an agent, a model call, a tool call, or a part of a workflow around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from engine.history.traces import attributes as names
+from engine.history.traces.messages import first_of
+from engine.history.traces.otlp import Span
+from engine.records import Usage
+from engine.records.usage import SOURCES
+
+
+class Kind(StrEnum):
+    """What a span stands for."""
+
+    GROUP = 'group'
+    """A part of the workflow: an agent, if it calls models by itself."""
+    AGENT = 'agent'
+    CHAT = 'chat'
+    TOOL = 'tool'
+    NONE = ''
+    """Not of generative AI: a request, a query."""
+
+
+OPERATIONS: Final[Mapping[str, Kind]] = {
+    'invoke_workflow': Kind.GROUP,
+    'invoke_agent': Kind.AGENT,
+    'chat': Kind.CHAT,
+    'text_completion': Kind.CHAT,
+    'generate_content': Kind.CHAT,
+    'completion': Kind.CHAT,
+    'execute_tool': Kind.TOOL,
+    'embeddings': Kind.TOOL,
+    'retrieval': Kind.TOOL,
+    'create_agent': Kind.NONE,
+}
+OPENINFERENCE: Final[Mapping[str, Kind]] = {
+    'AGENT': Kind.AGENT,
+    'CHAIN': Kind.GROUP,
+    'LLM': Kind.CHAT,
+    'TOOL': Kind.TOOL,
+    'RETRIEVER': Kind.TOOL,
+    'RERANKER': Kind.TOOL,
+    'EMBEDDING': Kind.TOOL,
+    'GUARDRAIL': Kind.TOOL,
+}
+TRACELOOP: Final[Mapping[str, Kind]] = {
+    'workflow': Kind.GROUP,
+    'task': Kind.GROUP,
+    'agent': Kind.AGENT,
+    'tool': Kind.TOOL,
+}
+VERCEL: Final[Mapping[str, Kind]] = {
+    'ai.generateText': Kind.AGENT,
+    'ai.streamText': Kind.AGENT,
+    'ai.generateObject': Kind.AGENT,
+    'ai.streamObject': Kind.AGENT,
+    'ai.generateText.doGenerate': Kind.CHAT,
+    'ai.streamText.doStream': Kind.CHAT,
+    'ai.generateObject.doGenerate': Kind.CHAT,
+    'ai.streamObject.doStream': Kind.CHAT,
+    'ai.toolCall': Kind.TOOL,
+}
+
+
+def kind_of(span: Span) -> Kind:
+    """What a span stands for, by the convention that it follows."""
+    about = span.attributes
+    for name, table in (
+        (names.VERCEL_KIND, VERCEL),
+        (names.TRACELOOP_KIND, TRACELOOP),  # before the operation: it tells a graph from an agent
+        (names.OPERATION, OPERATIONS),
+        (names.OPENINFERENCE_KIND, OPENINFERENCE),
+    ):
+        if (found := table.get(str(about.get(name, '')))) is not None:
+            return found
+    if names.REQUEST_TYPE in about or any(name in about for name in names.TOKENS['input']):
+        return Kind.CHAT
+    return Kind.TOOL if names.TOOL in about else Kind.NONE
+
+
+def agent_name(span: Span) -> str:
+    """What the agent of a span is called."""
+    found = first_of(span.attributes, (*names.AGENT_NAMES, names.ENTITY))
+    if found is None:
+        found = span.name.removeprefix('invoke_agent').strip() or 'agent'
+    return ' '.join(str(found).split())[:60]
+
+
+def workflow_name(span: Span) -> str:
+    """What the workflow is called whose outermost span this is."""
+    about = span.attributes
+    own = about.get(names.WORKFLOW) or about.get('traceloop.workflow.name')
+    if own is None and kind_of(span) is Kind.AGENT:
+        own = agent_name(span)
+    found = own or about.get(names.ENTITY) or span.name.removeprefix('invoke_workflow') or span.service
+    return ' '.join(str(found).split())[:60] or 'trace'
+
+
+def tool_name(span: Span) -> str:
+    """What the tool of a span is called."""
+    found = first_of(span.attributes, names.TOOLS) or span.name.removeprefix('execute_tool').strip()
+    return str(found)[:200] or 'tool'
+
+
+def model_name(span: Span) -> str:
+    """The model that answered, or ''."""
+    return str(first_of(span.attributes, names.MODELS) or '')[:200]
+
+
+def usage_of(span: Span) -> Usage:
+    """The tokens and dollars of one call."""
+    about = span.attributes
+    counts = {name: _count(first_of(about, keys)) for name, keys in names.TOKENS.items()}
+    known = any(first_of(about, names.TOKENS[name]) is not None for name in ('input', 'output'))
+    dollars = first_of(about, names.COSTS)
+    priced = isinstance(dollars, int | float) and dollars >= 0
+    return Usage(
+        **counts,
+        calls=1,
+        source=SOURCES[0] if known else SOURCES[-1],
+        dollars=float(dollars) if priced else 0.0,
+        unpriced=0 if priced or about.get(names.SIMULATED) is True else 1,
+    )
+
+
+def _count(value: object) -> int:
+    try:
+        return max(0, int(str(value or 0).partition('.')[0]))
+    except ValueError:
+        return 0

@@ -1,0 +1,269 @@
+"""What was said in a span: its messages, in each of the forms that instrumentations give them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from engine.history.traces import attributes as names
+from engine.history.traces.otlp import Span
+from engine.records.jsonable import to_jsonable
+from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+
+MAX_TEXT = 100_000
+"""Characters of a text; of a longer one, the beginning is kept."""
+PLACES = re.compile(r'(\d+)\.(.+)')
+LISTED: Final = {
+    'input': (names.INPUT_MESSAGES, 'pydantic_ai.all_messages', 'ai.prompt.messages', 'ai.prompt'),
+    'output': (names.OUTPUT_MESSAGES,),
+}
+"""Attributes that hold a list of messages, as JSON."""
+NUMBERED: Final = {
+    'input': ('llm.input_messages.', 'gen_ai.prompt.'),
+    'output': ('llm.output_messages.', 'gen_ai.completion.'),
+}
+"""Prefixes of attributes that each hold one value of one message: `gen_ai.prompt.0.content`."""
+EVENTS: Final = {
+    'gen_ai.system.message': 'system',
+    'gen_ai.user.message': 'user',
+    'gen_ai.assistant.message': 'assistant',
+    'gen_ai.tool.message': 'tool',
+}
+CHOICE: Final = 'gen_ai.choice'
+DETAILS: Final = 'gen_ai.client.inference.operation.details'
+ROLES: Final = {
+    'human': 'user',
+    'ai': 'assistant',
+    'model': 'assistant',
+    'developer': 'system',
+    'function': 'tool',
+}
+RESULTS: Final = ('tool_call_response', 'tool_result', 'tool-result', 'function_response', 'result')
+CALLS: Final = ('tool_call', 'tool_use', 'tool-call', 'function_call', 'call')
+WRAPPINGS: Final = ('output', 'outputs', 'messages', 'kwargs', 'content', 'text', 'input_str')
+"""Keys under which a value is wrapped, the outermost first."""
+THOUGHTS: Final = ('reasoning', 'thinking')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What went into a model call, and what came out of it."""
+
+    instructions: str = ''
+    inputs: tuple[Message, ...] = ()
+    reply: Message | None = None
+    """None if the trace does not hold it."""
+
+
+@dataclass(slots=True)
+class _Pile:
+    """Messages as they are read; results of tools that follow each other are one message."""
+
+    instructions: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+
+    def add(self, role: str, parts: list[Part]) -> None:
+        results: list[Part] = [part for part in parts if isinstance(part, ToolResult)]
+        others = [part for part in parts if not isinstance(part, ToolResult)]
+        if results:
+            last = self.messages[-1] if self.messages else None
+            if last and last.role == 'tool':
+                self.messages[-1] = Message(role='tool', parts=(*last.parts, *results))
+            else:
+                self.messages.append(Message(role='tool', parts=tuple(results)))
+        text = '\n'.join(part.text for part in others if isinstance(part, Text))
+        if role == 'system':
+            self.instructions.append(text)
+        elif role == 'assistant' and others:
+            self.messages.append(Message(role='assistant', parts=tuple(others)))
+        elif text:
+            self.messages.append(Message.of('user', text))
+
+
+def shortened(value: Any) -> str:
+    """A value as text: a text as it is, anything else as JSON, and not too long."""
+    if value is None:
+        return ''
+    text = value if isinstance(value, str) else json.dumps(to_jsonable(value), ensure_ascii=False)
+    return (
+        text if len(text) <= MAX_TEXT else f'{text[:MAX_TEXT]}\n… ({len(text) - MAX_TEXT:,} more characters)'
+    )
+
+
+def first_of(attributes: Mapping[str, Any], wanted: Iterable[str]) -> Any:
+    """The value of the first of these attributes that is there and not empty; None if there is none."""
+    return next((found for name in wanted if (found := attributes.get(name)) not in (None, '', [])), None)
+
+
+def said_in(span: Span) -> Said:
+    """What was said in a model call, or to an agent and by it."""
+    about = span.attributes
+    for event in span.events:
+        if event.name == DETAILS:
+            about = about | event.attributes
+    asked, answered = _Pile(), _Pile()
+    for part in _parts(parsed(about.get(names.INSTRUCTIONS))):
+        asked.add('system', [part])
+    for message in _listed(about, 'input') or _numbered(about, 'input') or _events(span, choice=False):
+        _take(asked, message)
+    for message in _listed(about, 'output') or _numbered(about, 'output') or _events(span, choice=True):
+        _take(answered, {'role': 'assistant', **message})
+    if not answered.messages:
+        _take(answered, _spoken(about))
+    reply = next((one for one in answered.messages if one.role == 'assistant'), None)
+    return Said(
+        instructions='\n\n'.join(filter(None, asked.instructions)), inputs=tuple(asked.messages), reply=reply
+    )
+
+
+def parsed(value: Any) -> Any:
+    """A value that may be JSON in a text."""
+    if isinstance(value, str) and value[:1] in '[{"':
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+    return value
+
+
+def _listed(about: Mapping[str, Any], way: str) -> list[Any]:
+    found = parsed(first_of(about, LISTED[way]))
+    if isinstance(found, Mapping):
+        found = found.get('messages') or [found]
+    if isinstance(found, str):
+        found = [{'role': 'user' if way == 'input' else 'assistant', 'content': found}]
+    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+
+
+def _numbered(about: Mapping[str, Any], way: str) -> list[Any]:
+    for prefix in NUMBERED[way]:
+        if found := _nested(
+            {name.removeprefix(prefix): value for name, value in about.items() if name.startswith(prefix)}
+        ):
+            return [item.get('message', item) for item in found]
+    return []
+
+
+def _nested(flat: Mapping[str, Any]) -> list[Any]:
+    """Attributes such as `0.message.tool_calls.1.tool_call.id` as lists and mappings."""
+    items: dict[int, dict[str, Any]] = {}
+    for name, value in flat.items():
+        if place := PLACES.fullmatch(name):
+            items.setdefault(int(place[1]), {})[place[2]] = value
+    return [_mapping(items[number]) for number in sorted(items)]
+
+
+def _mapping(flat: Mapping[str, Any]) -> dict[str, Any]:
+    inner: dict[str, dict[str, Any]] = {}
+    for name, value in flat.items():
+        head, _, rest = name.partition('.')
+        inner.setdefault(head, {})[rest] = value
+    return {
+        head: held['']
+        if '' in held
+        else (_nested(held) if all(PLACES.fullmatch(rest) for rest in held) else _mapping(held))
+        for head, held in inner.items()
+    }
+
+
+def _events(span: Span, *, choice: bool) -> list[Any]:
+    found = []
+    for event in span.events:
+        about = {name.removeprefix('gen_ai.event.'): parsed(held) for name, held in event.attributes.items()}
+        if event.name == CHOICE and choice:
+            inner = about.get('message')
+            found.append(inner if isinstance(inner, Mapping) else about)
+        elif event.name in EVENTS and not choice:
+            found.append({'role': EVENTS[event.name], **about})
+    return found
+
+
+def _spoken(about: Mapping[str, Any]) -> dict[str, Any]:
+    """A reply that is one text, and perhaps calls."""
+    calls = parsed(about.get('ai.response.toolCalls'))
+    text = first_of(about, names.OUTPUTS)
+    return {
+        'role': 'assistant',
+        'content': words_of(text),
+        'tool_calls': calls if isinstance(calls, list) else [],
+    }
+
+
+def words_of(value: Any) -> str:
+    """The words of a value: a plain text, a message, a list of messages, or LangChain's wrapping of one."""
+    found = parsed(value)
+    for _ in WRAPPINGS:
+        found = found[-1] if isinstance(found, list) and found else found
+        key = next((name for name in WRAPPINGS if isinstance(found, Mapping) and name in found), None)
+        if key is None:
+            break
+        found = found[key]
+    return shortened(found if isinstance(found, str) else value)
+
+
+def _take(pile: _Pile, message: Mapping[str, Any]) -> None:
+    role = str(message.get('role') or 'user').lower()
+    role = ROLES.get(role, role)
+    parts = list(_parts(message.get('parts') or message.get('content') or message.get('contents')))
+    called = message.get('tool_calls')
+    parts += [_call(call) for call in called if isinstance(call, Mapping)] if isinstance(called, list) else []
+    if role == 'tool' and not any(isinstance(part, ToolResult) for part in parts):
+        text = '\n'.join(part.text for part in parts if isinstance(part, Text))
+        call = str(message.get('tool_call_id') or message.get('id') or '')
+        parts = [ToolResult(id=call, name=str(message.get('name') or ''), text=text)]
+    pile.add(role, parts)
+
+
+def _parts(found: Any) -> Iterator[Part]:
+    inner = parsed(found)
+    if isinstance(inner, list) and all(isinstance(item, Mapping) and 'type' in item for item in inner):
+        found = inner  # A list of parts as a text.
+    if isinstance(found, list):
+        for item in found:
+            yield from _part(item)
+    elif isinstance(found, Mapping):
+        yield from _part(found)
+    elif found not in (None, ''):
+        yield Text(text=shortened(found))
+
+
+def _part(item: Any) -> Iterator[Part]:
+    if not isinstance(item, Mapping):
+        if item not in (None, ''):
+            yield Text(text=shortened(item))
+        return
+    item = item.get('message_content', item)
+    kind = str(item.get('type') or item.get('kind') or 'text')
+    content = item.get('content', item.get('text', item.get('thinking')))
+    if kind in CALLS:
+        yield _call(item)
+    elif kind in RESULTS:
+        held = next((item[name] for name in ('response', 'result', 'output') if name in item), content)
+        call = str(item.get('id') or item.get('tool_use_id') or item.get('toolCallId') or '')
+        yield ToolResult(
+            id=call, name=str(item.get('name') or item.get('toolName') or ''), text=words_of(held)
+        )
+    elif kind in THOUGHTS and content:
+        yield Reasoning(text=shortened(content))
+    elif content not in (None, ''):
+        yield Text(text=shortened(content))
+    elif kind != 'text':
+        yield Text(text=f'({kind})')
+
+
+def _call(item: Mapping[str, Any]) -> ToolCall:
+    inner = item.get('tool_call', item)
+    inner = inner if isinstance(inner, Mapping) else item
+    function = inner.get('function')
+    about: Mapping[str, Any] = function if isinstance(function, Mapping) else inner
+    given = first_of(about, ('arguments', 'input', 'args'))
+    return ToolCall(
+        id=str(inner.get('id') or inner.get('toolCallId') or ''),
+        name=str(about.get('name') or about.get('toolName') or ''),
+        arguments=shortened(given if given is not None else '{}'),
+    )

@@ -1,0 +1,230 @@
+"""What happened in a trace, in order: model calls, batches of tools, and agents that begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import Any, Literal
+
+from engine.history.traces.conversation import Conversation
+from engine.history.traces.kinds import model_name, usage_of
+from engine.history.traces.messages import said_in
+from engine.history.traces.otlp import Span
+from engine.history.traces.places import DONE, FAILED, IDLE, THINKING, USING_TOOLS, Group, Place
+from engine.history.traces.tree import Trace, Visit
+from engine.journal.usage_records import usage_to_dict
+from engine.records import Change, StatePath
+from engine.records.message import ToolResult
+from engine.records.usage import SOURCES
+from engine.statechart.shape_builder import START
+
+NOWHERE = StatePath('')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A step to be: an event, and the edge that is taken for it; no edge if it leads nowhere."""
+
+    time: float
+    name: str
+    at: StatePath
+    dest: StatePath = NOWHERE
+    data: Mapping[str, Any] = field(default_factory=dict)
+    changes: Sequence[Change] = ()
+    attempt: int = 1
+
+
+@dataclass(slots=True)
+class _Point:
+    """Something that an agent does, and the time at which it counts."""
+
+    time: float
+    kind: Literal['reply', 'results', 'told', 'call']
+    chat: Span | None = None
+    """The model call; of results without a span, the call that was told them."""
+    batch: list[Span] = field(default_factory=list)
+    """The tools; after a reply, those that ran next."""
+    group: Group | None = None
+    after: str = ''
+    """The state inside in which the agent then is, or '' if it has no more to do."""
+
+
+class AgentMoves:
+    """What the agents of one trace do."""
+
+    def __init__(self, top: Place) -> None:
+        self._top = top
+        self._conversations: dict[str, Conversation] = {}
+        self._known: dict[int, list[_Point]] = {}
+        self.answer = ''
+        """What the last agent at the top said last."""
+
+    def all(self, trace: Trace) -> Iterator[Move]:
+        """All moves of the run, without the start's data."""
+        at, name = START, 'start'
+        for group in self._top.groups(self._top.visits[0]):
+            at, name = yield from self._group(at, name, group)
+            self.answer = self._talk(group.visits[-1][0]).last or self.answer
+        error = max(trace.roots, key=lambda root: root.end).error
+        dest = self._top.leaf(FAILED if error else DONE)
+        yield Move(
+            time=trace.end, name='failed' if error else name, at=at, dest=dest,
+            data={'error': error} if error else {},
+        )  # fmt: skip
+
+    def _group(self, at: StatePath, name: str, group: Group) -> Generator[Move, None, tuple[StatePath, str]]:
+        """Visits that are called at `at`; returns the state that has then ended, and how."""
+        if group.together is None:
+            place, visit = group.visits[0]
+            yield self._entry(at, name, place, visit)
+            failed = yield from self._visit(place, visit)
+            return place.path, 'failed' if failed else 'done'
+        yield Move(time=group.start, name=name, at=at, dest=group.together.path)
+        regions: dict[int, list[tuple[Place, Visit]]] = {}
+        for place, visit in group.visits:
+            regions.setdefault(id(place), []).append((place, visit))
+        yield from merge(*map(self._region, regions.values()), key=lambda move: move.time)
+        return group.together.path, 'done'
+
+    def _region(self, visits: Sequence[tuple[Place, Visit]]) -> Iterator[Move]:
+        at, name = visits[0][0].leaf(IDLE), 'always'
+        for place, visit in visits:
+            yield self._entry(at, name, place, visit)
+            yield from self._visit(place, visit)
+            at, name = place.path, 'done'
+
+    def _entry(self, at: StatePath, name: str, place: Place, visit: Visit) -> Move:
+        points = self._points(place, visit)
+        first = _leaf_before(points, 0) or THINKING
+        leaf = place.leaf(first)
+        changes = self._talk(place).enter(visit)
+        if first == THINKING:
+            changes += self._ask(place, visit, 0, visit.span)
+        dest = place.path if next(iter(place.leaves)) == first else leaf
+        return Move(time=visit.start, name=name, at=at, dest=dest, changes=changes)
+
+    def _visit(self, place: Place, visit: Visit) -> Generator[Move, None, bool]:
+        """What an agent does once it has begun; returns whether it failed."""
+        points, talk = self._points(place, visit), self._talk(place)
+        last = points[-1].chat if points and points[-1].kind == 'reply' else None
+        failed = visit.error or (last.error if last else '')
+        leaf = _leaf_before(points, 0) or THINKING
+        for number, point in enumerate(points):
+            here, after = place.leaf(leaf), point.after or (leaf if failed else DONE)
+            if point.group:
+                at, name = yield from self._group(here, 'always', point.group)
+                changes = self._ask(place, visit, number + 1) if after == THINKING else []
+                yield Move(time=point.group.end, name=name, at=at, dest=place.leaf(after), changes=changes)
+                leaf = after
+                continue
+            if point.chat and point.chat.error and point.kind == 'reply':
+                if point.after:
+                    again = {'error': point.chat.error, 'delay': 0.0, **_spent(point.chat)}
+                    changes = self._ask(place, visit, number + 1) if after == THINKING else []
+                    dest = NOWHERE if after == leaf else place.leaf(after)
+                    yield Move(time=point.time, name='retry', at=here, dest=dest, data=again,
+                               changes=changes, attempt=number + 2)  # fmt: skip
+                    leaf = after
+                continue
+            data, changes = self._told(talk, point)
+            if after == THINKING:
+                changes = [*changes, *self._ask(place, visit, number + 1)]
+            moves = bool(point.after) or not failed
+            dest = place.leaf(after) if moves else NOWHERE
+            yield Move(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
+            leaf = after
+        if failed:
+            lost = _spent(last) if last and last.error else {}
+            yield Move(
+                time=visit.end, name='failed', at=place.leaf(leaf), dest=place.leaf(FAILED),
+                data={'error': failed, **lost}, changes=talk.fail(failed),
+            )  # fmt: skip
+        elif not points:
+            data, changes = talk.conclude(visit)
+            yield Move(time=visit.end, name='done', at=place.leaf(leaf), dest=place.leaf(DONE), data=data,
+                       changes=changes)  # fmt: skip
+        return bool(failed)
+
+    def _told(self, talk: Conversation, point: _Point) -> tuple[dict[str, Any], list[Change]]:
+        if point.kind == 'results':
+            return talk.receive(point.batch)
+        assert point.chat is not None
+        if point.kind == 'told':
+            return talk.take(talk.answered_in(point.chat))
+        return talk.answer(point.chat, point.batch)
+
+    def _ask(self, place: Place, visit: Visit, number: int, began: Span | None = None) -> list[Change]:
+        """What the next model call is told, as changes."""
+        chat = next(
+            (point.chat for point in self._points(place, visit)[number:] if point.kind == 'reply'), None
+        )
+        return self._talk(place).ask(chat, began) if chat else []
+
+    def _talk(self, place: Place) -> Conversation:
+        if place.path not in self._conversations:
+            self._conversations[place.path] = Conversation(place.path, place.role)
+        return self._conversations[place.path]
+
+    def _points(self, place: Place, visit: Visit) -> list[_Point]:
+        if id(visit) not in self._known:
+            points = _acts(visit)
+            for group in place.groups(visit):
+                at = next((n for n, point in enumerate(points) if _is_after(point, group.start)), len(points))
+                points.insert(at, _Point(group.start, 'call', group=group))
+            for number, point in enumerate(points):
+                point.after = _leaf_before(points, number + 1)
+            self._known[id(visit)] = points
+        return self._known[id(visit)]
+
+
+def _acts(visit: Visit) -> list[_Point]:
+    """Model calls and batches of tools in the order in which they ended."""
+    spans = [(chat, True) for chat in visit.chats] + [(tool, False) for tool in visit.tools]
+    points: list[_Point] = []
+    for span, is_chat in sorted(spans, key=lambda item: (item[0].end, item[0].start)):
+        last = points[-1] if points else None
+        if is_chat:
+            if last and last.chat and _is_told(last.chat, span):
+                points.append(_Point(span.start, 'told', chat=span))
+            points.append(_Point(span.end, 'reply', chat=span))
+        elif last and last.kind == 'results':
+            last.batch.append(span)
+            last.time = span.end
+        else:
+            batch = [span]
+            if last:
+                last.batch = batch
+            points.append(_Point(span.end, 'results', batch=batch))
+    return points
+
+
+def _is_told(asked: Span, chat: Span) -> bool:
+    """Whether a model is told the results of what it called for before, of which there are no spans."""
+    reply = said_in(asked).reply
+    called = {call.id for call in reply.calls if call.id} if reply else set()
+    return bool(called) and any(
+        isinstance(part, ToolResult) and part.id in called
+        for message in said_in(chat).inputs
+        for part in message.parts
+    )
+
+
+def _is_after(point: _Point, time: float) -> bool:
+    """Whether an act comes after the call of an agent at this time."""
+    return point.time > time or (point.kind == 'results' and point.time == time)
+
+
+def _leaf_before(points: Sequence[_Point], number: int) -> str:
+    """The state inside in which an agent is before it does what comes next; '' if nothing comes."""
+    rest = points[number:]
+    act = next((point for point in rest if point.kind != 'call'), None)
+    if act is None:
+        return THINKING if rest else ''
+    return THINKING if act.kind == 'reply' else USING_TOOLS
+
+
+def _spent(chat: Span) -> dict[str, Any]:
+    """The usage of a model call that failed, if it has any."""
+    usage, model = usage_of(chat), model_name(chat)
+    return {'model': model, 'usage': usage_to_dict(usage)} if usage.source == SOURCES[0] else {}

@@ -1,0 +1,219 @@
+"""Reads the spans of an OTLP/JSON file: one request, or one per line as collectors write them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, BinaryIO, cast
+
+import orjson
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from engine.errors import BundleError
+
+MAX_BYTES = 64 << 20
+"""Maximum bytes of a file, uncompressed; parsed, it takes some ten times as much memory."""
+MAX_SPANS = 100_000
+MAX_DEPTH = 20
+"""How deep a value of an attribute may be nested."""
+HEAD = 4_096
+REQUESTS = re.compile(
+    rb'^\s*[\[{].*"(resource_?[sS]pans|resource_?[lL]ogs|resource_?[mM]etrics|batches)"', re.S
+)
+"""The beginning of a file of traces; collectors write logs and metrics to the same file."""
+
+
+def is_trace_file(file: BinaryIO) -> bool:
+    """Whether this looks like OTLP/JSON, compressed or not; the file is then at its beginning again."""
+    try:
+        head = _opened(file).read(HEAD)
+    except (OSError, EOFError, zlib.error):
+        return False
+    finally:
+        file.seek(0)
+    return REQUESTS.match(head) is not None
+
+
+def _opened(file: BinaryIO) -> BinaryIO:
+    magic = file.read(2)
+    file.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if magic == b'\x1f\x8b' else file
+
+
+def _value(value: Any, depth: int = 0) -> Any:
+    """An attribute's value as a JSON value; OTLP wraps each in its type."""
+    if depth > MAX_DEPTH:
+        raise ValueError('it is nested too deeply')
+    if not isinstance(value, Mapping):
+        return value
+    for kind, held in value.items():
+        match kind.replace('_', '').lower():
+            case 'intvalue':
+                return int(held)
+            case 'arrayvalue':
+                return [_value(item, depth + 1) for item in (held or {}).get('values') or ()]
+            case 'kvlistvalue':
+                return _attributes((held or {}).get('values') or (), depth + 1)
+            case _:
+                return held
+    return None
+
+
+def _attributes(given: Any, depth: int = 0) -> dict[str, Any]:
+    """Attributes by name: OTLP lists them as pairs."""
+    try:
+        return {str(item['key']): _value(item.get('value'), depth) for item in given or ()}
+    except (TypeError, KeyError, AttributeError):
+        raise ValueError('it is no list of attributes: each has a key and a value') from None
+
+
+Id = Annotated[str, Field(min_length=1, max_length=100)]
+Nanoseconds = Annotated[int, Field(ge=0, lt=1 << 63)]
+Attributes = Annotated[dict[str, Any], BeforeValidator(_attributes)]
+
+
+def _or(empty: Any) -> BeforeValidator:
+    return BeforeValidator(lambda given: empty if given is None else given)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra='ignore', frozen=True)
+
+
+class SpanEvent(_Part):
+    """Something that happened in a span, such as an exception."""
+
+    name: str = ''
+    attributes: Attributes = {}
+
+
+class SpanStatus(_Part):
+    """How a span ended."""
+
+    code: int | str = 0
+    message: str = ''
+
+
+def _field(*names: str, default: Any = ...) -> Any:
+    return Field(default, validation_alias=AliasChoices(*names))
+
+
+class Span(_Part):
+    """A span: what it is called, what it belongs to, when it was, and what is said of it."""
+
+    trace: Id = _field('traceId', 'trace_id')
+    id: Id = _field('spanId', 'span_id')
+    parent: Annotated[str, _or('')] = _field('parentSpanId', 'parent_span_id', default='')
+    name: Annotated[str, _or('')] = ''
+    began: Nanoseconds = _field('startTimeUnixNano', 'start_time_unix_nano')
+    ended: Nanoseconds = _field('endTimeUnixNano', 'end_time_unix_nano', default=0)
+    attributes: Attributes = {}
+    events: Annotated[list[SpanEvent], _or([])] = []
+    status: Annotated[SpanStatus, _or({})] = SpanStatus()
+    service: str = ''
+    """The service that it comes from."""
+
+    @property
+    def start(self) -> float:
+        """When it began, in seconds since 1970."""
+        return self.began / 1e9
+
+    @property
+    def end(self) -> float:
+        """When it ended; a span without an end ends as it begins."""
+        return max(self.began, self.ended) / 1e9
+
+    @property
+    def error(self) -> str:
+        """What went wrong, or ''."""
+        raised = [event.attributes for event in self.events if event.name == 'exception']
+        said = next((str(one['exception.message']) for one in raised if one.get('exception.message')), '')
+        kind = next((str(one['exception.type']) for one in raised if one.get('exception.type')), '')
+        if self.status.code not in (2, 'STATUS_CODE_ERROR', 'ERROR'):
+            return ''
+        return self.status.message or said or kind or str(self.attributes.get('error.type') or 'it failed')
+
+
+class _ScopeSpans(_Part):
+    spans: Annotated[list[Span], _or([])] = []
+
+
+class _Resource(_Part):
+    attributes: Attributes = {}
+
+
+class _ResourceSpans(_Part):
+    resource: Annotated[_Resource, _or({})] = _Resource()
+    scopes: Annotated[list[_ScopeSpans], _or([])] = _field(
+        'scopeSpans', 'scope_spans', 'instrumentationLibrarySpans', default=[]
+    )
+
+
+class _Request(_Part):
+    resources: Annotated[list[_ResourceSpans], _or([])] = _field(
+        'resourceSpans', 'resource_spans', 'batches', default=[]
+    )
+
+
+class SpanReader:
+    """Reads one file.
+
+    Args:
+        file: open at its beginning; compressed or not.
+        progress: called with the bytes read so far, not from the event loop's thread.
+    """
+
+    def __init__(self, file: BinaryIO, progress: Callable[[int], None] = lambda read: None) -> None:
+        self._file, self._progress = file, progress
+        self._count = 0
+        self.stop = threading.Event()
+        """Set where nobody waits for it any more."""
+
+    def read(self) -> list[Span]:
+        """All spans, in the file's order. Blocks. Raises `BundleError`, which names the field."""
+        try:
+            raw = _opened(self._file).read(MAX_BYTES + 1)
+        except (OSError, EOFError, zlib.error):
+            raise BundleError(0, 'the file is damaged or was cut off') from None
+        if len(raw) > MAX_BYTES:
+            raise BundleError(0, f'a file of traces may hold {MAX_BYTES >> 20} MiB at most')
+        self._progress(self._file.tell())
+        return [span for number, request in _requests(raw) for span in self._spans(number, request)]
+
+    def _spans(self, number: int, request: Any) -> Iterator[Span]:
+        if self.stop.is_set():
+            return
+        try:
+            read = _Request.model_validate(request)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            problem = first['msg'].removeprefix('Value error, ')
+            raise BundleError(number, problem, field='.'.join(map(str, first['loc']))[:200]) from None
+        for resource in read.resources:
+            service = str(resource.resource.attributes.get('service.name') or '')
+            for span in (span for scope in resource.scopes for span in scope.spans):
+                self._count += 1
+                if self._count > MAX_SPANS:
+                    raise BundleError(number, f'at most {MAX_SPANS:,} spans')
+                yield span.model_copy(update={'service': service})
+
+
+def _requests(raw: bytes) -> Iterator[tuple[int, Any]]:
+    """The requests of a file, each with its line; 0 where the file is one document."""
+    try:
+        whole = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        if b'\n' not in raw.strip():
+            raise BundleError(0, f'it is no JSON: {error}') from None
+    else:
+        yield from ((0, request) for request in (whole if isinstance(whole, list) else [whole]))
+        return
+    for number, line in enumerate(raw.splitlines(), 1):
+        if line.strip():
+            try:
+                yield number, orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise BundleError(number, f'it is no JSON: {error}') from None

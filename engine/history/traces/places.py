@@ -1,0 +1,168 @@
+"""Where the agents of a trace are in its chart: a state for each, regions for those at work at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.errors import BundleError
+from engine.history.bundle.validation import MAX_STATES
+from engine.history.traces import attributes as names
+from engine.history.traces.tree import Visit
+from engine.records import StatePath
+
+THINKING, USING_TOOLS, DONE, FAILED, IDLE = 'thinking', 'using_tools', 'done', 'failed', 'idle'
+"""What the states inside an agent's are called, as in the engine's agents; `idle`: its turn is to come."""
+TOGETHER: Final = 'together'
+"""What a state is called whose agents work at once."""
+RESERVED: Final = frozenset({THINKING, USING_TOOLS, DONE, FAILED, IDLE, TOGETHER})
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A state of an agent, with the agents that it calls; '' is the place of the whole run."""
+
+    path: StatePath
+    role: str
+    visits: list[Visit]
+    region: bool = False
+    """Whether others may work at the same time."""
+    inside: list[Place] = field(default_factory=list)
+    together: list[Together] = field(default_factory=list)
+    leaves: dict[str, None] = field(default_factory=dict)
+    """The states inside that were entered, in that order; the first is its initial one."""
+
+    def leaf(self, name: str) -> StatePath:
+        """The state of that name inside, from now on one of its states."""
+        self.leaves.setdefault(name)
+        return child(self.path, name)
+
+    def groups(self, visit: Visit) -> list[Group]:
+        """The agents that one visit calls, in order; those that work at once are one group."""
+        found: list[Group] = []
+        home = {id(inner): place for place in self.inside for inner in place.visits}
+        beside = {id(place): several for several in self.together for place in several.places}
+        for inner in visit.inside:
+            place = home[id(inner)]
+            several = beside.get(id(place))
+            last = found[-1] if found else None
+            if several and last and last.together is several and inner.start < last.end:
+                last.visits.append((place, inner))
+            else:
+                found.append(Group(several, [(place, inner)]))
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class Together:
+    """A parallel state, whose regions are agents."""
+
+    path: StatePath
+    places: list[Place]
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Visits that overlap, or a single one."""
+
+    together: Together | None
+    visits: list[tuple[Place, Visit]]
+
+    @property
+    def start(self) -> float:
+        """When the first began."""
+        return self.visits[0][1].start
+
+    @property
+    def end(self) -> float:
+        """When the last ended."""
+        return max(visit.end for _, visit in self.visits)
+
+
+def child(path: str, name: str) -> StatePath:
+    """The path of a state inside another."""
+    return StatePath(f'{path}.{name}' if path else name)
+
+
+def place_agents(visits: Sequence[Visit]) -> Place:
+    """The place of a run with these agents at the top. Raises `BundleError` if there are too many."""
+    around = Visit('', None, inside=list(visits))
+    return _Placing().place(StatePath(''), '', [around], region=False)
+
+
+class _Placing:
+    def __init__(self) -> None:
+        self._count = 0
+
+    def place(self, path: StatePath, role: str, visits: list[Visit], *, region: bool) -> Place:
+        self._count += 1
+        if self._count > MAX_STATES // 3:
+            raise BundleError(0, f'a chart can have {MAX_STATES // 3} agents at most')
+        made = Place(path, role, visits, region)
+        called = [inner for visit in visits for inner in visit.inside]
+        lanes = self._lanes(sorted(called, key=lambda inner: (inner.start, inner.name)))
+        beside = _beside(lanes)
+        sets: dict[int, Together] = {}
+        for number, (name, lane) in enumerate(lanes):
+            several = [other for other in range(len(lanes)) if beside[other] == beside[number]]
+            home = path
+            if len(several) > 1:
+                if beside[number] not in sets:
+                    again = f'_{len(sets) + 1}' if sets else ''
+                    sets[beside[number]] = Together(child(path, f'{TOGETHER}{again}'), [])
+                home = sets[beside[number]].path
+            inner = self.place(child(home, name), lane[0].name, lane, region=len(several) > 1)
+            made.inside.append(inner)
+            if len(several) > 1:
+                sets[beside[number]].places.append(inner)
+        made.together = list(sets.values())
+        return made
+
+    def _lanes(self, visits: Sequence[Visit]) -> list[tuple[str, list[Visit]]]:
+        """Visits by name; those of one name that overlap are in different lanes."""
+        lanes: dict[str, list[Visit]] = {}
+        shared: dict[str, set[str]] = {}
+        for visit in visits:
+            shared.setdefault(state_name(visit), set()).add(visit.name)
+        for visit in visits:
+            name = state_name(visit)
+            name = name if len(shared[name]) == 1 else as_state(visit.name)
+            lane, number = name, 1
+            while lane in lanes and (lanes[lane][-1].end > visit.start or lanes[lane][-1].name != visit.name):
+                number += 1
+                lane = f'{name}_{number}'
+                if number > MAX_STATES:
+                    raise BundleError(0, f'more than {MAX_STATES} agents work at once')
+            lanes.setdefault(lane, []).append(visit)
+        return list(lanes.items())
+
+
+def _beside(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
+    """For each lane, the number of the first of those that it overlaps with, directly or through others."""
+    first = list(range(len(lanes)))
+    ordered = sorted(
+        ((visit, number) for number, (_, lane) in enumerate(lanes) for visit in lane),
+        key=lambda item: item[0].start,
+    )
+    going: list[tuple[float, int]] = []
+    for visit, number in ordered:
+        going = [(end, other) for end, other in going if end > visit.start]
+        joined = {first[other] for _, other in going} | {first[number]}
+        if len(joined) > 1:
+            first = [min(joined) if one in joined else one for one in first]
+        going.append((visit.end, number))
+    return first
+
+
+def state_name(visit: Visit) -> str:
+    """The name of an agent's state; one of our own spans says what it was called."""
+    own = str(visit.span.attributes.get(names.STATE) or '') if visit.span else ''
+    return as_state(own.rpartition('.')[2] or visit.name)
+
+
+def as_state(text: str) -> str:
+    """A name that a state may have."""
+    name = re.sub(r'\W+', '_', text).strip('_')[:60] or 'agent'
+    return f'{name}_agent' if name in RESERVED or name.startswith(f'{TOGETHER}_') else name

@@ -1,0 +1,218 @@
+"""The agents of a trace and what each did: its spans as a tree of visits and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from engine.errors import BundleError
+from engine.history.traces.kinds import Kind, agent_name, kind_of
+from engine.history.traces.otlp import Span
+
+MAX_DEPTH = 30
+"""How deep agents may be nested: viewing a chart means laying it out."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A span that counts, and those in it."""
+
+    span: Span
+    kind: Kind
+    inside: list[Node] = field(default_factory=list)
+
+    def holds(self, *kinds: Kind) -> bool:
+        """Whether a span of these kinds is directly inside."""
+        return any(node.kind in kinds for node in self.inside)
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """An agent at work: from its span's beginning to its end."""
+
+    name: str
+    span: Span | None
+    """None for the agent of calls that belong to none."""
+    chats: list[Span] = field(default_factory=list)
+    tools: list[Span] = field(default_factory=list)
+    inside: list[Visit] = field(default_factory=list)
+    """The agents that it called."""
+    start: float = 0.0
+    end: float = 0.0
+    """When it began, and when it and all that is inside had ended."""
+
+    def measure(self) -> None:
+        """Find out when it began and ended: a span may end before what it began."""
+        for visit in self.inside:
+            visit.measure()
+        parts = [*([self.span] if self.span else ()), *self.chats, *self.tools, *self.inside]
+        self.start, self.end = min(part.start for part in parts), max(part.end for part in parts)
+        self.inside.sort(key=lambda visit: (visit.start, visit.end))
+
+    @property
+    def error(self) -> str:
+        """Why it failed, or ''."""
+        return self.span.error if self.span else ''
+
+
+@dataclass(slots=True, kw_only=True)
+class Trace:
+    """One trace: its outermost spans, and the agents at the top."""
+
+    id: str
+    roots: list[Span]
+    visits: list[Visit]
+
+    @property
+    def start(self) -> float:
+        """When it began."""
+        return min(span.start for span in self.roots)
+
+    @property
+    def end(self) -> float:
+        """When all of it had ended."""
+        return max(*(span.end for span in self.roots), *(visit.end for visit in self.visits), self.start)
+
+
+def traces_of(spans: Sequence[Span]) -> list[Trace]:
+    """The traces in which something of generative AI happened, in the order of their first spans."""
+    by_trace: dict[str, dict[str, Span]] = {}
+    for span in spans:
+        by_trace.setdefault(span.trace, {})[span.id] = span
+    found = []
+    for id, several in by_trace.items():
+        with naming(id):
+            found.append(_trace(id, list(several.values())))
+    return [trace for trace in found if trace.visits]
+
+
+@contextmanager
+def naming(trace: str) -> Iterator[None]:
+    """While active, errors name the trace."""
+    try:
+        yield
+    except BundleError as error:
+        raise BundleError(0, f'trace {trace[:40]}: {error.problem}') from None
+
+
+def _trace(id: str, spans: list[Span]) -> Trace:
+    tops = _nodes(spans)
+    visits = _visits(tops)
+    roots = [node.span for node in tops]
+    for visit in visits:
+        visit.measure()
+    while len(visits) == 1 and (one := visits[0]).inside and not one.chats and not one.tools:
+        visits = one.inside  # An agent that only calls others is the workflow itself.
+    visits.sort(key=lambda visit: (visit.start, visit.end))
+    return Trace(id=id, roots=roots, visits=visits)
+
+
+def _nodes(spans: Sequence[Span]) -> list[Node]:
+    """The spans that count as a tree; what is between them is left out."""
+    nodes = {span.id: Node(span, kind) for span in spans if (kind := kind_of(span))}
+    above = _Above({span.id: span.parent for span in spans}, nodes)
+    ordered = sorted(nodes.values(), key=lambda node: (node.span.start, -node.span.end))
+    tops: list[Node] = []
+    for node in ordered:
+        around = above.of(node.span.id)
+        (nodes[around].inside if around else tops).append(node)
+    reached = set[str]()
+    for node in [*tops, *ordered]:
+        if node.span.id not in reached:  # A damaged trace may say that spans are inside each other.
+            if node not in tops:
+                tops.append(node)
+            _reach(node, reached)
+    return tops
+
+
+def _reach(top: Node, reached: set[str]) -> None:
+    waiting = [top]
+    reached.add(top.span.id)
+    while waiting:
+        node = waiting.pop()
+        node.inside = [inner for inner in node.inside if inner.span.id not in reached]
+        reached.update(inner.span.id for inner in node.inside)
+        waiting += node.inside
+
+
+class _Above:
+    """Finds the nearest span that counts around another; each span is passed once."""
+
+    def __init__(self, parents: Mapping[str, str], nodes: Mapping[str, Node]) -> None:
+        self._parents, self._nodes = parents, nodes
+        self._known: dict[str, str] = {}
+
+    def of(self, span: str) -> str:
+        """The id of the span around it, or ''."""
+        passed, found = list[str](), self._parents[span]
+        while found in self._parents and found not in self._nodes and found not in self._known:
+            self._known[found] = ''  # stands if it turns out to be inside itself
+            passed.append(found)
+            found = self._parents[found]
+        found = found if found in self._nodes else self._known.get(found, '')
+        self._known.update(dict.fromkeys(passed, found))
+        return found
+
+
+def _visits(tops: Sequence[Node]) -> list[Visit]:
+    around = Visit(next((node.span.service for node in tops if node.span.service), '') or 'agent', None)
+    _Collector().collect(tops, around, None)
+    if around.chats or around.tools:  # Calls that belong to no agent: they are those of one without a span.
+        inner, around.inside = around.inside, []
+        return [around, *inner]
+    return around.inside
+
+
+class _Collector:
+    """Gathers what each agent did."""
+
+    def collect(self, nodes: Sequence[Node], visit: Visit, agent: Node | None, depth: int = 0) -> None:
+        """Add these spans to a visit; `agent` is the node of the agent, if they are inside one."""
+        if depth > MAX_DEPTH:
+            raise BundleError(0, f'its agents are nested more than {MAX_DEPTH} deep')
+        waiting = [(node, agent) for node in reversed(nodes)]
+        while waiting:
+            node, owner = waiting.pop()
+            if self._is_agent(node, owner):
+                inner = Visit(agent_name(node.span), node.span)
+                visit.inside.append(inner)
+                self.collect(node.inside, inner, node, depth + 1)
+                continue
+            if node.kind is Kind.CHAT:
+                visit.chats.append(node.span)
+                # A model call inside a model call is the same one, seen by another instrumentation.
+                below = [inner for inner in node.inside if inner.kind is not Kind.CHAT]
+            elif node.kind is Kind.TOOL:
+                visit.tools.append(node.span)
+                below = node.inside
+                if node.holds(Kind.CHAT):  # A tool that calls models by itself.
+                    inside = Visit(agent_name(node.span), node.span)
+                    visit.inside.append(inside)
+                    self.collect(below, inside, node, depth + 1)
+                    continue
+            else:
+                below = node.inside
+                owner = None if node.kind is Kind.AGENT and _is_graph(node) else owner
+            waiting += [(inner, owner) for inner in reversed(below)]
+
+    def _is_agent(self, node: Node, owner: Node | None) -> bool:
+        if node.kind is Kind.AGENT:
+            if owner and agent_name(owner.span) == agent_name(node.span) and node in owner.inside:
+                return False  # The same agent, seen by another instrumentation.
+            return not _is_graph(node)
+        return node.kind is Kind.GROUP and owner is None and node.holds(Kind.CHAT, Kind.TOOL)
+
+
+def _is_graph(node: Node) -> bool:
+    """Whether an agent is a graph of parts that call models: these are then the agents."""
+    names, waiting = set[str](), list(node.inside)
+    if node.holds(Kind.CHAT):
+        return False
+    while waiting:
+        inner = waiting.pop()
+        if inner.kind in (Kind.GROUP, Kind.AGENT):
+            if inner.kind is Kind.GROUP and inner.holds(Kind.CHAT):
+                names.add(agent_name(inner.span))
+            waiting += inner.inside
+    return len(names) > 1

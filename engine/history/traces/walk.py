@@ -1,0 +1,99 @@
+"""Walks a drawn chart: which states each edge leaves and enters, when it is made and when audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from engine.errors import Diverged
+from engine.records import RunId, Shape, StatePath, StateShape, Transition, within
+from engine.records.state_path import parent_of
+from engine.statechart.shape_builder import START
+
+
+class ChartWalk:
+    """Where a run is in its chart, which has no guards: each step takes the edge that it names.
+
+    Args:
+        states: the chart's, outermost first.
+    """
+
+    def __init__(self, states: Iterable[StateShape]) -> None:
+        self._states = {state.path: state for state in states}
+        self.active: tuple[StatePath, ...] = ()
+
+    def take(self, source: StatePath, dest: StatePath) -> tuple[tuple[StatePath, ...], tuple[StatePath, ...]]:
+        """Take an edge: the states that are left, innermost first, and those entered, outermost first."""
+        around = '' if source == START else _around(source, dest)
+        inside = f'{around}.' if around else ''
+        top = '' if source == START else inside + source.removeprefix(inside).partition('.')[0]
+        gone = [leaf for leaf in self.active if source != START and within(leaf, top)]
+        left: dict[StatePath, None] = {}
+        for leaf in gone:
+            path = leaf
+            while within(path, top):
+                left.setdefault(path)
+                if path == top:
+                    break
+                path = parent_of(path)
+        ordered = sorted(left, key=lambda path: -path.count('.'))
+        entered = list(self._enter(StatePath(around), dest))
+        leaves = [path for path in entered if self._is_leaf(path)]
+        place = next((n for n, leaf in enumerate(self.active) if leaf in left), len(self.active))
+        kept = [leaf for leaf in self.active if leaf not in left]
+        place = min(place, len(kept))
+        self.active = (*kept[:place], *leaves, *kept[place:])
+        return tuple(ordered), tuple(entered)
+
+    def _enter(self, around: StatePath, dest: StatePath) -> Iterator[StatePath]:
+        chain = [dest]
+        while (above := parent_of(chain[-1])) != around:
+            chain.append(above)
+        yield from reversed(chain)
+        waiting = list(reversed(self._states[dest].initial))
+        while waiting:
+            path = waiting.pop()
+            yield path
+            waiting += reversed(self._states[path].initial)
+
+    def _is_leaf(self, path: StatePath) -> bool:
+        return self._states[path].kind in ('atomic', 'final')
+
+
+def _around(source: str, dest: str) -> str:
+    """The innermost state that an edge stays inside of."""
+    shared = []
+    for one, other in zip(source.split('.')[:-1], dest.split('.')[:-1], strict=False):
+        if one != other:
+            break
+        shared.append(one)
+    return '.'.join(shared)
+
+
+def audit_walk(run: RunId, shape: Shape, steps: Iterable[Transition]) -> int:
+    """Take every recorded edge of a drawn chart again.
+
+    Returns:
+        The number of steps, all as recorded.
+
+    Raises:
+        Diverged: names the first step that does not follow from the chart and the steps before it.
+    """
+    walk = ChartWalk(shape.states)
+    known = {(edge.trigger, edge.source, edge.dest) for edge in shape.edges}
+    count = 0
+    for step in steps:
+        count += 1
+        was = (step.left, step.entered)
+        now: tuple[tuple[StatePath, ...], tuple[StatePath, ...]] = ((), ())
+        for edge in step.edges:
+            if (step.event.name, edge.source, edge.dest) not in known:
+                problem = f'the chart has no edge {edge.source} → {edge.dest} for {step.event.name}'
+                raise Diverged(run, step.seq, problem)
+            if edge.source != START and not any(within(leaf, edge.source) for leaf in walk.active):
+                raise Diverged(run, step.seq, f'it leaves {edge.source}, which is not active')
+            now = walk.take(edge.source, StatePath(edge.dest))
+        if was != now:
+            raise Diverged(run, step.seq, f'left and entered were {was} and are now {now}')
+        if step.active != walk.active:
+            raise Diverged(run, step.seq, f'active was {step.active} and is now {walk.active}')
+    return count

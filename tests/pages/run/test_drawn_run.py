@@ -1,0 +1,49 @@
+"""The page of a run that was made of a trace: it is looked at, and what needs a pattern is not offered."""
+
+import pytest
+from nicegui.testing import User
+
+from engine import Conductor
+from engine.records import RunId
+from tests.golden.traces import FOLDER
+from ui.components import theme
+from ui.server.app import PAGES
+
+
+@pytest.fixture
+def pages(user: User, backend) -> User:
+    """A user of all pages."""
+    theme.serve_assets()
+    for page in PAGES:
+        page.register(backend)
+    return user
+
+
+async def drawn(conductor: Conductor) -> RunId:
+    with (FOLDER / 'openai_agents.json').open('rb') as file:
+        [found] = await conductor.import_bundle(file)
+    return found.run
+
+
+async def test_it_is_shown_at_each_step_and_offers_no_fork(pages, conductor):
+    run = await drawn(conductor)
+    await pages.open(f'/runs/{run}?at=8')
+    await pages.should_see('My order A17 never came.')
+    await pages.should_see('order A17 refunded')
+    for name in ('Fork', 'Retry'):
+        await pages.should_not_see(name)
+
+
+async def test_its_page_for_forks_says_why_there_is_none(pages, conductor):
+    run = await drawn(conductor)
+    answer = await pages.http_client.get(f'/runs/{run}/fork?at=3')
+    assert answer.status_code == 404
+    assert 'This run cannot be continued here' in answer.text
+    assert 'drawn from a trace that another program recorded' in answer.text
+
+
+async def test_the_list_names_it_an_imported_trace(pages, conductor):
+    await drawn(conductor)
+    await pages.open('/runs')
+    await pages.should_see('imported trace')
+    await pages.should_see('trace:help-desk')

@@ -1,0 +1,409 @@
+"""Traces of other frameworks as runs: what is drawn, said and counted, and what an import rejects."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Conductor, Status
+from engine.errors import BundleError, Diverged, UnknownPattern
+from engine.history.traces import attributes as names
+from engine.history.traces.walk import audit_walk
+from engine.journal import MemoryJournal
+from engine.records import RunId, RunInfo
+from storage import open_journal
+from tests.golden.traces import FOLDER
+
+pytestmark = pytest.mark.anyio
+CHAT = {names.OPERATION: 'chat', names.MODEL: 'm', names.INPUT_TOKENS: 3, names.OUTPUT_TOKENS: 2}
+
+
+@pytest.fixture(params=['memory', 'sql'])
+async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
+    journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
+    async with Conductor(journal, workspaces=tmp_path / 'files') as made:
+        yield made
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Conductor]:
+    async with Conductor(workspaces=tmp_path / 'files') as made:
+        yield made
+
+
+def span(id: str, parent: str, during: tuple[float, float], error: str = '', **about: Any) -> dict[str, Any]:
+    """A span as OTLP/JSON; its times are in seconds."""
+    return {
+        'traceId': 'ab' * 16,
+        'spanId': id,
+        'parentSpanId': parent,
+        'name': id,
+        'startTimeUnixNano': str(round((1e9 + during[0]) * 1e9)),
+        'endTimeUnixNano': str(round((1e9 + during[1]) * 1e9)),
+        'attributes': [
+            {'key': key, 'value': {'intValue' if isinstance(value, int) else 'stringValue': value}}
+            for key, value in about.items()
+        ],
+        'status': {'code': 2, 'message': error} if error else {},
+    }
+
+
+def agent(id: str, parent: str, during: tuple[float, float], error: str = '') -> dict[str, Any]:
+    return span(
+        id, parent, during, error, **{names.OPERATION: 'invoke_agent', names.AGENT: id.partition('-')[0]}
+    )
+
+
+def chat(id: str, parent: str, during: tuple[float, float], error: str = '', **more: Any) -> dict[str, Any]:
+    return span(id, parent, during, error, **CHAT, **more)
+
+
+def tool(id: str, parent: str, during: tuple[float, float], error: str = '', **more: Any) -> dict[str, Any]:
+    return span(id, parent, during, error, **{names.OPERATION: 'execute_tool', names.TOOL: id}, **more)
+
+
+def said(text: str) -> dict[str, str]:
+    return {
+        names.OUTPUT_MESSAGES: json.dumps(
+            [{'role': 'assistant', 'parts': [{'type': 'text', 'content': text}]}]
+        )
+    }
+
+
+def request_of(*spans: Any) -> dict[str, Any]:
+    return {'resourceSpans': [{'resource': {}, 'scopeSpans': [{'spans': list(spans)}]}]}
+
+
+async def imported(conductor: Conductor, *spans: Any) -> RunId:
+    [found] = await conductor.import_bundle(io.BytesIO(json.dumps(request_of(*spans)).encode()))
+    return found.run
+
+
+async def recorded(conductor: Conductor, name: str) -> RunInfo:
+    with (FOLDER / f'{name}.json').open('rb') as file:
+        [found] = await conductor.import_bundle(file)
+    assert found.outcome == 'new' and not found.closed
+    return await conductor.info(found.run)
+
+
+async def actives(conductor: Conductor, run: RunId) -> list[str]:
+    return [' '.join(step.active) for step in await conductor.transitions(run)]
+
+
+def parts(agent: Any) -> list[tuple[str, str, str]]:
+    return [
+        (message['role'], part['kind'], part.get('name') or part['text'])
+        for message in agent['messages']
+        for part in message['parts']
+    ]
+
+
+async def test_an_agent_that_calls_another_as_a_tool(here: Conductor) -> None:
+    info = await recorded(here, 'pydantic_ai')
+    assert (info.pattern, info.title) == ('trace:planner', 'Plan three days in the north of Portugal.')
+    assert info.status is Status.DONE and info.tags == ('imported trace',) and not info.simulated
+    assert info.models == {'planner': 'planner-1', 'critic': 'critic-1'}
+    assert (info.usage.input, info.usage.output, info.usage.calls) == (270, 108, 4)
+    assert info.usage.cost is None
+    assert await actives(here, info.id) == [
+        'planner.thinking', 'planner.using_tools', 'planner.critic.thinking', 'planner.critic.using_tools',
+        'planner.critic.thinking', 'planner.critic.done', 'planner.using_tools', 'planner.thinking',
+        'planner.done', 'done',
+    ]  # fmt: skip
+    view = await here.view(info.id)
+    planner, critic = view.agents['planner'], view.agents['planner.critic']
+    assert (planner['role'], planner['instructions']) == ('planner', 'You plan short trips.')
+    assert parts(planner)[:3] == [
+        ('user', 'text', 'Plan three days in the north of Portugal.'),
+        ('assistant', 'reasoning', 'The weather decides between the coast and the hills.'),
+        ('assistant', 'call', 'weather'),
+    ]
+    results = next(message for message in planner['messages'] if message['role'] == 'tool')['parts']
+    assert [(result['text'], result['ok']) for result in results] == [
+        ('Porto: sunny, 19 degrees', True),
+        ('there is no such place', False),
+        ('Feasible: it is an hour and a half by train.', True),
+    ]
+    called = [part['id'] for part in planner['messages'][1]['parts'] if part['kind'] == 'call']
+    assert [result['id'] for result in results] == called
+    assert critic['input_tokens'] == 129 and len(critic['messages']) == 4
+    assert view.memory['answer'].startswith('Two days in Porto')
+
+
+async def test_a_hand_off(place: Conductor) -> None:
+    info = await recorded(place, 'openai_agents')
+    shape = await place.shape(info.id)
+    assert shape.title == 'Help desk' and [s.role for s in shape.states if s.role] == [
+        'Front desk',
+        'Refund clerk',
+    ]
+    view = await place.view(info.id)
+    assert parts(view.agents['Front_desk'])[1:] == [
+        ('assistant', 'call', 'transfer_to_refund_clerk'),
+        ('tool', 'result', 'handoff to Refund clerk'),
+    ]
+    clerk = view.agents['Refund_clerk']
+    assert [name for _, kind, name in parts(clerk) if kind == 'call'] == [
+        'transfer_to_refund_clerk', 'find_order', 'refund', 'find_order',
+    ]  # fmt: skip
+    assert clerk['turns'] == 3 and (info.usage.input, info.usage.output) == (370, 48)
+    batch = (await place.transitions(info.id))[7]
+    assert [result['name'] for result in batch.event.data['results']] == ['refund', 'find_order']
+
+
+async def test_a_graph_with_two_nodes_at_once(place: Conductor) -> None:
+    info = await recorded(place, 'langgraph')
+    shape = await place.shape(info.id)
+    [together] = [state for state in shape.states if state.kind == 'parallel']
+    assert together.initial == ('together.fact_checker', 'together.style_checker')
+    active = await actives(place, info.id)
+    assert 'together.fact_checker.thinking together.style_checker.thinking' in active
+    assert 'together.fact_checker.done together.style_checker.thinking' in active
+    view = await place.view(info.id)
+    assert view.agents['writer']['visits'] == 2
+    assert parts(view.agents['tools']) == [
+        ('assistant', 'call', 'search'),
+        ('tool', 'result', 'search'),
+    ]
+    assert view.memory['answer'] == 'Harbour silts up, say archives.'
+
+
+@pytest.mark.parametrize('name', ['pydantic_ai', 'openai_agents', 'langgraph'])
+async def test_a_drawn_run_is_audited_compared_exported_and_known_again(
+    here: Conductor, tmp_path: Path, name: str
+) -> None:
+    info = await recorded(here, name)
+    assert await here.audit(info.id) == info.seq
+    assert (await here.compare(info.id, info.id)).same_way
+    assert not await here.accepts(info.id)
+    steps = await here.transitions(info.id)
+    assert [step.time for step in steps] == sorted(step.time for step in steps)
+    assert info.created <= steps[0].time and steps[-1].time == info.updated
+    with (FOLDER / f'{name}.json').open('rb') as file:
+        [again] = await here.import_bundle(file)
+    assert (again.run, again.outcome) == (info.id, 'known')
+    bundle = b''.join([piece async for piece in here.export_bundle([info.id])])
+    async with Conductor(workspaces=tmp_path / 'there') as there:
+        [copied] = await there.import_bundle(io.BytesIO(bundle))
+        assert copied.outcome == 'new' and await there.transitions(copied.run) == steps
+        assert await there.audit(copied.run) == info.seq
+
+
+async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> None:
+    info = await recorded(place, 'langgraph')
+    shape, steps = await place.shape(info.id), await place.transitions(info.id)
+    alterations: list[tuple[int, dict[str, Any], str]] = [
+        (6, {'active': steps[4].active}, 'active was'),
+        (6, {'entered': ()}, 'left and entered were'),
+        (6, {'edges': (replace(steps[6].edges[0], dest='editor'),)}, 'the chart has no edge writer → editor'),
+        (6, {'edges': steps[13].edges, 'event': steps[13].event}, 'it leaves editor, which is not active'),
+    ]
+    for place_at, change, problem in alterations:
+        altered = [*steps[:place_at], replace(steps[place_at], **change), *steps[place_at + 1 :]]
+        with pytest.raises(Diverged, match=problem):
+            audit_walk(info.id, shape, altered)
+
+
+async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> None:
+    info = await recorded(place, 'openai_agents')
+    for deed in (place.fork(info.id, 3), place.rerun(info.id), place.start(info.pattern)):
+        with pytest.raises(UnknownPattern, match='drawn from a trace that another program recorded'):
+            await deed
+
+
+async def test_names_that_mean_something_to_the_chart(place: Conductor) -> None:
+    run = await imported(
+        place,
+        agent('done', '', (0, 9)),
+        chat('c1', 'done', (0, 1)),
+        agent('thinking', 'done', (1, 2)),
+        agent('a.b/c', 'done', (3, 4)),
+        agent('together', 'done', (5, 6)),
+    )
+    roles = {state.path: state.role for state in (await place.shape(run)).states if state.role}
+    assert roles == {
+        'done_agent': 'done',
+        'done_agent.thinking_agent': 'thinking',
+        'done_agent.a_b_c': 'a.b/c',
+        'done_agent.together_agent': 'together',
+    }
+
+
+async def test_agents_of_one_name_that_overlap_are_regions(place: Conductor) -> None:
+    spans = [agent(f'worker-{n}', 'boss', (n, n + 1.5)) for n in range(4)]
+    spans += [chat(f'c{n}', f'worker-{n}', (n, n + 1)) for n in range(4)]
+    run = await imported(place, agent('boss', '', (0, 9)), chat('c9', 'boss', (7, 8)), *spans)
+    view = await place.view(run)
+    assert [(path, agent['visits']) for path, agent in view.agents.items()] == [
+        ('boss', 1), ('boss.together.worker', 2), ('boss.together.worker_2', 2),
+    ]  # fmt: skip
+    assert await place.audit(run)
+
+
+async def test_a_failure_says_why_and_an_attempt_that_failed_is_a_retry(place: Conductor) -> None:
+    run = await imported(
+        place,
+        agent('a', '', (0, 9), error='out of luck'),
+        chat('c1', 'a', (0, 1), error='overloaded'),
+        chat('c2', 'a', (1, 2)),
+        tool('t', 'a', (2, 3), error='no such file'),
+        chat('c3', 'a', (3, 4), error='the well is dry'),
+    )
+    info, steps = await place.info(run), await place.transitions(run)
+    assert info.status is Status.FAILED and info.error == 'out of luck'
+    assert [(step.event.name, step.event.data.get('error', '')) for step in steps] == [
+        ('start', ''), ('retry', 'overloaded'), ('done', ''), ('done', ''), ('failed', 'out of luck'),
+        ('failed', 'out of luck'),
+    ]  # fmt: skip
+    assert steps[3].event.data['results'][0]['text'] == 'no such file'
+    assert (await place.view(run)).agents['a']['problem'] == 'out of luck'
+    assert info.usage.calls == 3
+    assert await place.audit(run) == len(steps)
+
+
+async def test_without_contents_the_chart_the_times_and_the_tools_are_there(place: Conductor) -> None:
+    run = await imported(
+        place,
+        agent('a', '', (0, 5)),
+        chat('c1', 'a', (0, 1)),
+        tool('look', 'a', (1, 2)),
+        chat('c2', 'a', (2, 4)),
+    )
+    steps = await place.transitions(run)
+    assert [round(step.time - 1e9, 3) for step in steps] == [0, 1, 2, 4, 5]
+    assert parts((await place.view(run)).agents['a']) == [
+        ('assistant', 'call', 'look'),
+        ('tool', 'result', 'look'),
+        ('assistant', 'text', '(The trace does not hold what was said.)'),
+    ]
+
+
+async def test_calls_without_an_agent_and_results_without_a_span(place: Conductor) -> None:
+    asked = {
+        'gen_ai.prompt.0.role': 'user',
+        'gen_ai.prompt.0.content': 'How warm is it?',
+        'gen_ai.completion.0.role': 'assistant',
+        'gen_ai.completion.0.tool_calls.0.id': 'k1',
+        'gen_ai.completion.0.tool_calls.0.name': 'weather',
+        'gen_ai.completion.0.tool_calls.0.arguments': '{"place": "Oslo"}',
+    }
+    then = {name: value for name, value in asked.items() if 'prompt' in name} | {
+        'gen_ai.prompt.1.role': 'assistant',
+        'gen_ai.prompt.1.tool_calls.0.id': 'k1',
+        'gen_ai.prompt.1.tool_calls.0.name': 'weather',
+        'gen_ai.prompt.2.role': 'tool',
+        'gen_ai.prompt.2.tool_call_id': 'k1',
+        'gen_ai.prompt.2.content': '4 degrees',
+        'gen_ai.completion.0.content': 'Cold: 4 degrees.',
+    }
+    about: dict[str, Any] = {'llm.request.type': 'chat', 'gen_ai.usage.prompt_tokens': 5}
+    run = await imported(
+        place, span('c1', '', (0, 1), **about, **asked), span('c2', '', (3, 4), **about, **then)
+    )
+    assert await actives(place, run) == [
+        'agent.thinking', 'agent.using_tools', 'agent.thinking', 'agent.done', 'done',
+    ]  # fmt: skip
+    view = await place.view(run)
+    assert parts(view.agents['agent']) == [
+        ('user', 'text', 'How warm is it?'),
+        ('assistant', 'call', 'weather'),
+        ('tool', 'result', 'weather'),
+        ('assistant', 'text', 'Cold: 4 degrees.'),
+    ]
+    assert view.usage.input == 10 and (await place.info(run)).title == 'How warm is it?'
+
+
+async def test_a_conversation_that_is_told_anew(place: Conductor) -> None:
+    def told(*texts: str) -> dict[str, str]:
+        return {
+            names.INPUT_MESSAGES: json.dumps(
+                [{'role': 'user', 'parts': [{'type': 'text', 'content': text}]} for text in texts]
+            )
+        }
+
+    run = await imported(
+        place,
+        agent('a', '', (0, 9)),
+        chat('c1', 'a', (0, 1), **told('one'), **said('first')),
+        chat('c2', 'a', (1, 2), **told('two', 'three'), **said('second')),
+    )
+    assert [text for _, _, text in parts((await place.view(run, 1)).agents['a'])] == ['one']
+    assert [text for _, _, text in parts((await place.view(run)).agents['a'])] == ['two', 'three', 'second']
+
+
+async def test_files_as_collectors_write_them(place: Conductor) -> None:
+    first = request_of(agent('a', '', (0, 3)))
+    second = request_of({**chat('c', 'a', (1, 2), **said('Hello')), 'links': [], 'flags': 256})
+    other = request_of({**chat('x', '', (1, 2)), 'traceId': 'cd' * 16})
+    plain = request_of({**span('s', '', (1, 2)), 'traceId': 'ef' * 16})
+    written: list[Any] = [{'resourceLogs': []}, first, second, other, plain]
+    lines = b'\n'.join(json.dumps(line).encode() for line in written)
+    found = await place.import_bundle(io.BytesIO(gzip.compress(lines)))
+    assert [one.outcome for one in found] == ['new', 'new']  # nothing of generative AI is in the last
+    assert (await place.view(found[0].run)).memory['answer'] == 'Hello'
+    snake = json.dumps(first).replace('resourceSpans', 'resource_spans').replace('scopeSpans', 'scope_spans')
+    [again] = await place.import_bundle(io.BytesIO(snake.replace('traceId', 'trace_id').encode()))
+    assert again.outcome == 'renamed'
+
+
+REJECTED: list[tuple[bytes, str]] = [
+    (b'{"resourceSpans": [', 'it is no JSON'),
+    (b'{"resourceSpans": []}\n{"resourceSpans": nothing}', 'line 2: it is no JSON'),
+    (json.dumps(request_of()).encode(), 'it holds no spans of generative AI'),
+    (json.dumps({'resourceSpans': 7}).encode(), 'resourceSpans: Input should be a valid list'),
+    (
+        json.dumps(request_of({**chat('a', '', (0, 1)), 'startTimeUnixNano': 'noon'})).encode(),
+        r'resourceSpans\.0\.scopeSpans\.0\.spans\.0\.startTimeUnixNano: Input should be a valid integer',
+    ),
+    (
+        json.dumps(request_of({**chat('a', '', (0, 1)), 'attributes': [7]})).encode(),
+        r'spans\.0\.attributes: it is no list of attributes',
+    ),
+    (json.dumps(request_of({**chat('a', '', (0, 1)), 'spanId': ''})).encode(), r'spans\.0\.spanId'),
+    (gzip.compress(json.dumps(request_of()).encode())[:40], 'cut off|no bundle'),
+]
+
+
+@pytest.mark.parametrize(('file', 'problem'), REJECTED)
+async def test_a_file_that_is_rejected_says_where_and_why(
+    place: Conductor, file: bytes, problem: str
+) -> None:
+    with pytest.raises(BundleError, match=problem):
+        await place.import_bundle(io.BytesIO(file))
+    assert (await place.runs()).total == 0
+
+
+async def test_limits(place: Conductor, monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = [agent(f'a{n}', f'a{n - 1}' if n else '', (0, 99)) for n in range(40)]
+    with pytest.raises(BundleError, match=r'trace abab.*: its agents are nested more than 30 deep'):
+        await imported(place, *nested, chat('c', 'a39', (0, 1)))
+    many = [agent(f'a{n}', '', (n, n + 0.5)) for n in range(400)]
+    with pytest.raises(BundleError, match='a chart can have 333 agents at most'):
+        await imported(place, *many)
+    monkeypatch.setattr('engine.history.traces.otlp.MAX_SPANS', 3)
+    with pytest.raises(BundleError, match='at most 3 spans'):
+        await imported(place, *nested[:4])
+    monkeypatch.setattr('engine.history.traces.otlp.MAX_BYTES', 1 << 20)
+    with pytest.raises(BundleError, match='may hold 1 MiB at most'):
+        await imported(place, chat('c', '', (0, 1), **said('x' * (1 << 20))))
+
+
+async def test_a_damaged_tree_of_spans_is_drawn_all_the_same(place: Conductor) -> None:
+    run = await imported(
+        place,
+        agent('a', 'b', (0, 2)),
+        agent('b', 'a', (1, 3)),
+        span('n1', 'n2', (0, 1)),
+        span('n2', 'n1', (0, 1)),
+        chat('c', 'n1', (1, 2)),
+        chat('d', 'gone', (4, 2)),
+    )
+    assert await place.audit(run)
+    assert (await place.info(run)).usage.calls == 2

@@ -1,0 +1,48 @@
+"""The command that imports traces of other frameworks."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden.traces import FOLDER
+from tests.support.cli import Hemicycle
+
+
+@pytest.fixture
+def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hemicycle:
+    monkeypatch.setenv('HEMICYCLE_ENDPOINTS', str(tmp_path / 'endpoints.toml'))
+    return Hemicycle(tmp_path)
+
+
+def test_traces_are_imported_shown_audited_compared_and_exported(
+    hemicycle: Hemicycle, tmp_path: Path
+) -> None:
+    made = hemicycle(
+        'import', *(str(FOLDER / f'{name}.json') for name in ('openai_agents', 'langgraph')), '--json'
+    )
+    assert made.exit_code == 0, made.stderr
+    desk, news = [json.loads(line) for line in made.stdout.splitlines()]
+    assert (desk['outcome'], news['outcome'], desk['unfinished']) == ('new', 'new', False)
+    assert (
+        'known' not in made.stdout
+        and desk['run'] in hemicycle('import', str(FOLDER / 'openai_agents.json')).stdout
+    )
+    listed = hemicycle('runs', '--tag', 'imported trace', '--json').stdout.splitlines()
+    assert {json.loads(line)['id'] for line in listed} == {desk['run'], news['run']}
+    assert 'Refund clerk' in hemicycle('show', desk['run'], '--at', '5').stdout
+    assert '10 steps' in hemicycle('audit', desk['run']).stdout
+    assert hemicycle('compare', desk['run'], news['run']).exit_code == 1  # they differ
+    text = hemicycle('export', desk['run'], '--markdown', '-o', '-').stdout
+    assert 'Your order A17 was lost by the carrier' in text
+    assert hemicycle('export', desk['run'], '-o', str(tmp_path / 'desk.html')).exit_code == 0
+    forked = hemicycle('fork', desk['run'], '--at', '3')
+    assert forked.exit_code == 2 and 'drawn from a trace' in forked.stderr
+
+
+def test_a_file_that_is_no_trace_names_the_field(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    file = tmp_path / 'traces.json'
+    file.write_text('{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "a"}]}]}]}')
+    refused = hemicycle('import', str(file))
+    assert refused.exit_code == 2
+    assert 'traces.json: resourceSpans.0.scopeSpans.0.spans.0.spanId: Field required' in refused.stderr

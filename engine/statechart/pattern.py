@@ -120,6 +120,11 @@ class Pattern(PatternDefinition):
         """Why a new run with these parameters cannot start here, by parameter; not asked of recorded runs."""
         return {}
 
+    @classmethod
+    def unavailable(cls) -> Mapping[str, str]:
+        """Parameters that can only keep their defaults on this machine, and why."""
+        return {}
+
     def retried(self, memory: Any, event: Event) -> None:
         """Action for when an attempt failed and is to be repeated: `event` has `error` and `delay`."""
 

@@ -210,10 +210,15 @@ class Blog(DynamicAgent):
             if not given
         } | ({} if wanted.publish else {'blog_notion': 'the run was started without Publish'})
 
+    @classmethod
+    def unavailable(cls) -> Mapping[str, str]:
+        """Publishing, unless it is configured."""
+        problem = blog_notion.missing()
+        return {'publish': problem} if problem else {}
+
     def start_problems(self) -> Mapping[str, str]:
         """Publishing must be configured."""
-        problem = blog_notion.missing() if self.parameters.publish else ''
-        return {'publish': problem} if problem else {}
+        return self.unavailable() if self.parameters.publish else {}
 
     def shortfall(self, worker: AgentState, memory: DynamicAgent.Memory) -> str:
         """Also if nothing was published although the form asked for it."""

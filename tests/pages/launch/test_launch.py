@@ -11,6 +11,7 @@ from engine import Budget, Pattern, Status
 from engine.errors import JournalUnavailable
 from engine.records import RunQuery
 from tests.support.clicks import click
+from tests.support.harness import until
 from ui.pages.launch import page
 from ui.pages.launch.form import LaunchForm
 from ui.pages.launch.options import BudgetLimits, budget_values
@@ -198,12 +199,25 @@ async def test_an_input_that_no_sample_fits_is_said_to_be_answered_with_filler(p
 async def test_what_a_run_lacks_here_is_said_at_its_field(pages, conductor, launchers, monkeypatch):
     monkeypatch.delenv('NOTION_TOKEN', raising=False)
     await pages.open('/launch/blog')
+    await pages.should_see('publishing to Notion is off: set NOTION_TOKEN', retries=50)
+    publish = launchers[0]._form.controls['publish']
+    assert not publish._control.enabled
     with pages:
         launchers[0]._form.controls['request'].put('Write about bees on city roofs', by_user=True)
-        launchers[0]._form.controls['publish'].put(True, by_user=True)
+        publish.put(True, by_user=True)  # as an earlier input has it
+    assert publish._control.enabled
     click(pages, 'Run')
-    await pages.should_see('publishing to Notion is off: set NOTION_TOKEN', retries=50)
-    assert launchers[0]._form.controls['publish'].problem and not (await conductor.runs(RunQuery())).runs
+    await until(lambda: publish.problem.startswith('publishing to Notion is off: set NOTION_TOKEN'))
+    assert not (await conductor.runs(RunQuery())).runs
+
+
+async def test_a_field_is_offered_where_it_is_configured(pages, conductor, launchers, monkeypatch):
+    monkeypatch.setenv('NOTION_TOKEN', 'secret')
+    monkeypatch.setenv('NOTION_DATABASE_ID', 'database')
+    await pages.open('/launch/blog')
+    await pages.should_see('Publish', retries=50)
+    assert launchers[0]._form.controls['publish']._control.enabled
+    await pages.should_not_see('publishing to Notion is off')
 
 
 async def test_a_field_for_a_project_offers_the_samples(pages, conductor, launchers):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from nicegui import ui
+from nicegui.elements.mixins.disableable_element import DisableableElement
 from nicegui.elements.mixins.value_element import ValueElement
 
 from ui.components.forms.fields import TEXTS, Field
@@ -110,8 +111,20 @@ class Control:
 
     def note(self, text: str) -> None:
         """Show under the field what its content leads to; '' for nothing."""
+        text = text or self._withheld
         self._note.show(text)
         self._note.set_visibility(bool(text))
+
+    def withhold(self, why: str) -> None:
+        """Offer nothing but the default, since another value could do nothing here, and say why."""
+        self._withheld = why
+        self.note('')
+        self._close()
+
+    def _close(self) -> None:
+        if self._withheld and isinstance(self._control, DisableableElement):
+            # A value from an earlier run can still be taken back.
+            self._control.set_enabled(self.raw != self.field.write(self.field.default))
 
     def offer(self, applies: bool) -> None:
         """Show the field, or hide it where it does nothing."""
@@ -126,8 +139,10 @@ class Control:
         self._quiet = False
 
     _quiet = False
+    _withheld = ''
 
     def _changed(self) -> None:
+        self._close()
         if self.field.kind in TEXTS and self.field.most is not None:
             size = len(str(self.raw))
             self._count.show(f'{size:,} of {self.field.most:,.0f}' if size >= NEAR * self.field.most else '')

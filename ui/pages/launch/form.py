@@ -60,6 +60,8 @@ class LaunchForm:
                 self._picks = ui.element('div').classes('picks')
                 self._replay = RecordingPicker(self._touch_models)
                 self._form = Form(made.Parameters, on_change=self._touch)
+                for name, why in made.unavailable().items():
+                    self._form.controls[name].withhold(why)
                 with ui.element('div') as self._casting:
                     self._models = Models(backend().catalog.registry, on_change=self._touch_models)
                     self._efforts = Efforts(on_change=self._touch)

@@ -54,3 +54,18 @@ def test_code_is_coloured_and_copied(said, page):
     found.get_by_role('button', name='Copy').click()
     found.get_by_role('button', name='Copied').wait_for()
     assert page.evaluate('navigator.clipboard.readText()') == 'def add(a, b):\n    return a + b\n'
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'Three:\n- one\n- two, which\n  goes on\n- three',
+        'Three:\n\n- one\n\n- two\n\n- three\n\nThe end',
+        '1. Three:\n   - one\n   - two\n   - three\n2. The end',
+    ],
+)
+def test_lists_are_lists_wherever_they_stand(said, text):
+    found = said(text).locator('ul')
+    found.first.wait_for()
+    assert found.count() == 1 and found.locator('li').count() == 3
+    assert '- ' not in found.inner_text()

@@ -199,7 +199,7 @@ async def test_an_input_that_no_sample_fits_is_said_to_be_answered_with_filler(p
 async def test_what_a_run_lacks_here_is_said_at_its_field(pages, conductor, launchers, monkeypatch):
     monkeypatch.delenv('NOTION_TOKEN', raising=False)
     await pages.open('/launch/blog')
-    await pages.should_see('publishing to Notion is off: set NOTION_TOKEN', retries=50)
+    await pages.should_see('Publishing to Notion is off: set NOTION_TOKEN', retries=50)
     publish = launchers[0]._form.controls['publish']
     assert not publish._control.enabled
     with pages:

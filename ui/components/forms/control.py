@@ -117,7 +117,7 @@ class Control:
 
     def withhold(self, why: str) -> None:
         """Offer nothing but the default, since another value could do nothing here, and say why."""
-        self._withheld = why
+        self._withheld = f'{why[:1].upper()}{why[1:].rstrip(".")}.'
         self.note('')
         self._close()
 

@@ -16,6 +16,10 @@ SHORTEST_ROUND = 0.05
 """Share of the whole budget below which no new round starts."""
 
 
+ASIDES = frozenset({'minutes', 'seconds', 'why', 'seat', 'changes'})
+"""What people send beside the work: time, a wish for another plan, a seat, an edit. None is a result."""
+
+
 class Guards:
     """They read memory and the time of the event, and nothing else."""
 
@@ -40,7 +44,8 @@ class Guards:
     def is_time_over(self, memory: Memory, event: Event) -> bool:
         """The budget is used up, or a person wants it to finish: nothing new is begun."""
         # A person's request takes effect at the next event that carries a result: that of the work under way.
-        return memory.clock.is_over(event.ran) or (memory.finishing and bool(event.data))
+        result = bool(event.data) and not (memory.rules >= 5 and ASIDES.issuperset(event.data))
+        return memory.clock.is_over(event.ran) or (memory.finishing and result)
 
     def is_finishing(self, memory: Memory, event: Event) -> bool:
         """A person has asked for it to finish already."""
@@ -106,7 +111,7 @@ class Guards:
 
     def has_pending_steps(self, memory: Memory, event: Event) -> bool:
         """Steps of the plan are still to come, and may be replanned."""
-        if not memory.plan_stack or memory.stage != 'executing':
+        if not memory.plan_stack or memory.stage != 'executing' or (memory.finishing and memory.rules >= 5):
             return False
         return bool(replanning.pending_steps(memory)) and memory.replans < self.parameters.max_replans
 

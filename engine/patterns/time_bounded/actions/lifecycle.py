@@ -265,11 +265,14 @@ class LifecycleActions(PlanActions):
         self.write_report(memory, event)
 
     def add_time(self, memory: Memory, event: Event) -> None:
-        """A person grants more time during the run."""
+        """A person grants more time during the run, which takes a wish to finish back."""
         seconds = float(event.data['seconds'])
         memory.clock.add(seconds, event.time, event.ran)
         memory.time_limit = memory.clock.limit
-        memory.log('person', f'{seconds:.0f} seconds more.', event)
+        again = memory.finishing and memory.rules >= 5
+        if again:
+            memory.finishing = False
+        memory.log('person', f'{seconds:.0f} seconds more{", and it goes on" if again else ""}.', event)
 
     def ask_to_replan(self, memory: Memory, event: Event) -> None:
         """A person wants the pending steps replanned."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Budget, Catalog, Conductor, InvalidInput, SimulatedClock, Status
+from engine import Budget, Catalog, Conductor, EventRefused, InvalidInput, SimulatedClock, Status
 from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
 from engine.patterns import report_text
@@ -198,6 +198,31 @@ async def test_finish_now_lets_the_call_under_way_finish_and_nobody_has_failed()
     assert outcome.memory['steps']['1']['status'] == 'failed'
     assert not any(plan['status'] == 'in_progress' for plan in outcome.memory['plans'].values())
     assert outcome.error in outcome.memory['report'] and 'add time' not in outcome.memory['report'].lower()
+
+
+@pytest.mark.parametrize(
+    ('name', 'data'), [('add_time', {'seconds': 60}), ('take_seat', {'seat': 'planner'})]
+)
+async def test_what_a_person_does_after_finish_now_cuts_nothing_off(name: str, data: dict[str, Any]) -> None:
+    hold = asyncio.Event()
+
+    def reply(request: ModelRequest) -> Any:
+        held = leaf(request) == 'coding' and request.hints.visit == 1 and not hold.is_set()
+        return hold if held else good(request)
+
+    async with conductor(reply, clock=SimulatedClock()) as here:
+        run = (await here.start('time-bounded', QUICK | {'minutes': 600, 'agent_seconds': 3600})).id
+        await reaches(here, run, 'coding')
+        await here.send(run, 'finish_now')
+        with pytest.raises(EventRefused, match='has_pending_steps is false'):
+            await here.send(run, 'replan', data={'why': 'other steps'})
+        await here.send(run, name, data=data)
+        assert 'working.executing.step.coding.thinking' in (await here.view(run)).active
+        hold.set()
+        outcome = await here.result(run)
+        assert await here.audit(run)
+    # Time takes the wish to finish back.
+    assert outcome.memory['verified'] is (name == 'add_time')
 
 
 async def test_finish_now_a_second_time_stops_at_once() -> None:

@@ -1,8 +1,9 @@
-"""The page of variants, in a simulated browser."""
+"""The pages of forks and of variants, in a simulated browser."""
 
 from engine.errors import JournalUnavailable
 from tests.pages.test_runs import keep
 from tests.support.clicks import click
+from ui.pages.fork import page as fork_page
 from ui.pages.fork import variants
 
 OF = {'options': {'group': 'variants-abc'}, 'tags': ('variants-abc',)}
@@ -30,3 +31,13 @@ async def test_the_one_that_is_left_is_one_variant(pages, backend, conductor):
     await pages.open('/variants/variants-abc')
     await pages.should_see('1 variant')
     await pages.should_not_see('1 variants')
+
+
+async def test_a_fork_that_keeps_more_than_was_asked_for_says_which_steps_and_why(pages, backend, conductor):
+    fork_page.register(backend)
+    run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
+    await conductor.result(run)
+    await pages.open(f'/runs/{run}/fork?at=1')
+    await pages.should_see('Step 2 is an immediate consequence of step 1 and is kept with it.')
+    await pages.open(f'/runs/{run}/fork?at=2')
+    await pages.should_not_see('immediate consequence')

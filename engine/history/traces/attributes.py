@@ -45,17 +45,21 @@ TRACELOOP_KIND: Final = 'traceloop.span.kind'
 VERCEL_KIND: Final = 'ai.operationId'
 REQUEST_TYPE: Final = 'llm.request.type'
 
+ADK_MESSAGES: Final = ('gcp.vertex.agent.llm_request', 'gcp.vertex.agent.llm_response')
+"""What Google's Agent Development Kit says of a model call: the request and the response, as JSON."""
 AGENT_NAMES: Final = (AGENT, 'agent.name', 'agent_name', 'ai.telemetry.functionId')
 ENTITY: Final = 'traceloop.entity.name'
 MODELS: Final = (RESPONSE_MODEL, MODEL, 'llm.model_name', 'ai.response.model', 'ai.model.id')
 TOOLS: Final = (TOOL, 'tool.name', 'ai.toolCall.name', ENTITY)
 TOOL_CALLS: Final = (TOOL_CALL, 'tool_call.id', 'tool.id', 'ai.toolCall.id')
 ARGUMENTS: Final = (
-    TOOL_ARGUMENTS, 'tool_arguments', 'ai.toolCall.args', 'input.value', 'tool.parameters',
+    TOOL_ARGUMENTS, 'tool_arguments', 'gcp.vertex.agent.tool_call_args', 'ai.toolCall.args', 'input.value',
+    'tool.parameters',
     'traceloop.entity.input',
 )  # fmt: skip
 RESULTS: Final = (
-    TOOL_RESULT, 'tool_response', 'ai.toolCall.result', 'output.value', 'traceloop.entity.output',
+    TOOL_RESULT, 'tool_response', 'gcp.vertex.agent.tool_response', 'ai.toolCall.result', 'output.value',
+    'traceloop.entity.output',
 )  # fmt: skip
 INPUTS: Final = ('input.value', 'traceloop.entity.input', 'ai.prompt')
 OUTPUTS: Final = ('final_result', 'output.value', 'traceloop.entity.output', 'ai.response.text')

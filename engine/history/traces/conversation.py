@@ -32,6 +32,8 @@ class Conversation:
     def __init__(self, path: str, role: str) -> None:
         self._home = f'/agents/{escape_token(path)}'
         self._agent = AgentState(role=role, visits=0)
+        self._called = set[str]()
+        """The ids of all calls so far."""
         self.last = ''
         """What it said last."""
 
@@ -69,6 +71,7 @@ class Conversation:
         if not anew:
             return made + [self._add(message) for message in said.inputs]
         self._agent.messages = list(said.inputs)
+        self._called = {call.id for message in said.inputs for call in message.calls}
         return [*made, self._set('messages', to_jsonable_python(self._agent.messages))]
 
     def answer(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
@@ -137,8 +140,7 @@ class Conversation:
             found = words_of(first_of(tool.attributes, names.RESULTS))
             text = found or shortened(tool.error) or UNKNOWN
             results.append(ToolResult(id=id, name=tool_name(tool), text=text, ok=not tool.error))
-        known = {call.id for message in self._agent.messages for call in message.calls}
-        unknown = [number for number, result in enumerate(results) if result.id not in known]
+        unknown = [number for number, result in enumerate(results) if result.id not in self._called]
         calls = tuple(replace(_call_of(batch[number]), id=results[number].id) for number in unknown)
         made = [self._add(Message(role='assistant', parts=calls))] if calls else []
         data, changes = self.take(results)
@@ -170,6 +172,7 @@ class Conversation:
 
     def _add(self, message: Message) -> Change:
         self._agent.messages.append(message)
+        self._called.update(call.id for call in message.calls)
         return Change(op='add', path=f'{self._home}/messages/-', value=to_jsonable_python(message))
 
     def _set(self, name: str, value: Any) -> Change:

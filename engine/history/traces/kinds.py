@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -66,6 +67,9 @@ VERCEL: Final[Mapping[str, Kind]] = {
 }
 
 
+OPERATION_BEFORE = re.compile(r'(?:invoke_agent|invoke_workflow|agent_run|invocation)\b(?:\s*\[(.+)\]|(.*))')
+
+
 def kind_of(span: Span) -> Kind:
     """What a span stands for, by the convention that it follows."""
     about = span.attributes
@@ -77,17 +81,18 @@ def kind_of(span: Span) -> Kind:
     ):
         if (found := table.get(str(about.get(name, '')))) is not None:
             return found
-    if names.REQUEST_TYPE in about or any(name in about for name in names.TOKENS['input']):
-        return Kind.CHAT
-    return Kind.TOOL if names.TOOL in about else Kind.NONE
+    if names.TOOL in about:
+        return Kind.TOOL
+    if any(name in about for name in names.AGENT_NAMES):
+        return Kind.AGENT
+    asked = (names.REQUEST_TYPE, *names.TOKENS['input'], *names.ADK_MESSAGES)
+    return Kind.CHAT if any(name in about for name in asked) else Kind.NONE
 
 
 def agent_name(span: Span) -> str:
     """What the agent of a span is called."""
     found = first_of(span.attributes, (*names.AGENT_NAMES, names.ENTITY))
-    if found is None:
-        found = span.name.removeprefix('invoke_agent').strip() or 'agent'
-    return ' '.join(str(found).split())[:60]
+    return ' '.join(str(found or _bare(span.name) or 'agent').split())[:60]
 
 
 def workflow_name(span: Span) -> str:
@@ -96,8 +101,14 @@ def workflow_name(span: Span) -> str:
     own = about.get(names.WORKFLOW) or about.get('traceloop.workflow.name')
     if own is None and kind_of(span) is Kind.AGENT:
         own = agent_name(span)
-    found = own or about.get(names.ENTITY) or span.name.removeprefix('invoke_workflow') or span.service
+    found = own or about.get(names.ENTITY) or _bare(span.name) or span.service
     return ' '.join(str(found).split())[:60] or 'trace'
+
+
+def _bare(name: str) -> str:
+    """The name of a span without its operation: `agent_run [writer]` is the writer's."""
+    match = OPERATION_BEFORE.fullmatch(name)
+    return (match[1] or match[2] or '').strip() if match else name
 
 
 def tool_name(span: Span) -> str:

@@ -19,8 +19,15 @@ MAX_TEXT = 100_000
 """Characters of a text; of a longer one, the beginning is kept."""
 PLACES = re.compile(r'(\d+)\.(.+)')
 LISTED: Final = {
-    'input': (names.INPUT_MESSAGES, 'pydantic_ai.all_messages', 'ai.prompt.messages', 'ai.prompt'),
-    'output': (names.OUTPUT_MESSAGES,),
+    'input': (
+        names.INPUT_MESSAGES,
+        'pydantic_ai.all_messages',
+        'all_messages_events',
+        'ai.prompt.messages',
+        'ai.prompt',
+        names.ADK_MESSAGES[0],
+    ),
+    'output': (names.OUTPUT_MESSAGES, names.ADK_MESSAGES[1]),
 }
 """Attributes that hold a list of messages, as JSON."""
 NUMBERED: Final = {
@@ -44,8 +51,21 @@ ROLES: Final = {
     'function': 'tool',
 }
 RESULTS: Final = ('tool_call_response', 'tool_result', 'tool-result', 'function_response', 'result')
-CALLS: Final = ('tool_call', 'tool_use', 'tool-call', 'function_call', 'call')
-WRAPPINGS: Final = ('output', 'outputs', 'messages', 'kwargs', 'content', 'text', 'input_str')
+CALLS: Final = ('tool_call', 'tool_use', 'tool-call', 'function_call', 'function', 'call')
+UNTYPED: Final = ('function_call', 'function_response')
+"""Keys of parts that have no type."""
+WRAPPINGS: Final = (
+    'output',
+    'outputs',
+    'choices',
+    'message',
+    'messages',
+    'kwargs',
+    'content',
+    'parts',
+    'text',
+    'input_str',
+)
 """Keys under which a value is wrapped, the outermost first."""
 THOUGHTS: Final = ('reasoning', 'thinking')
 
@@ -134,7 +154,11 @@ def parsed(value: Any) -> Any:
 def _listed(about: Mapping[str, Any], way: str) -> list[Any]:
     found = parsed(first_of(about, LISTED[way]))
     if isinstance(found, Mapping):
-        found = found.get('messages') or [found]
+        config = found.get('config')
+        system = config.get('system_instruction') if isinstance(config, Mapping) else None
+        inner = found.get('messages') or found.get('contents') or found.get('content')
+        rest = inner if isinstance(inner, list) else [inner if isinstance(inner, Mapping) else found]
+        found = [*([{'role': 'system', 'content': system}] if system else []), *rest]
     if isinstance(found, str):
         found = [{'role': 'user' if way == 'input' else 'assistant', 'content': found}]
     return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
@@ -238,6 +262,9 @@ def _part(item: Any) -> Iterator[Part]:
             yield Text(text=shortened(item))
         return
     item = item.get('message_content', item)
+    for name in UNTYPED:
+        if isinstance(inner := item.get(name), Mapping):
+            item = {'type': name, **inner}
     kind = str(item.get('type') or item.get('kind') or 'text')
     content = item.get('content', item.get('text', item.get('thinking')))
     if kind in CALLS:

@@ -46,8 +46,10 @@ class _Point:
     batch: list[Span] = field(default_factory=list)
     """The tools; after a reply, those that ran next."""
     group: Group | None = None
-    after: str = ''
-    """The state inside in which the agent then is, or '' if it has no more to do."""
+    before: str = ''
+    """The state inside in which the agent is until then."""
+    next_chat: Span | None = None
+    """The model call that ends this, or the next one after it."""
 
 
 class AgentMoves:
@@ -96,11 +98,11 @@ class AgentMoves:
 
     def _entry(self, at: StatePath, name: str, place: Place, visit: Visit) -> Move:
         points = self._points(place, visit)
-        first = _leaf_before(points, 0) or THINKING
+        first = points[0].before if points else THINKING
         leaf = place.leaf(first)
         changes = self._talk(place).enter(visit)
         if first == THINKING:
-            changes += self._ask(place, visit, 0, visit.span)
+            changes += self._ask(place, points[:1], visit.span)
         dest = place.path if next(iter(place.leaves)) == first else leaf
         return Move(time=visit.start, name=name, at=at, dest=dest, changes=changes)
 
@@ -109,29 +111,29 @@ class AgentMoves:
         points, talk = self._points(place, visit), self._talk(place)
         last = points[-1].chat if points and points[-1].kind == 'reply' else None
         failed = visit.error or (last.error if last else '')
-        leaf = _leaf_before(points, 0) or THINKING
+        leaf = points[0].before if points else THINKING
         for number, point in enumerate(points):
-            here, after = place.leaf(leaf), point.after or (leaf if failed else DONE)
+            rest = points[number + 1 : number + 2]
+            after = rest[0].before if rest else leaf if failed else DONE
+            here, asked = place.leaf(leaf), rest if after == THINKING else []
             if point.group:
                 at, name = yield from self._group(here, 'always', point.group)
-                changes = self._ask(place, visit, number + 1) if after == THINKING else []
+                changes = self._ask(place, asked)
                 yield Move(time=point.group.end, name=name, at=at, dest=place.leaf(after), changes=changes)
                 leaf = after
                 continue
             if point.chat and point.chat.error and point.kind == 'reply':
-                if point.after:
+                if rest:
                     again = {'error': point.chat.error, 'delay': 0.0, **_spent(point.chat)}
-                    changes = self._ask(place, visit, number + 1) if after == THINKING else []
+                    changes = self._ask(place, asked)
                     dest = NOWHERE if after == leaf else place.leaf(after)
                     yield Move(time=point.time, name='retry', at=here, dest=dest, data=again,
                                changes=changes, attempt=number + 2)  # fmt: skip
                     leaf = after
                 continue
             data, changes = self._told(talk, point)
-            if after == THINKING:
-                changes = [*changes, *self._ask(place, visit, number + 1)]
-            moves = bool(point.after) or not failed
-            dest = place.leaf(after) if moves else NOWHERE
+            changes = [*changes, *self._ask(place, asked)]
+            dest = place.leaf(after) if rest or not failed else NOWHERE
             yield Move(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
             leaf = after
         if failed:
@@ -154,11 +156,9 @@ class AgentMoves:
             return talk.take(talk.answered_in(point.chat))
         return talk.answer(point.chat, point.batch)
 
-    def _ask(self, place: Place, visit: Visit, number: int, began: Span | None = None) -> list[Change]:
-        """What the next model call is told, as changes."""
-        chat = next(
-            (point.chat for point in self._points(place, visit)[number:] if point.kind == 'reply'), None
-        )
+    def _ask(self, place: Place, points: Sequence[_Point], began: Span | None = None) -> list[Change]:
+        """What the next model call is told, as changes; nothing if no point follows."""
+        chat = points[0].next_chat if points else None
         return self._talk(place).ask(chat, began) if chat else []
 
     def _talk(self, place: Place) -> Conversation:
@@ -172,8 +172,7 @@ class AgentMoves:
             for group in place.groups(visit):
                 at = next((n for n, point in enumerate(points) if _is_after(point, group.start)), len(points))
                 points.insert(at, _Point(group.start, 'call', group=group))
-            for number, point in enumerate(points):
-                point.after = _leaf_before(points, number + 1)
+            _look_ahead(points)
             self._known[id(visit)] = points
         return self._known[id(visit)]
 
@@ -215,13 +214,15 @@ def _is_after(point: _Point, time: float) -> bool:
     return point.time > time or (point.kind == 'results' and point.time == time)
 
 
-def _leaf_before(points: Sequence[_Point], number: int) -> str:
-    """The state inside in which an agent is before it does what comes next; '' if nothing comes."""
-    rest = points[number:]
-    act = next((point for point in rest if point.kind != 'call'), None)
-    if act is None:
-        return THINKING if rest else ''
-    return THINKING if act.kind == 'reply' else USING_TOOLS
+def _look_ahead(points: Sequence[_Point]) -> None:
+    """Find out where the agent is before each point: in the state that the next act is the work of."""
+    act, chat = '', None
+    for point in reversed(points):
+        if point.kind == 'reply':
+            act, chat = THINKING, point.chat
+        elif point.kind != 'call':
+            act = USING_TOOLS
+        point.before, point.next_chat = act or THINKING, chat
 
 
 def _spent(chat: Span) -> dict[str, Any]:

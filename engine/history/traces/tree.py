@@ -14,6 +14,10 @@ MAX_DEPTH = 30
 """How deep agents may be nested: viewing a chart means laying it out."""
 
 
+MOST_COMPARED = 1_000_000
+"""How many spans are compared at most to find out where those belong around which one is missing."""
+
+
 @dataclass(slots=True, eq=False)
 class Node:
     """A span that counts, and those in it."""
@@ -113,17 +117,38 @@ def _nodes(spans: Sequence[Span]) -> list[Node]:
     nodes = {span.id: Node(span, kind) for span in spans if (kind := kind_of(span))}
     above = _Above({span.id: span.parent for span in spans}, nodes)
     ordered = sorted(nodes.values(), key=lambda node: (node.span.start, -node.span.end))
-    tops: list[Node] = []
+    tops, lost = list[Node](), set[str]()
     for node in ordered:
         around = above.of(node.span.id)
-        (nodes[around].inside if around else tops).append(node)
+        (nodes[around].inside if around in nodes else tops).append(node)
+        if around and around not in nodes:
+            lost.add(node.span.id)
     reached = set[str]()
-    for node in [*tops, *ordered]:
+    for node in tops:
+        _reach(node, reached)
+    for node in ordered:
         if node.span.id not in reached:  # A damaged trace may say that spans are inside each other.
-            if node not in tops:
-                tops.append(node)
+            tops.append(node)
             _reach(node, reached)
-    return tops
+    return _adopt(tops, lost)
+
+
+def _adopt(tops: list[Node], lost: set[str]) -> list[Node]:
+    """Put spans around which one is missing into the innermost of those that went on at the time."""
+    roots = [node for node in tops if node.span.id not in lost and node.kind in (Kind.AGENT, Kind.GROUP)]
+    compared, kept = 0, list[Node]()
+    for node in tops:
+        home, around = None, roots if node.span.id in lost else []
+        while around and compared < MOST_COMPARED:
+            compared += len(around)
+            inner = next((n for n in around if n.kind is not Kind.CHAT and _covers(n, node)), None)
+            home, around = inner or home, inner.inside if inner else []
+        (home.inside if home else kept).append(node)
+    return kept
+
+
+def _covers(outer: Node, inner: Node) -> bool:
+    return outer is not inner and outer.span.start <= inner.span.start and inner.span.end <= outer.span.end
 
 
 def _reach(top: Node, reached: set[str]) -> None:
@@ -144,13 +169,13 @@ class _Above:
         self._known: dict[str, str] = {}
 
     def of(self, span: str) -> str:
-        """The id of the span around it, or ''."""
+        """The id of the span around it, of the one that is missing there, or ''."""
         passed, found = list[str](), self._parents[span]
         while found in self._parents and found not in self._nodes and found not in self._known:
             self._known[found] = ''  # stands if it turns out to be inside itself
             passed.append(found)
             found = self._parents[found]
-        found = found if found in self._nodes else self._known.get(found, '')
+        found = found if found in self._nodes else self._known.get(found, found)
         self._known.update(dict.fromkeys(passed, found))
         return found
 

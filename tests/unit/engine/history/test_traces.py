@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engine import Conductor, Status
 from engine.errors import BundleError, Diverged, UnknownPattern
@@ -351,6 +353,103 @@ async def test_files_as_collectors_write_them(place: Conductor) -> None:
     snake = json.dumps(first).replace('resourceSpans', 'resource_spans').replace('scopeSpans', 'scope_spans')
     [again] = await place.import_bundle(io.BytesIO(snake.replace('traceId', 'trace_id').encode()))
     assert again.outcome == 'renamed'
+
+
+async def test_messages_of_the_agent_development_kit(place: Conductor) -> None:
+    request = {
+        'config': {'system_instruction': 'You greet.'},
+        'contents': [{'role': 'user', 'parts': [{'text': 'hi'}]}],
+    }
+    call = {
+        'role': 'model',
+        'parts': [{'function_call': {'id': 'f1', 'name': 'hello', 'args': {'to': 'you'}}}],
+    }
+    answered = {
+        'role': 'user',
+        'parts': [{'function_response': {'id': 'f1', 'name': 'hello', 'response': {'result': 'Hello, you'}}}],
+    }
+    later = request | {'contents': [*request['contents'], call, answered]}
+    keys = names.ADK_MESSAGES
+    run = await imported(
+        place,
+        span('agent_run [greeter]', '', (0, 9), **{'openinference.span.kind': 'AGENT'}),
+        span(
+            'call_llm', 'agent_run [greeter]', (0, 1),
+            **{keys[0]: json.dumps(request), keys[1]: json.dumps({'content': call})},
+        ),
+        span(
+            'call_llm_2', 'agent_run [greeter]', (2, 3),
+            **{
+                keys[0]: json.dumps(later),
+                keys[1]: json.dumps({'content': {'role': 'model', 'parts': [{'text': 'I have greeted.'}]}}),
+            },
+        ),
+    )  # fmt: skip
+    greeter = (await place.view(run)).agents['greeter']
+    assert greeter['instructions'] == 'You greet.'
+    assert [(kind, said) for _, kind, said in parts(greeter)] == [
+        ('text', 'hi'), ('call', 'hello'), ('result', 'hello'), ('text', 'I have greeted.'),
+    ]  # fmt: skip
+    assert greeter['messages'][2]['parts'][0]['text'] == '{"result": "Hello, you"}'
+
+
+async def test_spans_around_which_one_is_missing_belong_to_what_went_on(place: Conductor) -> None:
+    run = await imported(
+        place,
+        agent('remote', '', (0, 9)),
+        agent('inner', 'never-sent', (1, 8)),
+        chat('c', 'inner', (2, 3)),
+        agent('later', 'never-sent', (10, 11)),
+    )
+    roles = {state.path: state.role for state in (await place.shape(run)).states if state.role}
+    assert roles == {'remote': 'remote', 'remote.inner': 'inner', 'later': 'later'}
+
+
+async def test_an_agent_that_is_known_by_its_name_alone(place: Conductor) -> None:
+    run = await imported(
+        place,
+        span('writer run', '', (0, 9), agent_name='writer', **{names.INPUT_TOKENS: '3'}),
+        chat('c', 'writer run', (1, 2)),
+    )
+    info = await place.info(run)
+    assert info.models == {'writer': 'm'} and info.usage.calls == 1
+
+
+SPANS = st.lists(
+    st.tuples(
+        st.sampled_from(['invoke_agent', 'invoke_workflow', 'chat', 'execute_tool', 'create_agent']),
+        st.integers(-1, 12),
+        st.integers(0, 6),
+        st.integers(0, 6),
+        st.sampled_from(['', '', 'boom']),
+        st.sampled_from('ab'),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(SPANS)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+async def test_any_tree_of_spans_is_drawn_audited_and_seen_at_each_step(spans: list[Any]) -> None:
+    made = [
+        span(
+            str(number), str(parent) if parent >= 0 else '', (start, start + length), error,
+            **{names.OPERATION: operation, names.AGENT: name, names.TOOL: name},
+        )
+        for number, (operation, parent, start, length, error, name) in enumerate(spans)
+    ]  # fmt: skip
+    async with Conductor() as conductor:
+        try:
+            run = await imported(conductor, *made)
+        except BundleError as error:
+            assert 'no spans of generative AI' in str(error)
+            return
+        info = await conductor.info(run)
+        assert info.status.ended and await conductor.audit(run) == info.seq
+        for at in range(1, info.seq + 1):
+            await conductor.view(run, at)
+        assert (await conductor.view(run)).active in (('done',), ('failed',))
 
 
 REJECTED: list[tuple[bytes, str]] = [

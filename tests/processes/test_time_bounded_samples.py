@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +49,15 @@ async def test_a_goal_of_ones_own_can_be_played_by_the_scripted_model(goal: str)
     assert [step['status'] for step in memory['steps'].values()] == ['completed', 'completed']
     assert 'test_simulated_1.py' in memory['changed_files'] and 'Simulated filler' in memory['report']
     assert not any(message['degraded'] for message in memory['messages'])
+
+
+async def test_a_project_whose_own_tests_fail_is_given_up_by_the_scripted_model(tmp_path: Path) -> None:
+    (tmp_path / 'test_bad.py').write_text('def test_bad():\n    assert False\n')
+    async with Conductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
+        goal = {'primary_goal': 'Add a flag for more words', 'project': str(tmp_path), 'wait_for_time': 0}
+        run = (await conductor.start('time-bounded', goal)).id
+        outcome = await conductor.result(run)
+    assert outcome.status is Status.FAILED
+    assert 'Tests of this project fail that the scripted model cannot mend.' in outcome.error
+    assert sum(message['type'] == 'TEST_REQUEST' for message in outcome.memory['messages']) == 4
+    assert not any('what was run says otherwise' in line['text'] for line in outcome.memory['event_log'])

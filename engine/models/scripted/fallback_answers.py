@@ -146,7 +146,7 @@ def _answer(request: ModelRequest, subject: Topic, asked: str) -> Any:
         suggested = templates.suggestions(subject, hints.role, hints.visit, _worked_out(request, subject))
         tested = [found[1] for text in _results(request, 'test_candidate') if (found := COUNTS.match(text))]
         suggested = {**suggested, **({'rests_on': tested} if tested else {})}
-        suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit)}
+        suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit, asked)}
     # From the second visit on, agree: a loop that waits for agreement must end.
     return SchemaFaker(
         request.schema or {},

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from engine.models.scripted.topic_extraction import Topic
 
 FILLER = 'Simulated filler: the scripted model knows no solution to this goal.'
+STUCK = 'Tests of this project fail that the scripted model cannot mend.'
+FAILING = re.compile(r'^The tests fail:|^Final tests:\n.*?\b[1-9]\d* failed', re.M)
+HOPELESS = re.compile(rf'{re.escape(STUCK)}|\bafter \d+ fix cycles?: ')
+"""What a planner or a supervisor of plans is told where tests could not be mended."""
 VERDICTS = ('PlanVerdict', 'CodeVerdict', 'StepVerdict', 'GoalVerdict', 'Verdict')
 MODULE = '''"""{filler}"""
 
@@ -40,10 +45,11 @@ def files(topic: Topic, visit: int) -> dict[str, str]:
     }
 
 
-def suggestions(topic: Topic, title: str, visit: int) -> Mapping[str, Any]:
-    """Suggested values for a record with this title; {} for other records."""
+def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str, Any]:
+    """Suggested values for a record with this title, by what was asked; {} for other records."""
     if title == 'PlanDraft':
-        return {'analysis': f'{FILLER} It is about {topic.subject}.', 'steps': _steps(topic)}
+        about = STUCK if HOPELESS.search(asked) else f'It is about {topic.subject}.'
+        return {'analysis': f'{FILLER} {about}', 'steps': _steps(topic)}
     if title == 'CodeOutput':
         name = f'simulated_{visit}.py'
         return {
@@ -54,15 +60,19 @@ def suggestions(topic: Topic, title: str, visit: int) -> Mapping[str, Any]:
             'asks_for_plan': False,
         }
     if title == 'TestReading':
-        return {'passed': True, 'summary': f'{FILLER} The tests were run.', 'issues': [], 'fix_plan': []}
+        failing = bool(FAILING.search(asked))
+        said = STUCK if failing else 'The tests were run.'
+        return {'passed': not failing, 'summary': f'{FILLER} {said}', 'issues': [], 'fix_plan': []}
     if title in VERDICTS:
-        said = dict.fromkeys(('approved', 'actionable', 'reasonable', 'addresses_step', 'goal_met'), True)
+        pattern = HOPELESS if title == 'PlanVerdict' else FAILING
+        good = not pattern.search(asked)
+        said = 'The form of the work is as it should be.' if good else STUCK
         return {
-            **said,
-            'score': 85,
-            'summary': f'{FILLER} The form of the work is as it should be.',
+            **dict.fromkeys(('approved', 'actionable', 'reasonable', 'addresses_step', 'goal_met'), good),
+            'score': 85 if good else 20,
+            'summary': f'{FILLER} {said}',
             'evidence': 'The tests were run.',
-            'issues': [],
+            'issues': [] if good else [STUCK],
             'missing': [],
             'replan': '',
             'critical_security_issues': [],

@@ -44,7 +44,11 @@ class Position(FrozenModel):
         description='APPROVE: it can be delivered as it is. REVISE_BEST: the best one is revised. '
         'REVISE_ALL: each of them is. UNDECIDED: you cannot say yet.'
     )
-    best: str = Field(default='', description='The name of the implementation that you hold for the best')
+    best: str = Field(
+        default='',
+        description='The name of the implementation that you hold for the best; to approve one of several, '
+        'name it',
+    )
     agrees: bool = Field(
         default=False, description='Whether you agree with what the others have said and want to close'
     )

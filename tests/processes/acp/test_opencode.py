@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +17,17 @@ from tests.processes.acp.conductor import conductor_with
 from tests.processes.acp.provider import Provider
 from tests.support.harness import settled, until
 from tests.support.servers.http_server import local
+from tests.support.servers.npm import installed
 
 VERSION = '1.18.33'
-KEPT = (
-    Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-    / 'hemicycle-tests'
-    / f'opencode-{VERSION}'
-)
 BY_IT = {'': 'agent:opencode'}
 WORK = 'at_work'
 
 
 @pytest.fixture(scope='module')
 def program() -> Path:
-    """OpenCode, installed once by npm into the user's cache; without npm the tests are skipped."""
-    found = KEPT / 'node_modules' / '.bin' / 'opencode'
-    if not found.exists():
-        npm = shutil.which('npm')
-        if npm is None:
-            pytest.skip('npm is missing: it would install OpenCode, a real agent (apt install npm)')
-        KEPT.mkdir(parents=True, exist_ok=True)
-        command = [npm, 'install', '--no-audit', '--no-fund', f'opencode-ai@{VERSION}']
-        ran = subprocess.run(command, cwd=KEPT, capture_output=True, text=True, timeout=300, check=False)
-        if ran.returncode != 0:
-            pytest.skip(f'npm cannot install OpenCode here: {ran.stderr.strip()[-300:]}')
-    return found
+    """OpenCode."""
+    return installed('opencode-ai', VERSION) / '.bin' / 'opencode'
 
 
 def opencode(program: Path, url: str, permission: str) -> ExternalAgent:

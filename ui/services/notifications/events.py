@@ -65,10 +65,10 @@ def _of_turn(fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Itera
 def _ending(fold: Fold, step: Transition) -> Notice:
     status, reason = fold.projection.status, fold.projection.reason
     data = {'status': str(status), 'error': reason}
-    if status is Status.FAILED:
-        return _notice('run.failed', step, f'Failed: {reason}', data)
-    word = 'Cancelled' if status is Status.CANCELLED else 'Done'
-    return _notice('run.ended', step, f'{word}: {reason}' if reason else word, data)
+    event: EventType = 'run.failed' if status is Status.FAILED else 'run.ended'
+    done = 'Done with issues' if reason else 'Done'
+    word = {Status.FAILED: 'Failed', Status.CANCELLED: 'Cancelled'}.get(status, done)
+    return _notice(event, step, f'{word}: {reason}' if reason else word, data)
 
 
 def _notice(event: EventType, step: Transition, text: str, data: Mapping[str, Any]) -> Notice:

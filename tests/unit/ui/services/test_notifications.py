@@ -25,7 +25,7 @@ from engine.journal import Journal, MemoryJournal
 from engine.records import RunId
 from storage import open_journal
 from tests.bench.processes import free_port
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, started, turns
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, started, turns
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
 from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, Destination, MailServer, Notifications, UnknownDestination
@@ -156,6 +156,18 @@ async def test_failures_and_budgets_are_told():
         await conductor.result(run)
         await sent_all(notifications)
     assert receiver.accepted and 'budget' in receiver.accepted[0]['data']['text']
+
+
+async def test_a_result_that_falls_short_is_told_as_such():
+    receiver = Receiver()
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
+        notifications = receiver.notifications(conductor)
+        await notifications.destinations.add(hook())
+        await conductor.result(await started(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0}))
+        await sent_all(notifications)
+    told = receiver.accepted[-1]
+    assert told['type'] == 'run.ended'
+    assert told['data']['text'] == 'Done with issues: not approved after 0 revisions'
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from engine.models.protocol import Model
 from engine.models.registry import ModelRegistry
 from engine.records.fault import Fault
 from engine.records.jsonable import describe_error
-from engine.records.run_info import DRAWN
+from engine.records.shape import DRAWN
 from engine.statechart.pattern import Pattern
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, NewType, TypedDict
 
 from engine.records.budget import Budget
+from engine.records.shape import DRAWN
 from engine.records.usage import Usage
 
 RunId = NewType('RunId', str)
@@ -41,10 +42,6 @@ class Status(StrEnum):
 
 
 ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
-
-
-DRAWN = 'trace:'
-"""What the `pattern` of a run begins with that was made of a trace: its chart is drawn from the spans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

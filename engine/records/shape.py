@@ -10,6 +10,9 @@ from pydantic import AfterValidator
 
 from engine.records.state_path import StatePath
 
+DRAWN = 'trace:'
+"""What the `pattern` of a run begins with that was made of a trace: its chart is drawn from the spans."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateShape:
@@ -72,6 +75,11 @@ class Shape:
     """The memory field that says in a few words how the result falls short."""
     panels: tuple[PanelField, ...] = ()
     """Which panels of the run page show which memory fields."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it was drawn from a trace: it then has the edges that were taken, and no guards."""
+        return self.pattern.startswith(DRAWN)
 
     def state(self, path: str) -> StateShape | None:
         """The state at `path`, or None."""

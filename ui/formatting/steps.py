@@ -109,10 +109,13 @@ class EdgeOutcome:
 
 
 def edge_outcomes(transition: Transition, shape: Shape) -> list[EdgeOutcome]:
-    """Every edge for the step's event, in chart order, and its outcome."""
+    """Every edge for the step's event, in chart order, and its outcome; of a drawn chart, the one taken.
+
+    Nothing is known of what else another program could have done.
+    """
     event = transition.event
     candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
-    return list(_ways(candidates, transition))
+    return [way for way in _ways(candidates, transition) if way.taken or not shape.drawn]
 
 
 def _concerns(edge: EdgeShape, transition: Transition) -> bool:

@@ -66,11 +66,11 @@ OUTPUTS: Final = ('final_result', 'output.value', 'traceloop.entity.output', 'ai
 TOKENS: Final = {
     'input': (
         INPUT_TOKENS, 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt', 'llm.usage.prompt_tokens',
-        'ai.usage.promptTokens',
+        'ai.usage.inputTokens', 'ai.usage.promptTokens',
     ),
     'output': (
         OUTPUT_TOKENS, 'gen_ai.usage.completion_tokens', 'llm.token_count.completion',
-        'llm.usage.completion_tokens', 'ai.usage.completionTokens',
+        'llm.usage.completion_tokens', 'ai.usage.outputTokens', 'ai.usage.completionTokens',
     ),
     'cached': (
         CACHE_READ_TOKENS, 'gen_ai.usage.cache_read_input_tokens', 'gen_ai.usage.details.cache_read_tokens',

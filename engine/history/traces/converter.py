@@ -37,7 +37,7 @@ from engine.records import (
     StateShape,
     Transition,
 )
-from engine.records.run_info import DRAWN
+from engine.records.shape import DRAWN
 
 TAG = 'imported trace'
 """The tag of all runs that are made of traces."""

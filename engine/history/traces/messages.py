@@ -64,6 +64,7 @@ WRAPPINGS: Final = (
     'content',
     'parts',
     'text',
+    'value',
     'input_str',
 )
 """Keys under which a value is wrapped, the outermost first."""
@@ -155,8 +156,12 @@ def _listed(about: Mapping[str, Any], way: str) -> list[Any]:
     found = parsed(first_of(about, LISTED[way]))
     if isinstance(found, Mapping):
         config = found.get('config')
-        system = config.get('system_instruction') if isinstance(config, Mapping) else None
+        system = found.get('system')
+        if isinstance(config, Mapping):
+            system = config.get('system_instruction')
         inner = found.get('messages') or found.get('contents') or found.get('content')
+        if isinstance(found.get('prompt'), str):
+            inner = {'role': 'user', 'content': found['prompt']}
         rest = inner if isinstance(inner, list) else [inner if isinstance(inner, Mapping) else found]
         found = [*([{'role': 'system', 'content': system}] if system else []), *rest]
     if isinstance(found, str):

@@ -7,6 +7,7 @@ from engine import Conductor
 from engine.records import RunId
 from tests.golden.traces import FOLDER
 from ui.components import theme
+from ui.formatting.steps import edge_outcomes
 from ui.server.app import PAGES
 
 
@@ -32,6 +33,13 @@ async def test_it_is_shown_at_each_step_and_offers_no_fork(pages, conductor):
     await pages.should_see('order A17 refunded')
     for name in ('Fork', 'Retry'):
         await pages.should_not_see(name)
+
+
+async def test_why_a_step_was_taken_names_no_edge_that_could_not_be_known(pages, conductor):
+    run = await drawn(conductor)
+    shape, steps = await conductor.shape(run), await conductor.transitions(run)
+    ways = [[(way.edge.dest, way.taken) for way in edge_outcomes(step, shape)] for step in steps]
+    assert ways == [[(step.edges[0].dest, True)] for step in steps]
 
 
 async def test_its_page_for_forks_says_why_there_is_none(pages, conductor):

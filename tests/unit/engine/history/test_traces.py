@@ -177,7 +177,21 @@ async def test_a_graph_with_two_nodes_at_once(place: Conductor) -> None:
     assert view.memory['answer'] == 'Harbour silts up, say archives.'
 
 
-@pytest.mark.parametrize('name', ['pydantic_ai', 'openai_agents', 'langgraph'])
+async def test_an_agent_of_the_vercel_ai_sdk(place: Conductor) -> None:
+    info = await recorded(place, 'vercel_ai')
+    assert (info.pattern, info.title) == ('trace:tide-clerk', 'When is high water in Brest?')
+    assert (info.usage.input, info.usage.output) == (40, 14)
+    clerk = (await place.view(info.id)).agents['tide_clerk']
+    assert clerk['instructions'] == 'You know the tides.' and clerk['model'] == 'mock-1'
+    assert parts(clerk) == [
+        ('user', 'text', 'When is high water in Brest?'),
+        ('assistant', 'call', 'tide'),
+        ('tool', 'result', 'tide'),
+        ('assistant', 'text', 'High water in Brest is at six.'),
+    ]
+
+
+@pytest.mark.parametrize('name', ['pydantic_ai', 'openai_agents', 'langgraph', 'vercel_ai'])
 async def test_a_drawn_run_is_audited_compared_exported_and_known_again(
     here: Conductor, tmp_path: Path, name: str
 ) -> None:

@@ -150,6 +150,10 @@ class LifecycleActions(PlanActions):
         memory.reason = (
             f'A person skipped the verification of the goal; {left or "no"} steps are not complete.'
         )
+        if memory.rules >= 5:
+            lacks = f'{_count(left, "step")} {"is" if left == 1 else "are"} not complete'
+            stand = lacks if left else 'all steps are complete'
+            memory.reason = f'A person skipped the verification of the goal; {stand}.'
         if good:
             memory.send(
                 MessageType.GOAL_COMPLETE,

@@ -307,7 +307,8 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
         await here.send(run, 'skip_verification')
         outcome = await here.result(run)
     assert outcome.memory['status'] == 'completed' and not outcome.memory['verified']
-    assert 'skipped the verification' in outcome.memory['reason']
+    said = 'A person skipped the verification of the goal; all steps are complete.'
+    assert outcome.error == outcome.memory['reason'] == said
     assert 'The goal has not been verified.' in outcome.answer
 
 

@@ -13,6 +13,7 @@ from ui.services.guard import guard_services
 from ui.services.services import Services
 from ui.settings import ServerPaths
 from ui.web.fleet import FleetView
+from ui.web.presence import Presence
 
 
 class Backend:
@@ -27,6 +28,7 @@ class Backend:
         self.fleet: FleetView | None = None
         self._services: Services | None = None
         self._scratches: dict[str, Scratch] = {}
+        self.presence = Presence()
 
     def open(
         self,

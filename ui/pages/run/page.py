@@ -43,7 +43,8 @@ def register(backend: Backend) -> None:
             errors.read_error(error)
             return
         with frame(info.title, wide=True, keys=KEYS):
-            screen = Screen(conductor, info, shape)
+            viewer = backend.presence.viewer(info.id, backend.caller.name if backend.access else '')
+            screen = Screen(conductor, info, shape, viewer)
             tab = request.url.path.rpartition('/')[2]
             await screen.draw(step, tab, request.query_params)
         client = ui.context.client
@@ -57,6 +58,8 @@ def register(backend: Backend) -> None:
 
         following = background_tasks.create(follow(), name=f'follow {run}')
         client.on_delete(following.cancel)
+        client.on_connect(viewer.join)
+        client.on_disconnect(lambda: None if client.has_socket_connection else viewer.leave())
 
     for end in ('', *(f'/{end}' for end in ENDS)):
         serve_page(f'/runs/{{run}}{end}')(page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -29,6 +30,7 @@ from ui.pages.run.header.budget import BudgetBars
 from ui.pages.run.header.header import Header, StatusStrip
 from ui.pages.run.header.run_menu import RunMenu
 from ui.pages.run.header.stop_banner import StopBanner
+from ui.pages.run.header.viewers import Viewers
 from ui.pages.run.inspector.inspector import Inspector
 from ui.pages.run.inspector.notes import StepNotes
 from ui.pages.run.panels.artifacts import Artifacts
@@ -39,12 +41,14 @@ from ui.pages.run.player.player import Player
 from ui.replay.live import LOOKS_A_SECOND, Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import may
+from ui.web.presence import Viewer
 
 
 class Screen:
     """Everything on a run's page. `self._at` is the step that is shown; None is the present."""
 
-    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
+    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape, viewer: Viewer) -> None:
+        self._viewer = viewer
         self._conductor, self._info, self._shape = conductor, info, shape
         self.follower = Follower(conductor, info, shape)
         self._at: int | None = None
@@ -72,7 +76,8 @@ class Screen:
             reasons=self._reasons,
             info=self._info,
         )
-        self._header = Header(self._conductor, self._info, self._desk.stepper, self._steer, context)
+        viewers = partial(Viewers, self._viewer, self.seek)
+        self._header = Header(context, self._steer, viewers)
         self._dialogs = RunMenu(self._conductor, self._info, self._header.naming.show)
         self._needs = ApprovalBar(context)
         self._budgets = BudgetBars(self._conductor, self._info.id)
@@ -182,6 +187,7 @@ class Screen:
 
     async def _show(self, moment: RunAt, at: int | None) -> None:
         view, self._at = moment.fold.view, at
+        self._viewer.move(at)
         self._view = view
         self._reasons.show(moment.step, moment.before)
         if at is None:
@@ -242,6 +248,7 @@ class Screen:
         self._player.show(view, self._at, ended=not self._live, link=link)
 
     async def _look(self) -> None:
+        self._header.viewers.tick()
         news = self.follower.look()
         if self.follower.problem:
             self._trouble.warn(self.follower.problem, mine=self._mine)

@@ -15,10 +15,10 @@ from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, clock_end, duration, elapsed
 from ui.formatting.usage import usage_headline, with_streamed
 from ui.pages.run.context import RunContext
-from ui.pages.run.debugger.controller import DebugController
 from ui.pages.run.debugger.controls import Controls, PauseReason
 from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.header.title import RunTitle
+from ui.pages.run.header.viewers import Viewers
 from ui.pages.run.panels.drafts import draft_progress
 from ui.pages.run.panels.phases import Phases
 from ui.pages.run.usage_table import SpendingTable
@@ -28,14 +28,10 @@ class Header:
     """What a run is doing, and the buttons that control it."""
 
     def __init__(
-        self,
-        conductor: Conductor,
-        info: RunInfo,
-        stepper: DebugController,
-        steer: Callable[[str], Awaitable[None]],
-        context: RunContext,
+        self, context: RunContext, steer: Callable[[str], Awaitable[None]], viewers: Callable[[], Viewers]
     ) -> None:
         """Draw the header; `steer` gets `retry`, `fork`, `cancel` or `more`."""
+        conductor, info, stepper = context.conductor, context.info, context.stepper
         self._info, self._context = info, context
         self._known = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
@@ -64,6 +60,7 @@ class Header:
             with ui.element('div').classes('run-controls') as controls:
                 controls.props('role="toolbar" aria-label="Run controls"')
                 # What comes and goes is on the left: what stays does not move.
+                self.viewers = viewers()
                 self._retry = _control('Retry', 'healing', steer, 'Start a new run from the last good step')
                 self._cancel = _control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
                 Controls(stepper)

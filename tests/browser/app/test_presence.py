@@ -1,0 +1,31 @@
+"""Two windows on one run, each of which says where the other is."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.run.test_artifacts import launch
+
+
+def test_another_window_is_seen_and_its_step_is_gone_to(open_page, browser, server, axe):
+    run = launch(browser, server, 'supervisor', 'Four tasks')
+    first = open_page(1440, 900)
+    first.goto(f'{run}?at=2')
+    group = first.get_by_role('group', name='Also looking')
+    expect(first.locator('.step-number')).to_have_text('Step 2')
+    expect(group).to_be_hidden()
+    second = open_page(390, 844)
+    second.goto(run)
+    expect(group.get_by_role('button')).to_have_accessible_name('Another window: at the newest step')
+    second.goto(f'{run}?at=5')
+    other = group.get_by_role('button', name='Another window: at step 5')
+    expect(other).to_have_text('5')
+    axe(first)
+    back = second.get_by_role('group', name='Also looking').get_by_role('button')
+    expect(back).to_have_accessible_name('Another window: at step 2')
+    other.click()
+    expect(first.locator('.step-number')).to_have_text('Step 5')
+    expect(first).to_have_url(re.compile(r'at=5'))
+    expect(back).to_have_accessible_name('Another window: at step 5')
+    second.close()
+    expect(group).to_be_hidden()

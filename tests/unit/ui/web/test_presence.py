@@ -1,0 +1,34 @@
+"""Who looks at a run: others come, move and go."""
+
+from engine.records import RunId
+from ui.web.presence import Presence, Viewer
+
+
+def told(viewer: Viewer) -> bool:
+    """Whether the page has to say something else than before."""
+    said, viewer.outdated = viewer.outdated, False
+    return said
+
+
+def test_others_are_seen_as_they_come_move_and_go():
+    presence = Presence()
+    ada, bo, elsewhere = (
+        presence.viewer(RunId(run), name) for run, name in (('r', 'ada'), ('r', 'bo'), ('s', 'cy'))
+    )
+    for viewer in (ada, bo, elsewhere):
+        viewer.join()
+    assert ada.others == [bo] and bo.others == [ada] and elsewhere.others == []
+    assert told(ada) and told(bo) and told(elsewhere)
+    bo.move(3)
+    assert told(ada) and ada.others[0].at == 3
+    bo.move(3)
+    assert not told(ada)
+    bo.leave()
+    assert told(ada) and ada.others == []
+    bo.join()  # The connection is there again.
+    assert told(ada) and ada.others == [bo]
+    for viewer in (ada, bo, elsewhere):
+        viewer.leave()
+    assert not presence.viewers
+    ada.move(2)  # A page that is not connected.
+    assert not presence.viewers

@@ -1,0 +1,67 @@
+"""Who else looks at this run: initials and steps in the header, which lead there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from ui.components.widgets import Text, set_attributes
+from ui.web.presence import Viewer
+
+MOST = 3
+"""People that are shown one by one."""
+
+
+class Viewers:
+    """The other pages on this run."""
+
+    def __init__(self, viewer: Viewer, seek: Callable[[int | None], Awaitable[None]]) -> None:
+        self._viewer = viewer
+        self._buttons: list[ui.element] = []
+        self._names: list[Text] = []
+        with (
+            ui.element('span')
+            .classes('viewers')
+            .props('role="group" aria-label="Also looking"') as self._root
+        ):
+            ui.icon('visibility').props('size="16px" aria-hidden="true"')
+            for index in range(MOST):
+                with ui.element('button').classes('viewer').props('type="button"') as one:
+                    self._names.append(Text('span', ''))
+                one.on('click', lambda index=index: self._go(index, seek))
+                self._buttons.append(one)
+            self._more = Text('span', '', 'muted small num')
+        self._show()
+
+    def tick(self) -> None:
+        """Show who has come, gone or moved."""
+        if self._viewer.outdated:
+            self._viewer.outdated = False
+            self._show()
+
+    def _show(self) -> None:
+        others = self._viewer.others
+        for index, one in enumerate(self._buttons):
+            one.set_visibility(index < len(others))
+            if index < len(others):
+                said = self._said(others[index])
+                self._names[index].show(_brief(others[index]))
+                set_attributes(one, aria_label=said, title=said)
+        self._more.show(f'+{len(others) - MOST}' if len(others) > MOST else '')
+        self._root.set_visibility(bool(others))
+
+    def _said(self, other: Viewer) -> str:
+        own = other.name == self._viewer.name
+        who = other.name if not own else 'You, in another window' if other.name else 'Another window'
+        return f'{who}: at ' + ('the newest step' if other.at is None else f'step {other.at}')
+
+    async def _go(self, index: int, seek: Callable[[int | None], Awaitable[None]]) -> None:
+        others = self._viewer.others
+        if index < len(others):
+            await seek(others[index].at)
+
+
+def _brief(other: Viewer) -> str:
+    """Initials, and the step unless it is the newest."""
+    return f'{other.name[:2].upper()} {"" if other.at is None else other.at}'.strip() or '•'

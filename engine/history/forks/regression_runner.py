@@ -30,8 +30,15 @@ class RegressionTests:
         self.journal = live.journal
 
     async def save_test(self, run: RunId) -> RegressionTest:
-        """Make a test from a run: what it did is what is expected. Raises `UnknownRun`."""
+        """Make a test from a run: what it did is what is expected.
+
+        Raises:
+            UnknownRun
+            UnknownPattern: the run was drawn from a trace, so that nothing could be tested with it.
+        """
         view, shape = await self._reader.view(run), await self.journal.shape(run)
+        if shape.drawn:
+            self._live.catalog.pattern(shape.pattern)
         answer = view.memory.get(shape.answer) if shape.answer else None
         return record_test(await self.journal.info(run), view, answer, await self.journal.transitions(run))
 

@@ -229,7 +229,12 @@ async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> N
 
 async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> None:
     info = await recorded(place, 'openai_agents')
-    for deed in (place.fork(info.id, 3), place.rerun(info.id), place.start(info.pattern)):
+    for deed in (
+        place.fork(info.id, 3),
+        place.rerun(info.id),
+        place.start(info.pattern),
+        place.save_test(info.id),
+    ):
         with pytest.raises(UnknownPattern, match='drawn from a trace that another program recorded'):
             await deed
 
@@ -417,6 +422,18 @@ async def test_spans_around_which_one_is_missing_belong_to_what_went_on(place: C
     )
     roles = {state.path: state.role for state in (await place.shape(run)).states if state.role}
     assert roles == {'remote': 'remote', 'remote.inner': 'inner', 'later': 'later'}
+
+
+async def test_a_model_call_in_another_is_counted_once_and_its_tools_are_its_agents(place: Conductor) -> None:
+    run = await imported(
+        place,
+        agent('a', '', (0, 9)),
+        chat('outer', 'a', (0, 4)),
+        chat('inner', 'outer', (1, 2)),
+        tool('look', 'outer', (2, 3)),
+    )
+    view = await place.view(run)
+    assert view.usage.calls == 1 and 'look' in [name for _, _, name in parts(view.agents['a'])]
 
 
 async def test_an_agent_that_is_known_by_its_name_alone(place: Conductor) -> None:

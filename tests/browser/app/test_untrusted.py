@@ -1,0 +1,93 @@
+"""Script in what people and models write, and in what is imported, runs on no page that shows it."""
+
+import json
+
+from playwright.sync_api import expect
+
+from tests.tree import ROOT
+
+EVIL = (
+    '<img src=x onerror="ran.push(1)"><script>ran.push(2)</script><svg onload="ran.push(3)">'
+    ' ![a](javascript:ran.push(4)) [b](javascript:ran.push(5))'
+)
+"""What would run where text was taken for HTML, or a link for one of ours."""
+NAMES = ('gen_ai.agent.name', 'gen_ai.tool.name', 'gen_ai.request.model', 'gen_ai.response.model')
+ENDS = (
+    '',
+    '/transcript',
+    '/files',
+    '/messages',
+    '/drafts',
+    '/fork',
+    '/family',
+    '/report',
+    '/review',
+    '?at=3&inspect=memory',
+)
+NOT_DRAWN = ('/fork', '/report', '/review')
+"""What a run that was drawn from a trace does not have."""
+
+
+def test_script_in_names_texts_and_imports_runs_nowhere(open_page, new_server, tmp_path):
+    new_server.pace = 0
+    new_server.start()
+    page = open_page()
+    page.add_init_script('window.ran = []')
+    page.goto(new_server.url)
+    own = {'Origin': new_server.url}
+
+    def post(path: str, body: object) -> dict:
+        answer = page.request.post(f'{new_server.url}/api/v1{path}', data=body, headers=own)
+        assert answer.ok, answer.text()
+        return answer.json()
+
+    asked = {'pattern': 'pipeline', 'parameters': {'task': EVIL}}
+    ended = post('/runs', asked | {'title': EVIL, 'tags': ['<b onclick=ran.push(6)>']})['id']
+    waiting = post('/runs', asked | {'title': EVIL, 'approvals': 'all'})['id']
+    post('/schedules', {'name': EVIL, 'action': asked, 'spec': {'cron': ['0 6 * * *']}})
+    post('/triggers', {'name': EVIL, 'action': asked})
+    trace = (ROOT / 'tests' / 'golden' / 'traces' / 'pydantic_ai.json').read_text()
+    told = json.loads(trace)
+    spans = [span for one in told['resourceSpans'] for scope in one['scopeSpans'] for span in scope['spans']]
+    for span in spans:
+        span['name'] = EVIL
+        for attribute in span['attributes']:
+            if 'stringValue' in attribute['value'] and attribute['key'] in NAMES:
+                attribute['value']['stringValue'] = EVIL
+    answer = page.request.post(
+        f'{new_server.url}/api/v1/imports',
+        headers=own | {'Content-Type': 'application/octet-stream'},
+        data=json.dumps(told).encode(),
+    )
+    assert answer.ok, answer.text()
+    (drawn,) = {run['id'] for run in page.request.get(f'{new_server.url}/api/v1/runs').json()['items']} - {
+        ended,
+        waiting,
+    }
+    page.goto(f'{new_server.url}/runs/{waiting}')
+    expect(page.get_by_role('button', name='Allow once').first).to_be_visible(timeout=60_000)
+    page.goto(f'{new_server.url}/runs/{ended}')
+    expect(page.locator('.run-facts .pill')).to_contain_text('Done', timeout=60_000)
+    places = [
+        '/',
+        '/runs',
+        '/inbox',
+        '/schedules',
+        '/notifications',
+        '/wall',
+        '/tools',
+        '/patterns/pipeline/traffic',
+        f'/compare?a={ended}&b={waiting}',
+    ]
+    places += [f'/runs/{run}{end}' for run in (ended, waiting) for end in ENDS]
+    places += [f'/runs/{drawn}{end}' for end in ENDS if end not in NOT_DRAWN]
+    for place in places:
+        page.goto(f'{new_server.url}{place}')
+        page.wait_for_function('window.did_handshake === true')
+        assert page.evaluate('ran') == [], place
+        assert page.locator('a[href^="javascript"]').count() == 0, place
+    saved = page.request.get(f'{new_server.url}/runs/{ended}/export/html')
+    file = tmp_path / 'run.html'
+    file.write_bytes(saved.body())
+    page.goto(file.as_uri())
+    assert page.evaluate('ran') == []

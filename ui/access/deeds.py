@@ -69,5 +69,9 @@ _OF_THE_SERVER = """
 WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 """What only the server itself may use."""
 
-LOGGED: Final = frozenset(name for name, role in DEEDS.items() if role is not Role.VIEWER) | {'export_bundle'}
+_ONLY_READ: Final = frozenset({'preview_cleanup', 'catalog.section'})
+"""What administrators see on the settings page."""
+LOGGED: Final = frozenset(name for name, role in DEEDS.items() if role is not Role.VIEWER) - _ONLY_READ | {
+    'export_bundle'
+}
 """Deeds that the audit log lists."""

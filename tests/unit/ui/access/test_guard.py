@@ -177,6 +177,7 @@ async def test_changes_of_the_configuration_are_in_the_audit_log(access: Access,
     loaded = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
     async with Conductor(catalog=loaded) as conductor:
         ada = as_role(access, conductor, Role.ADMIN)
+        await ada.preview_cleanup()  # The settings page asks for it: it changes nothing.
         await ada.catalog.connect('endpoints', 'lab', {'url': 'https://lab.example/v1', 'key': 'env:LAB'})
         await ada.catalog.disconnect('endpoints', 'lab')
     lines = await access.audit.lines(AuditQuery())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -30,7 +29,6 @@ from ui.pages.run.header.budget import BudgetBars
 from ui.pages.run.header.header import Header, StatusStrip
 from ui.pages.run.header.run_menu import RunMenu
 from ui.pages.run.header.stop_banner import StopBanner
-from ui.pages.run.header.viewers import Viewers
 from ui.pages.run.inspector.inspector import Inspector
 from ui.pages.run.inspector.notes import StepNotes
 from ui.pages.run.panels.artifacts import Artifacts
@@ -76,8 +74,7 @@ class Screen:
             reasons=self._reasons,
             info=self._info,
         )
-        viewers = partial(Viewers, self._viewer, self.seek)
-        self._header = Header(context, self._steer, viewers)
+        self._header = Header(context, self._steer)
         self._dialogs = RunMenu(self._conductor, self._info, self._header.naming.show)
         self._needs = ApprovalBar(context)
         self._budgets = BudgetBars(self._conductor, self._info.id)
@@ -111,7 +108,7 @@ class Screen:
                 self._artifacts = Artifacts(context, tabs)
             self._inspector = Inspector(context, self._follow_change, self._desk, self._say_address)
             self._desk.to_reveal(self._chart.shrink, self._inspector.open_breakpoints)
-        self._player = Player(self.follower, self.seek, self._chart.preload)
+        self._player = Player(self.follower, self.seek, self._chart.preload, self._viewer)
         self._notes = StepNotes(context, self._inspector.below, self._player.note)
         self._rest = Debouncer(self._show_panes, self._grid)
         self._soon = Debouncer(self._show_step, self._grid, pace=STEPPING)
@@ -248,7 +245,7 @@ class Screen:
         self._player.show(view, self._at, ended=not self._live, link=link)
 
     async def _look(self) -> None:
-        self._header.viewers.tick()
+        self._player.viewers.tick()
         news = self.follower.look()
         if self.follower.problem:
             self._trouble.warn(self.follower.problem, mine=self._mine)

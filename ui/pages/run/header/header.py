@@ -18,7 +18,6 @@ from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controls import Controls, PauseReason
 from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.header.title import RunTitle
-from ui.pages.run.header.viewers import Viewers
 from ui.pages.run.panels.drafts import draft_progress
 from ui.pages.run.panels.phases import Phases
 from ui.pages.run.usage_table import SpendingTable
@@ -27,9 +26,7 @@ from ui.pages.run.usage_table import SpendingTable
 class Header:
     """What a run is doing, and the buttons that control it."""
 
-    def __init__(
-        self, context: RunContext, steer: Callable[[str], Awaitable[None]], viewers: Callable[[], Viewers]
-    ) -> None:
+    def __init__(self, context: RunContext, steer: Callable[[str], Awaitable[None]]) -> None:
         """Draw the header; `steer` gets `retry`, `fork`, `cancel` or `more`."""
         conductor, info, stepper = context.conductor, context.info, context.stepper
         self._info, self._context = info, context
@@ -60,7 +57,6 @@ class Header:
             with ui.element('div').classes('run-controls') as controls:
                 controls.props('role="toolbar" aria-label="Run controls"')
                 # What comes and goes is on the left: what stays does not move.
-                self.viewers = viewers()
                 self._retry = _control('Retry', 'healing', steer, 'Start a new run from the last good step')
                 self._cancel = _control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
                 Controls(stepper)

@@ -17,8 +17,10 @@ from ui.components.widgets import NativeSelect, Text, set_attributes
 from ui.formatting.steps import duration, short_json
 from ui.pages.run.player.jump_menu import JumpMenu
 from ui.pages.run.player.timing import SPEEDS, advance, seconds_until_next
+from ui.pages.run.player.viewers import Viewers
 from ui.replay.live import Follower
 from ui.replay.marks import KINDS, UNDRAWN, Mark
+from ui.web.presence import Viewer
 
 COPY = """async () => {
     const link = new URL(document.querySelector('.track').dataset.link, location.href).href;
@@ -37,8 +39,8 @@ class Seek(Protocol):
 class Player:
     """Moves the page through a run. Playing shows the recording and never calls a model."""
 
-    def __init__(self, follower: Follower, seek: Seek, on_grab: Callable[[], None]) -> None:
-        """Draw it; `on_grab` is called when a person takes hold of the slider."""
+    def __init__(self, follower: Follower, seek: Seek, on_grab: Callable[[], None], viewer: Viewer) -> None:
+        """Draw it for `viewer`; `on_grab` is called when a person takes hold of the slider."""
         self._follower, self._seek = follower, seek
         self._at: int | None = None
         self._wish: int | None = None
@@ -65,6 +67,7 @@ class Player:
             self._link.classes('player-link').on('click', self._copied, js_handler=COPY)
             self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
             self._live.on('click', lambda: self._leap(None))
+            self.viewers = Viewers(viewer, seek)
         self._said = ui.label().classes('visually-hidden').props('role="status"')
         # A focused button keeps the space bar for itself, but not the other keys.
         ui.keyboard(on_key=self._key, ignore=['input', 'select', 'textarea'])

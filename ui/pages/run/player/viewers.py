@@ -1,4 +1,4 @@
-"""Who else looks at this run: initials and steps in the header, which lead there."""
+"""Who else looks at this run: initials and steps above the slider, which lead there."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Viewers:
             .classes('viewers')
             .props('role="group" aria-label="Also looking"') as self._root
         ):
-            ui.icon('visibility').props('size="16px" aria-hidden="true"')
             for index in range(MOST):
                 with ui.element('button').classes('viewer').props('type="button"') as one:
+                    ui.icon('visibility').props('size="14px" aria-hidden="true"')
                     self._names.append(Text('span', ''))
                 one.on('click', lambda index=index: self._go(index, seek))
                 self._buttons.append(one)
@@ -64,4 +64,4 @@ class Viewers:
 
 def _brief(other: Viewer) -> str:
     """Initials, and the step unless it is the newest."""
-    return f'{other.name[:2].upper()} {"" if other.at is None else other.at}'.strip() or '•'
+    return f'{other.name[:2].upper()} {"" if other.at is None else other.at}'.strip()

@@ -59,11 +59,15 @@ def press(user: User, text: str) -> None:
     found = user.find(text).elements
     found = [one for one in found if getattr(one, 'text', '') == text] or list(found)
     asked = [one for one in found if any(isinstance(outer, ui.dialog) for outer in one.ancestors())]
-    label, *_ = asked or found  # an approval is asked for in its pane and over the page
-    button = label.parent_slot.parent
-    for listener in button._event_listeners.values():
-        if listener.type == 'click':
-            button._handle_event({'listener_id': listener.id, 'args': {}})
+    # An approval is asked for in its pane and over the page; what has the text is the button or its label.
+    button, listener = next(
+        (button, listener)
+        for label in asked or found
+        for button in (label, label.parent_slot.parent)
+        for listener in button._event_listeners.values()
+        if listener.type == 'click'
+    )
+    button._handle_event({'listener_id': listener.id, 'args': {}})
 
 
 async def test_a_full_disk_is_said_and_nothing_is_lost(user: User, backend):

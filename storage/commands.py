@@ -16,7 +16,7 @@ from engine.records import Annotation, Note, RunId, RunInfo, Shape
 from storage.dialects import forget_words
 from storage.protocol import Work
 from storage.rows import LAUNCH, NOTE, RESERVATION, RUN, STEP, STORED, TAG, launch_row, run_row
-from storage.search import index
+from storage.search import index, index_new
 
 SAID = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
 """The fields of an annotation with a column of the same name."""
@@ -203,9 +203,10 @@ def check_new(connection: Connection, run: RunId) -> None:
 def insert_run(connection: Connection, info: RunInfo, shape: Shape) -> int:
     """Write everything of a new run except its history; returns its key."""
     number = connection.execute(insert(RUN).returning(RUN.c.number), run_row(info)).scalar_one()
-    connection.execute(insert(LAUNCH), launch_row(number, info, shape))
+    launched = launch_row(number, info, shape)
+    connection.execute(insert(LAUNCH), launched)
     _tag(connection, number, info.tags)
-    index(connection, number)
+    index_new(connection, number, info, launched['parameters'])
     return int(number)
 
 

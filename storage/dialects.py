@@ -101,7 +101,7 @@ LONGEST, LARGEST = 250, 500_000
 def index_words(
     connection: Connection, number: int, texts: Mapping[str, str], split: Callable[[str], Iterable[str]]
 ) -> None:
-    """Replace a run's row in the search index.
+    """Insert a run's row into the search index.
 
     Args:
         connection: where it is written.
@@ -109,7 +109,6 @@ def index_words(
         texts: what people wrote about it, by the index's columns.
         split: finds the words of a text, for a database that does not do it itself.
     """
-    forget_words(connection, number)
     if connection.dialect.name == 'postgresql':
         found = {_folded(word) for one in texts.values() for word in split(one)}
         words, room = list[str](), LARGEST

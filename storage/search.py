@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from storage.dialects import HasWords, index_words
+from engine.records import RunInfo
+from storage.dialects import HasWords, forget_words, index_words
 from storage.rows import LAUNCH, NOTE, RUN, TAG
 
 WORD = re.compile(r'[^\W_]+')
@@ -35,14 +37,36 @@ def index(connection: Connection, number: int) -> None:
     row = connection.execute(of_run).one()
     tags = connection.execute(select(TAG.c.label).where(TAG.c.run == number)).scalars()
     notes = connection.execute(select(NOTE.c.text).where(NOTE.c.run == number)).scalars()
-    texts = {
-        'title': row.title,
-        'note': '\n'.join((row.note, *notes)),
-        'parameters': '\n'.join(_texts(_parsed(row.parameters))),
-        'tags': '\n'.join(tags),
-        'pattern': row.pattern,
-    }
-    index_words(connection, number, texts, WORD.findall)
+    forget_words(connection, number)
+    said = _Said(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
+    index_words(connection, number, said.columns(), WORD.findall)
+
+
+def index_new(connection: Connection, number: int, info: RunInfo, parameters: str) -> None:
+    """Index a run that was just inserted, without reading it back; `parameters` as they are stored."""
+    said = _Said(info.title, info.note, parameters, info.tags, info.pattern)
+    index_words(connection, number, said.columns(), WORD.findall)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What people wrote about a run."""
+
+    title: str
+    notes: str
+    parameters: str
+    tags: Sequence[str]
+    pattern: str
+
+    def columns(self) -> dict[str, str]:
+        """The texts by the index's columns."""
+        return {
+            'title': self.title,
+            'note': self.notes,
+            'parameters': '\n'.join(_texts(_parsed(self.parameters))),
+            'tags': '\n'.join(self.tags),
+            'pattern': self.pattern,
+        }
 
 
 def index_all(connection: Connection) -> None:

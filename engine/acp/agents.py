@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from engine.acp.config import ExternalAgent, known_agent
@@ -136,9 +137,9 @@ class ExternalAgents(Mapping[str, AgentModel]):
     def __len__(self) -> int:
         return len(self._agents)
 
-    @property
+    @cached_property
     def secret_filters(self) -> list[SecretFilter]:
-        """Filters that remove what secrets the agents are given."""
+        """Filters that remove what secrets the agents are given, as the environment was when first asked."""
         found = [tuple(hidden_values(agent, os.environ)) for agent in self._agents.values()]
         return [secret_filter(values, ()) for values in found if values]
 

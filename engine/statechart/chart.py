@@ -64,6 +64,9 @@ class Chart:
         bounds = {path: state.get('within') for path, state in stated.items()}
         self.timed = {path: name for path, name in bounds.items() if isinstance(name, str)}
         self._invokes = {path: state['invoke'] for path, state in stated.items() if 'invoke' in state}
+        self._in_context = {
+            path for path, work in self._invokes.items() if callable(work) and needs_context(work)
+        }
         self._machine = _build(pattern)
         self._known: dict[tuple[tuple[StatePath, ...], str, StatePath], DecisionNode] = {}
         self._triggers = {edge.trigger for edge in self.shape.edges}
@@ -118,7 +121,7 @@ class Chart:
         work = self._invokes[path]
         if isinstance(work, str):
             return partial(getattr(state.pattern, work), state.copy_memory())
-        if needs_context(work):
+        if path in self._in_context:
             return partial(work, CallbackContext(state.pattern, state, parent_of(path)))
         return partial(work, state.copy_memory())
 

@@ -8,6 +8,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import platformdirs
@@ -176,12 +177,17 @@ def sandbox_uid(name: str) -> int | None:
     """
     if os.geteuid() != 0:
         return None
+    return FIRST_UID + zlib.crc32(name.encode()) % UID_COUNT if _has_many_uids() else NOBODY_UID
+
+
+@cache
+def _has_many_uids() -> bool:
+    """Whether this process may use the uids of sandboxes; a process's map of uids is set once."""
     try:
         ranges = [line.split() for line in Path('/proc/self/uid_map').read_text().splitlines()]
     except OSError:
-        return NOBODY_UID
-    wide = any(int(first) == 0 and int(count) > FIRST_UID + UID_COUNT for first, _, count in ranges)
-    return FIRST_UID + zlib.crc32(name.encode()) % UID_COUNT if wide else NOBODY_UID
+        return False
+    return any(int(first) == 0 and int(count) > FIRST_UID + UID_COUNT for first, _, count in ranges)
 
 
 FIRST_UID, UID_COUNT, NOBODY_UID = 1_900_000_000, 90_000_000, 65_534

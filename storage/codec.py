@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -122,17 +123,25 @@ def read_transition(run: RunId, row: tuple[int, float, str, str, bytes]) -> Tran
             left=tuple(left),
             entered=tuple(entered),
             active=tuple(active),
-            edges=tuple([Edge(source=source, dest=dest) for source, dest in edges]),
-            guards=tuple(
-                [
-                    GuardResult(name=name, value=value, wanted=wanted, source=source, dest=dest)
-                    for name, value, wanted, source, dest in guards
-                ]
-            ),
+            edges=tuple([_edge(*edge) for edge in edges]),
+            guards=tuple([_guard_result(*guard) for guard in guards]),
             changes=tuple([Change(op=op, path=path, value=value) for op, path, value in changes]),
         )
     except (*DAMAGED, TypeError) as error:
         raise JournalDamaged(f'step {seq} of run {run} cannot be read: its bytes are damaged') from error
+
+
+# A run takes the same few edges again and again: making them anew is a fifth of the time to read a history.
+
+
+@lru_cache(4096)
+def _edge(source: StatePath, dest: str) -> Edge:
+    return Edge(source=source, dest=dest)
+
+
+@lru_cache(4096)
+def _guard_result(name: str, value: bool, wanted: bool, source: StatePath, dest: str) -> GuardResult:
+    return GuardResult(name=name, value=value, wanted=wanted, source=source, dest=dest)
 
 
 def read_snapshot(run: RunId, seq: int, body: bytes) -> Snapshot:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import ssl
+from functools import lru_cache
+
+import httpx
 
 from engine.errors import ModelError
 from engine.models.http.endpoint import Endpoint
 
 
-def tls_context(endpoint: Endpoint) -> ssl.SSLContext | bool:
-    """The endpoint's own context; True if it has nothing of its own. Blocks: it reads files.
+def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
+    """The endpoint's own context, or the one that all share that have nothing of their own.
+
+    Blocks: it reads files, and certificates of authorities for 30 ms.
 
     Raises:
         ModelError: names the file that cannot be used.
     """
     if not (endpoint.ca or endpoint.certificate):
-        return True
+        return _shared_context(os.environ.get('SSL_CERT_FILE', ''), os.environ.get('SSL_CERT_DIR', ''))
     try:
         context = ssl.create_default_context(cafile=endpoint.ca or None)
     except (OSError, ValueError) as error:
@@ -29,6 +35,12 @@ def tls_context(endpoint: Endpoint) -> ssl.SSLContext | bool:
             file = key if key and not isinstance(error, FileNotFoundError) else endpoint.certificate
             raise _unusable(endpoint, 'certificate', file, error) from None
     return context
+
+
+@lru_cache
+def _shared_context(file: str, folder: str) -> ssl.SSLContext:
+    """A context that trusts what the environment says; `file` and `folder` are what it says."""
+    return httpx.create_ssl_context()
 
 
 def _unusable(endpoint: Endpoint, what: str, file: str, error: Exception) -> ModelError:

@@ -49,6 +49,11 @@ class Ticks:
         query = EntryQuery(kind=KIND, about=source, state=state, newest=True, limit=limit)
         return [read_tick(entry) for entry in await self._conductor.journal.entries(query)]
 
+    async def get(self, tick: str) -> Tick | None:
+        """The tick with this key."""
+        entry = await self._conductor.journal.entry(KIND, tick)
+        return read_tick(entry) if entry else None
+
     async def claim(self, ticks: Sequence[Tick], *others: Entry) -> Sequence[Tick]:
         """Store new ticks, and other entries with them, all or none. Raises `EntryChanged`."""
         await self._conductor.journal.write_entries([*map(_entry, ticks), *others])

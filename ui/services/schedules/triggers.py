@@ -155,7 +155,7 @@ class Triggers:
         done = []
         for path, mark in now.items():
             key = _file_key(trigger.id, path, mark)
-            if before.get(path) != mark or await self._conductor.journal.entry('tick', key):
+            if before.get(path) != mark or await self.ticks.get(key):
                 continue  # It is still being written, or was seen before.
             document = await asyncio.to_thread(_contents, path)
             try:
@@ -170,16 +170,15 @@ class Triggers:
     async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
         """Claim the tick of what came, and start its run; or find that this was done before."""
         parameters = _mapped(trigger, document)
-        entry = await self._conductor.journal.entry('tick', key)
-        if entry is None:
-            tick = new_tick(key, trigger.id, self._conductor.clock.now(), parameters)
-            try:
-                (claimed,) = await self.ticks.claim([tick])
-            except EntryChanged:
-                pass  # At this moment, somebody else has.
-            else:
-                return await self.ticks.start(claimed, trigger.action, Source(KIND, trigger.name))
-        return next(one for one in await self.ticks.list(trigger.id) if one.id == key)
+        if before := await self.ticks.get(key):
+            return before
+        tick = new_tick(key, trigger.id, self._conductor.clock.now(), parameters)
+        try:
+            (claimed,) = await self.ticks.claim([tick])
+        except EntryChanged:
+            # At this moment, somebody else has.
+            return await self.ticks.get(key) or tick
+        return await self.ticks.start(claimed, trigger.action, Source(KIND, trigger.name))
 
     async def _entry(self, trigger: str) -> Entry:
         entry = await self._conductor.journal.entry(KIND, trigger)

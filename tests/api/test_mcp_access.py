@@ -1,0 +1,118 @@
+"""Who may use which tool of the MCP server: each of them, for each role, over HTTP with a token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+import uvicorn
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from engine import Conductor
+from tests.support.harness import until
+from ui.access.access import Access
+from ui.access.caller import Role
+from ui.access.http import SignedIn
+from ui.api.mcp.over_http import McpOverHttp
+from ui.web.backend import Backend
+
+pytestmark = pytest.mark.anyio
+
+READS = frozenset({'get_run', 'list_runs'})
+"""What a viewer may use."""
+STEERS = frozenset({'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork_run'})
+
+
+@pytest.fixture
+async def access(conductor: Conductor, backend: Backend) -> Access:
+    access = Access(conductor.journal, conductor.clock)
+    for role in Role:
+        await access.accounts.add(str(role), role, 'correct horse battery')
+    backend.open(conductor, access)
+    return access
+
+
+@pytest.fixture
+async def url(backend: Backend, access: Access) -> AsyncIterator[str]:
+    app = McpOverHttp(backend)
+    served = SignedIn(Starlette(routes=[Route('/mcp', app)]), lambda: backend.access)
+    server = uvicorn.Server(uvicorn.Config(served, port=0, log_level='critical', timeout_graceful_shutdown=1))
+    async with app.running():
+        task = asyncio.create_task(server._serve())
+        await until(lambda: server.started)
+        yield f'http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp'
+        server.should_exit = True
+        await task
+
+
+async def token(access: Access, role: Role, account: str = 'admin') -> dict[str, str]:
+    """The header with a new token of that scope."""
+    _, secret = await access.accounts.add_token(account, 'test', role, 1)
+    return {'Authorization': f'Bearer {secret}'}
+
+
+@asynccontextmanager
+async def connected(url: str, headers: dict[str, str]) -> AsyncIterator[Client]:
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        yield client
+
+
+def arguments(schema: dict[str, Any], run: str) -> dict[str, Any]:
+    """What a tool needs, with the id of a run."""
+    given: dict[str, Any] = {'run': run, 'event': 'approve', 'at': 1, 'task': 'Tea or coffee?'}
+    return {name: given[name] for name in schema.get('required', ())}
+
+
+@pytest.mark.parametrize('role', list(Role))
+async def test_each_tool_is_for_those_who_may(
+    url: str, access: Access, conductor: Conductor, role: Role
+) -> None:
+    run = (await conductor.start('lone', paused=True)).id
+    before, refused = (await conductor.runs()).total, set()
+    async with connected(url, await token(access, role)) as client:
+        tools = (await client.list_tools()).tools
+        names = {tool.name for tool in tools}
+        assert names == READS | STEERS | {'lone', 'pipeline'}, 'say here who may use the new tool'
+        for tool in tools:
+            found = await client.call_tool(tool.name, arguments(tool.input_schema, run))
+            if found.is_error and found.content[0].text.startswith('this needs the role'):
+                refused.add(tool.name)
+    assert refused == (names - READS if role is Role.VIEWER else set())
+    if role is Role.VIEWER:
+        assert (await conductor.runs()).total == before
+        assert (await conductor.info(run)).seq == 1
+
+
+async def test_a_session_is_of_no_use_to_others(url: str, access: Access, conductor: Conductor) -> None:
+    run = (await conductor.start('lone', paused=True)).id
+    hello = {
+        'protocolVersion': '2025-06-18',
+        'capabilities': {},
+        'clientInfo': {'name': 'test', 'version': '1'},
+    }
+    own = {'Accept': 'application/json, text/event-stream'}
+    async with httpx.AsyncClient(headers=own) as http:
+        admin, viewer = await token(access, Role.ADMIN), await token(access, Role.VIEWER)
+        first = {'jsonrpc': '2.0', 'id': 1, 'method': 'initialize', 'params': hello}
+        begun = await http.post(url, json=first, headers=admin)
+        session = {'Mcp-Session-Id': begun.headers['mcp-session-id']}
+        ready = {'jsonrpc': '2.0', 'method': 'notifications/initialized'}
+        assert (await http.post(url, json=ready, headers=admin | session)).status_code == 202
+        cancel = {'name': 'cancel_run', 'arguments': {'run': run}}
+        call = {'jsonrpc': '2.0', 'id': 2, 'method': 'tools/call', 'params': cancel}
+        stolen = await http.post(url, json=call, headers=viewer | session)
+        assert 'this needs the role operator' in stolen.text
+        assert not (await conductor.info(run)).status.ended
+        await http.post(url, json=call, headers=admin | session)
+        assert (await conductor.info(run)).status.ended

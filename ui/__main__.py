@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING
 from ui.cli.app import app
 
 if TYPE_CHECKING:
-    from storage import BackupInfo, Claims, SqlJournal
-    from ui.settings import Settings
-
-
-SERVER_ONLY = (
-    'processes of their own cannot drive runs on PostgreSQL yet: start `hemicycle worker --temporal` and'
-    ' `hemicycle serve --temporal`, and name that server with --server'
-)
+    from storage import BackupInfo, SqlJournal
+    from ui.settings import Locks, Settings
 
 
 class Stores:
@@ -37,13 +31,15 @@ class Stores:
         database = Database(database=settings.database)
         return None if database.on_postgres else database.path
 
-    def locks(self, settings: Settings) -> Claims:
-        """The locks; the same for every spelling of one file's name. Raises `InvalidInput` on PostgreSQL."""
-        from engine.errors import InvalidInput
+    def locks(self, settings: Settings) -> Locks:
+        """The locks; the same for every spelling of one file's name."""
+        if (named := self.file(settings)) is None:
+            from storage import Settings as Database
+            from storage.postgres.locks import PostgresLocks
+
+            return PostgresLocks(Database(database=settings.database))
         from storage import Claims
 
-        if (named := self.file(settings)) is None:
-            raise InvalidInput({'--database': SERVER_ONLY})
         file = named.resolve()
         return Claims(file.with_name(f'{file.name}.locks'))
 

@@ -98,17 +98,26 @@ class Locks(Protocol):
     def is_alive(self, owner: str) -> bool:
         """Whether the process with this name is alive."""
 
+    def alive(self) -> list[str]:
+        """The names of the processes that are alive."""
+
     def dead(self) -> list[str]:
         """The names of processes that died without releasing their lock."""
 
     def bury(self, owner: str) -> None:
         """Forget a dead process."""
 
-    def serve(self, holder: str) -> None:
-        """Become the database's one server; `holder` tells others who that is."""
+    def begin_adoption(self) -> None:
+        """Keep other servers from adopting runs, or wait for one that does. Blocks."""
 
-    def served(self) -> str | None:
-        """What the current server says about itself."""
+    def end_adoption(self) -> None:
+        """Let other servers adopt runs. Blocks."""
+
+    def serve(self, holder: str) -> None:
+        """Serve the database, an SQLite file alone; `holder` tells others who that is."""
+
+    def servers(self) -> list[str]:
+        """What each server on this machine says about itself."""
 
     def release(self) -> None:
         """Release everything."""
@@ -140,7 +149,7 @@ class Storage(Protocol):
         """The database file, which need not exist yet; None if a server keeps the database."""
 
     def locks(self, settings: Settings) -> Locks:
-        """The locks of everyone using the database. Raises `InvalidInput` if it has none: a fleet's."""
+        """The locks of everyone using the database."""
 
     async def open(self, settings: Settings) -> Journal:
         """Open the database, creating it if necessary. Raises `JournalError`."""

@@ -54,10 +54,13 @@ class Claims:
         """Whether some process, perhaps this one, holds the lock of `owner`."""
         return _is_held(self._owner(owner))
 
+    def alive(self) -> list[str]:
+        """The owners whose lock is held."""
+        return self._owners(held=True)
+
     def dead(self) -> list[str]:
         """The owners that died holding their lock; an orderly exit removes the file."""
-        names = [path.name for path in self._directory.glob('owner-*.lock') if not _is_held(path)]
-        return [unquote(name.removeprefix('owner-').removesuffix('.lock')) for name in names]
+        return self._owners(held=False)
 
     def bury(self, owner: str) -> None:
         """Remove the file of a dead owner, unless it is so recent that it may be about to be locked."""
@@ -65,6 +68,12 @@ class Claims:
         with suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > YOUNG and not _is_held(path):
                 path.unlink()
+
+    def begin_adoption(self) -> None:
+        """Nothing to wait for: there is one server."""
+
+    def end_adoption(self) -> None:
+        """Nobody waits."""
 
     def serve(self, holder: str) -> None:
         """Become the database's only server; `holder` tells others who that is (pid and address).
@@ -76,10 +85,10 @@ class Claims:
         if not self._hold(path, holder):
             raise Served(path.read_text(errors='replace'))
 
-    def served(self) -> str | None:
-        """The present server's description of itself, or None if there is none."""
+    def servers(self) -> list[str]:
+        """The present server's description of itself, if there is one."""
         path = self._directory / 'serve.lock'
-        return path.read_text(errors='replace') if _is_held(path) else None
+        return [path.read_text(errors='replace')] if _is_held(path) else []
 
     def release(self) -> None:
         """Release every lock held here, and remove the owners' files."""
@@ -88,6 +97,10 @@ class Claims:
                 path.unlink(missing_ok=True)  # no two processes want the same name, so nobody loses a lock
             os.close(descriptor)
         self._held.clear()
+
+    def _owners(self, *, held: bool) -> list[str]:
+        names = [path.name for path in self._directory.glob('owner-*.lock') if _is_held(path) is held]
+        return [unquote(name.removeprefix('owner-').removesuffix('.lock')) for name in names]
 
     def _owner(self, owner: str) -> Path:
         return self._directory / f'owner-{quote(owner, safe="")}.lock'

@@ -69,16 +69,16 @@ def test_an_owner_is_alive_to_itself_until_it_lets_go(tmp_path: Path) -> None:
 
 def test_a_second_server_is_told_of_the_first(tmp_path: Path) -> None:
     claims = Claims(tmp_path)
-    assert claims.served() is None
+    assert claims.servers() == []
     with process(tmp_path, "claims.serve('pid 77 at http://localhost:8080')") as child:
-        assert claims.served() == 'pid 77 at http://localhost:8080'
+        assert claims.servers() == ['pid 77 at http://localhost:8080']
         with pytest.raises(Served, match='pid 77 at http://localhost:8080') as caught:
             claims.serve(f'pid {os.getpid()}')
         assert caught.value.holder == 'pid 77 at http://localhost:8080'
         child.kill()
         child.wait()
-        assert claims.served() is None
+        assert claims.servers() == []
         claims.serve('second')
-        assert Claims(tmp_path).served() == 'second'
+        assert Claims(tmp_path).servers() == ['second']
     claims.release()
-    assert claims.served() is None
+    assert claims.servers() == []

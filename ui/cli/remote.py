@@ -50,12 +50,18 @@ def named_server() -> str:
 
 def server_at_work(storage: Storage, settings: Settings) -> str:
     """The address of the server that does the work: the named one, or the database's own; or ''."""
+    return next(iter(servers_at_work(storage, settings)), '')
+
+
+def servers_at_work(storage: Storage, settings: Settings) -> list[str]:
+    """The addresses of the servers on this machine that may do the work; only the named one, if one is."""
     file = storage.file(settings)
-    if NAMED.get() or file is None or not file.exists():
-        return NAMED.get()
-    holder = storage.locks(settings).served() or ''
-    found = re.match(r'https?://\S+', holder)
-    return found[0] if found else ''
+    if NAMED.get():
+        return [NAMED.get()]
+    if file and not file.exists():
+        return []
+    found = (re.match(r'https?://\S+', holder) for holder in storage.locks(settings).servers())
+    return [address[0] for address in found if address]
 
 
 def token_header() -> dict[str, str]:

@@ -97,7 +97,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
 
     The address is the first line that is printed. Ctrl+C stops the server and releases its runs; the next
     server continues them. Calls of real models get 20 seconds to end first (`HEMICYCLE_GRACE`); a second
-    Ctrl+C cuts them off. One server at a time serves a database.
+    Ctrl+C cuts them off. One server at a time serves an SQLite file; on PostgreSQL there may be several,
+    each drives the runs that it started, and adopts those of one that was killed.
 
     With `--temporal`, workers drive the runs, and any number of servers show and steer all of them.
     """
@@ -108,8 +109,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     fleet = _fleet(temporal, namespace, settings) if temporal else None
     locks = None if fleet else storage.locks(settings)
     file = storage.file(settings)
-    if locks and file and file.exists() and (holder := locks.served()):
-        raise CommandError(_serve(holder))
+    if locks and file and file.exists() and (holders := locks.servers()):
+        raise CommandError(_serve(holders))
     login = asyncio.run(_try(storage, settings)) or provider is not None
     check_host(host, login=login)
     door = Door(required=login or not is_local(host), names=served_names(host, public), provider=provider)
@@ -121,7 +122,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             try:
                 locks.serve(f'{url} (pid {os.getpid()})')
             except JournalUnavailable:
-                raise CommandError(_serve(locks.served() or '')) from None
+                raise CommandError(_serve(locks.servers())) from None
         taken = f' (port {port} is taken)' if port not in (0, listening.getsockname()[1]) else ''
         typer.echo(f'Hemicycle is at {url}{taken}')  # flushes
         set_up_logging(settings.home, log_format)
@@ -196,8 +197,9 @@ async def _try(storage: Storage, settings: Settings) -> bool:
         await journal.close()
 
 
-def _serve(holder: str) -> str:
+def _serve(holders: list[str]) -> str:
+    place = next(iter(holders), 'another address')
     return (
-        f'this database is served already, at {holder or "another address"}: use that page, stop that server,'
+        f'this database is served already, at {place}: use that page, stop that server,'
         ' or name another database with --database'
     )

@@ -16,7 +16,7 @@ from engine import Catalog, Conductor, EventRefused, InvalidInput
 from engine.errors import UnknownRun
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, RunInfo, RunQuery
-from ui.cli.remote import connect, knows_pattern, named_server, server_at_work
+from ui.cli.remote import connect, knows_pattern, named_server, server_at_work, servers_at_work
 from ui.server.grace import grace_of
 from ui.settings import Locks, Settings, Storage, Synchronous
 
@@ -150,7 +150,7 @@ async def claim(  # noqa: PLR0913  (two have defaults)
     Raises:
         EventRefused: the run has ended, or its process is still alive; `what` is the requested action.
     """
-    if url := server_at_work(storage, settings):
+    for url in servers_at_work(storage, settings):
         async with connect(url, catalog) as remote:
             if named_server() or remote.owner == (await remote.info(run)).owner:
                 yield remote

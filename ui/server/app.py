@@ -129,8 +129,9 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         conductor = await open_conductor()
         for fault in conductor.catalog.faults:
             log.error('%s:%s: %s', fault.path, fault.line, fault.problem)
-        for recovered in await conductor.recover():
-            log.info('run %s continues', recovered)
+        async with alone(locks):
+            for recovered in await conductor.recover():
+                log.info('run %s continues', recovered)
         for stranded, reason in conductor.stranded.items():
             log.error('run %s cannot continue: %s', stranded, reason)
         await warn_of(conductor)
@@ -244,17 +245,31 @@ async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
     while True:
         await conductor.clock.sleep(LOOK_SECONDS)
         try:
-            dead = await asyncio.to_thread(locks.dead)
-            await _adopt(conductor, frozenset(dead))
-            for owner in dead:
-                await asyncio.to_thread(locks.bury, owner)
+            if dead := await asyncio.to_thread(locks.dead):
+                async with alone(locks):
+                    await _adopt(conductor, frozenset(dead))
+                for owner in dead:
+                    await asyncio.to_thread(locks.bury, owner)
         except Exception:
             log.exception('the runs of a process that was killed could not be adopted')
+
+
+@asynccontextmanager
+async def alone(locks: Locks | None) -> AsyncIterator[None]:
+    """Adopt runs while no other server of the database does, so that none is taken twice."""
+    if locks is None:
+        yield
+        return
+    await asyncio.to_thread(locks.begin_adoption)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(locks.end_adoption)
 
 
 async def _adopt(conductor: Conductor, dead: frozenset[str]) -> None:
     def is_left(info: RunInfo) -> bool:
         return info.owner in dead and info.id not in conductor.stranded
 
-    for adopted in await conductor.recover(where=is_left) if dead else ():
+    for adopted in await conductor.recover(where=is_left):
         log.info('run %s continues here: its process was killed', adopted)

@@ -153,8 +153,12 @@ class Fleet:
         own = {'HEMICYCLE_HOME': str(self.home), 'HEMICYCLE_PACE': '0', 'PYTHONUNBUFFERED': '1'}
         log = self.home / f'{arguments[0]}-{len(self.processes)}.log'
         log.touch()
-        told = [*arguments, '--temporal', f'127.0.0.1:{self.port}', '--database', self.database]
+        told = [*arguments, *self._placed(), '--database', self.database]
         return self._keep(Process(forkserver.start(told, {**inherited, **own, **environment}, log), log))
+
+    def _placed(self) -> list[str]:
+        """What places the runs."""
+        return ['--temporal', f'127.0.0.1:{self.port}']
 
     def _keep(self, process: Process) -> Process:
         self.processes.append(process)

@@ -1,14 +1,18 @@
-"""The command line on PostgreSQL: what reads works; what would drive a run or copy a file says what does."""
+"""The command line on PostgreSQL: all works there, but what copies a file says what does it instead."""
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import httpx
+import psycopg
 import pytest
+from typer.testing import Result
 
 from engine import Conductor
 from storage import open_journal
-from tests.support.cli import Hemicycle
+from tests.support.cli import DEADLINE, Hemicycle, ended, line, until
 
 SECRET = 'postgresql://somebody:wisteria@127.0.0.1:1/runs'
 
@@ -47,8 +51,6 @@ def test_doctor_counts_what_is_there(hemicycle: Hemicycle, postgres_url: str, ru
 @pytest.mark.parametrize(
     ('command', 'said'),
     [
-        (('run', 'pipeline', '--task', 'Compare tea and coffee'), 'hemicycle worker --temporal'),
-        (('serve',), 'hemicycle worker --temporal'),
         (('backup',), 'pg_dump'),
         (('restore-backup', 'any.tar.gz'), 'pg_restore'),
     ],
@@ -63,7 +65,9 @@ def test_what_it_does_not_do_is_said(hemicycle: Hemicycle, command: tuple[str, .
 
 
 @pytest.mark.parametrize(
-    'command', [('runs',), ('show', 'last'), ('doctor',)], ids=lambda command: command[0]
+    'command',
+    [('runs',), ('show', 'last'), ('doctor',), ('serve',), ('run', 'pipeline', '--task', 'Tea')],
+    ids=lambda command: command[0],
 )
 def test_no_password_is_shown_of_a_server_that_is_not_there(
     hemicycle: Hemicycle, command: tuple[str, ...]
@@ -72,3 +76,90 @@ def test_no_password_is_shown_of_a_server_that_is_not_there(
     assert result.exit_code != 0
     assert 'somebody:***@127.0.0.1' in result.output
     assert 'wisteria' not in result.output
+
+
+@pytest.fixture
+def on(hemicycle: Hemicycle, postgres_url: str) -> Callable[..., Result]:
+    """Runs a command on PostgreSQL; it has to work."""
+
+    def run(*arguments: str) -> Result:
+        result = hemicycle(*arguments, '--database', postgres_url)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return run
+
+
+def test_a_run_goes_through_all_that_people_do_with_it(on: Callable[..., Result]) -> None:
+    def found(*options: str) -> list[str]:
+        return [json.loads(one)['title'] for one in on('runs', '--json', *options).stdout.splitlines()]
+
+    said = on('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '--quiet')
+    assert '# Kettle' in said.stdout or 'Compare' in said.stdout
+    on('run', 'pipeline', '--task', 'Compare ink and lead', '--title', 'Pencil', '--tag', 'desk', '--quiet')
+    assert found('--search', 'kettle') == ['Kettle']
+    assert found('--tag', 'desk') == ['Pencil']
+    on('note', 'last', '--at', '3', 'A turning point')
+    assert found('--search', 'turning') == ['Pencil']
+    on('star', 'last')
+    on('audit', 'last')
+    assert '2 runs' in on('traffic', 'pipeline').stdout
+    on('delete', 'last')
+    assert found() == ['Kettle']
+    [trashed] = on('runs', '--json', '--deleted').stdout.splitlines()
+    on('restore', json.loads(trashed)['id'])
+    assert found() == ['Pencil', 'Kettle']
+    on('retain', '--dry-run')
+    on('rerun', 'last', '--quiet')
+    assert len(found()) == 3
+
+
+def test_accounts_and_schedules_are_kept_there(on: Callable[..., Result]) -> None:
+    on('user', 'list')
+    on('schedule', 'list')
+    on('log')
+
+
+def test_a_killed_run_is_resumed_and_a_living_one_is_left(
+    hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
+) -> None:
+    calls = hemicycle.home / 'calls'
+    counting = ('counting', '--set', f'calls={calls}', '--set', 'steps=200', '--quiet')
+    place = ('--patterns', str(hemicycle.patterns), '--database', postgres_url)
+
+    def begun() -> bool:
+        return calls.exists() and len(calls.read_text().splitlines()) > 3
+
+    with hemicycle.process('run', *counting, *place) as process:
+        until(begun, 'it works')
+        refused = hemicycle('resume', 'last', *place)
+        assert refused.exit_code != 0
+        assert 'is still there' in refused.stderr
+        process.kill()
+        ended(process)
+    on('resume', 'last', '--quiet', '--patterns', str(hemicycle.patterns))
+    on('audit', 'last', '--patterns', str(hemicycle.patterns))
+    assert len(calls.read_text().splitlines()) <= 201
+
+
+def test_a_command_reaches_the_server_that_drives_its_run(
+    hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
+) -> None:
+    odd = ('--patterns', str(hemicycle.patterns))
+    serve = ('serve', '--port', '0', *odd, '--database', postgres_url)
+    with hemicycle.process(*serve) as first, hemicycle.process(*serve) as second:
+        urls = [line(server.stdout).split()[3] for server in (first, second)]
+        for url in urls:
+            launch = {'pattern': 'asking', 'parameters': {}}
+            assert httpx.post(f'{url}/api/v1/runs', json=launch, timeout=DEADLINE).is_success
+        runs = [json.loads(one) for one in on('runs', '--json').stdout.splitlines()]
+        owners = {run['owner'] for run in runs}
+        assert len(owners) == 2
+        for run in runs:
+            on('send', run['id'], 'said', *odd)
+        assert {json.loads(one)['status'] for one in on('runs', '--json').stdout.splitlines()} == {'done'}
+        for server in (first, second):
+            server.terminate()
+            assert ended(server)[0] == 0
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT count(*) FROM entry WHERE kind = 'process'").fetchone() == (0,)

@@ -153,16 +153,14 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
     except EngineError as error:
         yield Finding('broken', 'Database', str(error))
         return
-    if file is None:
-        runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}'
-        yield Finding('ok', 'Database', f'{storage.name(settings)}: {runs}')
-        return
-    size = byte_size(file.stat().st_size)
-    runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}, {size}; every page was read'
-    yield Finding('ok', 'Database', f'{file}: {runs}')
+    runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}'
+    read = f', {byte_size(file.stat().st_size)}; every page was read' if file else ''
+    yield Finding('ok', 'Database', f'{storage.name(settings)}: {runs}{read}')
     locks = storage.locks(settings)
-    holder = locks.served()
-    yield Finding('ok', 'Server', f'at {holder}' if holder else 'no server is using this database')
+    holders = locks.servers()
+    yield Finding(
+        'ok', 'Server', f'at {", ".join(holders)}' if holders else 'no server is using this database'
+    )
     if dead := locks.dead():
         text = f'{count(len(dead), "process", "processes")} ended without releasing runs'
         yield Finding('warning', 'Interrupted runs', text, '`hemicycle serve` or `resume` continues them.')

@@ -1,0 +1,264 @@
+"""Which processes that use a PostgreSQL database are alive: each holds a lock of a session of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from engine.errors import JournalUnavailable
+from storage.postgres.connections import ADAPTERS, conninfo, explained
+from storage.settings import Settings
+
+KIND = 'process'
+"""The entries that name the processes."""
+BEAT = 0.5
+"""Seconds between looks at the locks; each also finds out whether our own session is still there."""
+SETTLE = 2.0
+"""Seconds for which a lock has to be missing: after a session was cut off, or the server was restarted, it is
+taken again within a beat or two."""
+PATIENCE, PAUSE = 15.0, 0.1
+"""How long to wait for another process that adopts runs, and between attempts."""
+FORGOTTEN = 60.0
+"""Seconds after which a dead process is forgotten; until then each server tries to continue its runs."""
+KEEPALIVE = 'SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3'
+"""The server notices within 11 s that a machine is gone, and frees the locks of its processes."""
+
+LOOK = """
+SELECT
+    ARRAY(
+        SELECT classid::bigint << 32 | objid::bigint FROM pg_locks
+        WHERE locktype = 'advisory' AND granted AND objsubid = 1
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    ),
+    ARRAY(SELECT ARRAY[key, about, body] FROM entry WHERE kind = %s ORDER BY rank),
+    extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float
+"""
+PUT = """
+INSERT INTO entry (kind, key, version, state, rank, about, body) VALUES (%s, %s, 1, '', %s, %s, %s)
+ON CONFLICT (kind, key) DO UPDATE SET rank = excluded.rank, about = excluded.about, body = excluded.body
+"""
+FORGET = 'DELETE FROM entry WHERE kind = %s AND key = ANY(%s)'
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at the database has shown."""
+
+    at: float
+    held: frozenset[int]
+    owners: dict[str, tuple[str, str]]
+    """The host of each process, and where it serves, if it does."""
+    up: float
+    """Seconds since the server was started."""
+
+    def holds(self, owner: str) -> bool:
+        """Whether the lock of an owner is held."""
+        return number_of(owner) in self.held
+
+
+class PostgresLocks:
+    """Locks of the processes that use one database. Who may write a run is for its owner and epoch to say.
+
+    A lock ends with its session, also where the process is alive: it is taken again within a second. A run
+    that was adopted meanwhile is lost to its former owner, whose next step is refused; no more harm is done.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._session: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._mutex = threading.RLock()
+        """Held while the session is used."""
+        self._stopped = threading.Event()
+        self._keeper: threading.Thread | None = None
+        self._own: list[str] = []
+        self._holder = ''
+        self._seen: Look | None = None
+        self._missing: dict[str, float] = {}
+        """Since when the lock of a process has been missing."""
+
+    def take(self, owner: str) -> None:
+        """Hold the lock of `owner`, a name no other process uses, until `release` or death.
+
+        Raises:
+            JournalUnavailable: another process holds it, or the database cannot be reached.
+        """
+        with self._mutex, explained(self._settings.name):
+            if owner in self._own:
+                return
+            session = self._session or self._connect()
+            self._session = session
+            if not self._hold(session, owner):
+                raise JournalUnavailable(
+                    f'another process runs as {owner!r}; start this one under another name'
+                )
+            self._own.append(owner)
+            self._look(session)
+            if self._keeper is None:
+                self._keeper = threading.Thread(target=self._keep, name='locks', daemon=True)
+                self._keeper.start()
+
+    def is_alive(self, owner: str) -> bool:
+        """Whether some process, perhaps this one, holds the lock of `owner`; or nobody knows at present."""
+        if owner in self._own:
+            return True
+        seen = self._latest()
+        if seen is None or seen.holds(owner):
+            return True
+        return owner in seen.owners and seen.up < SETTLE
+
+    def alive(self) -> list[str]:
+        """The owners whose lock is held."""
+        seen = self._latest()
+        return [owner for owner in seen.owners if seen.holds(owner)] if seen else []
+
+    def dead(self) -> list[str]:
+        """The owners that died holding their lock; an orderly exit forgets them."""
+        if self._keeper is None:
+            seen = self._latest()
+            return [owner for owner in seen.owners if not seen.holds(owner)] if seen else []
+        now = time.monotonic()
+        return [owner for owner, since in dict(self._missing).items() if now - since >= SETTLE]
+
+    def bury(self, owner: str) -> None:
+        """Forget a dead owner, once every server has had the time to continue its runs."""
+        with self._mutex:
+            since = self._missing.get(owner)
+            if self._session and since is not None and time.monotonic() - since >= FORGOTTEN:
+                with suppress(psycopg.Error):
+                    self._session.execute(FORGET, (KIND, [owner]))
+
+    def begin_adoption(self) -> None:
+        """Hold off the other servers, or wait until they are done; not for ever, as the fence is enough."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            with self._mutex, suppress(psycopg.Error):
+                if self._session is None:
+                    return
+                if _try(self._session, ADOPTION):
+                    self._look(self._session)  # What another has adopted has an owner who is alive.
+                    return
+            self._stopped.wait(PAUSE)
+
+    def end_adoption(self) -> None:
+        """Let the other servers adopt runs."""
+        with self._mutex, suppress(psycopg.Error):  # A session that was cut off holds it no more.
+            if self._session:
+                self._session.execute('SELECT pg_advisory_unlock(%s)', (ADOPTION,))
+
+    def serve(self, holder: str) -> None:
+        """Say where this process serves the database; others may, too."""
+        with self._mutex, explained(self._settings.name):
+            self._holder = holder
+            for owner in self._own if self._session else ():
+                self._put(self._session, owner)
+
+    def servers(self) -> list[str]:
+        """What the servers on this machine say about themselves, the oldest first."""
+        seen, here = self._latest(), socket.gethostname()
+        if seen is None:
+            return []
+        return [
+            holder
+            for owner, (host, holder) in seen.owners.items()
+            if holder and host == here and seen.holds(owner)
+        ]
+
+    def release(self) -> None:
+        """Release every lock held here, and forget their owners."""
+        self._stopped.set()
+        if self._keeper:
+            self._keeper.join()
+        with self._mutex:
+            if self._session:
+                with suppress(psycopg.Error):  # Then they will be found dead, and buried.
+                    self._session.execute(FORGET, (KIND, self._own))
+                self._session.close()
+            self._session, self._own = None, []
+
+    def _keep(self) -> None:
+        """Take the locks again whenever the session was lost, and look at those of others."""
+        while not self._stopped.wait(BEAT):
+            with self._mutex:
+                try:
+                    if self._session is None:
+                        self._session = self._connect()
+                        for owner in self._own:
+                            self._hold(self._session, owner)
+                    self._look(self._session)
+                except psycopg.Error:
+                    self._lose()
+
+    def _lose(self) -> None:
+        """Know nothing any more, until there is another session."""
+        if self._session:
+            self._session.close()
+        self._session, self._seen = None, None
+        self._missing.clear()
+
+    def _latest(self) -> Look | None:
+        """The newest look; None while the database cannot be reached. Raises where no lock is held here."""
+        seen = self._seen
+        if seen and time.monotonic() - seen.at < 3 * BEAT:
+            return seen
+        if self._keeper:
+            return None
+        with explained(self._settings.name):
+            session = self._connect()
+            try:
+                return self._look(session)
+            except psycopg.errors.UndefinedTable:  # Nobody has used it yet.
+                return None
+            finally:
+                session.close()
+
+    def _look(self, session: psycopg.Connection[tuple[Any, ...]]) -> Look:
+        row = session.execute(LOOK, (KIND,)).fetchone()
+        assert row is not None
+        held, found, up = row
+        owners = {owner: (about, str(json.loads(body).get('serves', ''))) for owner, about, body in found}
+        now = time.monotonic()
+        self._seen = seen = Look(now, frozenset(held), owners, up)
+        missing = {owner for owner in owners if not seen.holds(owner)}
+        for owner in self._missing.keys() - missing:
+            del self._missing[owner]
+        for owner in missing:
+            self._missing.setdefault(owner, now)
+        return seen
+
+    def _hold(self, session: psycopg.Connection[tuple[Any, ...]], owner: str) -> bool:
+        if not _try(session, number_of(owner)):
+            return False
+        self._put(session, owner)
+        return True
+
+    def _put(self, session: psycopg.Connection[tuple[Any, ...]] | None, owner: str) -> None:
+        if session:
+            body = json.dumps({'serves': self._holder})
+            session.execute(PUT, (KIND, owner, time.time(), socket.gethostname(), body))
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        session = psycopg.connect(conninfo(self._settings), autocommit=True, context=ADAPTERS)
+        session.execute(KEEPALIVE)
+        return session
+
+
+def number_of(name: str) -> int:
+    """The number of the advisory lock of a name."""
+    return int.from_bytes(hashlib.sha256(f'hemicycle {name}'.encode()).digest()[:8], signed=True)
+
+
+ADOPTION = number_of(' adoption')
+
+
+def _try(session: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+    rows: Sequence[tuple[Any, ...]] = session.execute('SELECT pg_try_advisory_lock(%s)', (number,)).fetchall()
+    return bool(rows[0][0])

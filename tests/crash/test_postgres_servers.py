@@ -1,0 +1,149 @@
+"""Servers that share a PostgreSQL database, without Temporal: killed, cut off, and without their database."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from engine import Status
+from engine.journal import Journal
+from engine.records import RunId
+from storage import open_journal
+from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, until
+from tests.support.journals.postgres import PostgresServer
+
+pytestmark = pytest.mark.commands
+NUMBER = 4
+"""Runs of each server."""
+
+
+@dataclass(slots=True)
+class Servers(Fleet):
+    """Servers that drive the runs themselves."""
+
+    def _placed(self) -> list[str]:
+        return []
+
+
+@pytest.fixture
+async def servers(tmp_path: Path, postgres_url: str) -> AsyncIterator[Servers]:
+    made = Servers(tmp_path, postgres_url)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+async def reader(servers: Servers) -> AsyncIterator[Journal]:
+    journal = await open_journal(servers.database)
+    yield journal
+    await journal.close()
+
+
+@pytest.fixture
+async def two(servers: Servers) -> AsyncIterator[list[tuple[Process, httpx.AsyncClient]]]:
+    """Two servers, and what asks each of them."""
+    async with AsyncExitStack() as stack:
+        found = []
+        for _ in range(2):
+            process = await servers.web()
+            client = httpx.AsyncClient(base_url=f'{process.url}/api/v1/', timeout=30)
+            found.append((process, await stack.enter_async_context(client)))
+        yield found
+
+
+async def launched(servers: Servers, web: httpx.AsyncClient, **parameters: object) -> list[str]:
+    calls = str(servers.calls)
+    return [await launch(web, calls=calls, **parameters) for _ in range(NUMBER)]
+
+
+async def check_all_ended(servers: Servers, reader: Journal, runs: list[str]) -> None:
+    await servers.ended(runs, reader)
+    await check_journal(servers.database, runs)
+    assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
+
+
+async def test_a_server_adopts_the_runs_of_one_that_was_killed(
+    servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
+) -> None:
+    (first, asked), (second, other) = two
+    orphans, own = await launched(servers, asked, steps=120), await launched(servers, other, steps=60)
+    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    assert {call.pid for call in servers.lines() if call.run in own} == {second.pid}
+    first.kill()
+    died = time.time()
+    await check_all_ended(servers, reader, orphans + own)
+    taken = {
+        run: min(call.at for call in servers.lines() if call.run == run and call.pid == second.pid) - died
+        for run in orphans
+    }
+    print('adopted after', sorted(round(seconds, 2) for seconds in taken.values()))
+    assert max(taken.values()) < 15
+    assert set(servers.repeated()) <= set(orphans)
+    assert all(times <= 1 for times in servers.repeated().values()), servers.repeated()
+
+
+async def test_servers_that_start_together_share_what_was_left(
+    servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
+) -> None:
+    (first, asked), (second, _) = two
+    runs = await launched(servers, asked, steps=60) + await launched(servers, asked, steps=60)
+    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    for process in (first, second):
+        process.kill()
+    await asyncio.gather(servers.web(), servers.web())
+    await check_all_ended(servers, reader, runs)
+    assert all(times <= 1 for times in servers.repeated().values()), servers.repeated()
+    drivers = Counter(run for run, _ in {(call.run, call.pid) for call in servers.lines()})
+    assert max(drivers.values()) <= 2, 'a run was taken by both'
+
+
+@pytest.mark.parametrize('seconds', [1.5])
+async def test_runs_wait_while_the_database_is_away(
+    servers: Servers,
+    two: list[tuple[Process, httpx.AsyncClient]],
+    reader: Journal,
+    postgres: PostgresServer,
+    seconds: float,
+) -> None:
+    (first, asked), (second, other) = two
+    runs = await launched(servers, asked, steps=60) + await launched(servers, other, steps=60)
+    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    postgres.stop()
+    try:
+        await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
+    finally:
+        postgres.start()
+    back = time.monotonic()
+    await check_all_ended(servers, reader, runs)
+    print('ended', round(time.monotonic() - back, 2), 's after the database was back')
+    assert servers.repeated() == {}
+    assert first.ended is None and second.ended is None
+
+
+async def test_runs_survive_cut_connections(
+    servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
+) -> None:
+    (_, asked), (_, other) = two
+    runs = await launched(servers, asked, steps=60) + await launched(servers, other, steps=60)
+    await until(lambda: len({call.run for call in servers.lines()}) == 2 * NUMBER, 'all runs are driven')
+    async with await psycopg.AsyncConnection.connect(servers.database, autocommit=True) as connection:
+        for _ in range(5):
+            before = len(servers.lines())
+            await connection.execute(
+                'SELECT pg_terminate_backend(pid) FROM pg_stat_activity'
+                ' WHERE datname = current_database() AND pid <> pg_backend_pid()'
+            )
+            await until(lambda: len(servers.lines()) > before, 'runs go on')  # noqa: B023
+    await check_all_ended(servers, reader, runs)
+    assert servers.repeated() == {}

@@ -1,0 +1,186 @@
+"""Locks on PostgreSQL: which owners are alive, however they die, and what a lost session does."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from engine.errors import JournalUnavailable
+from storage import Settings, open_journal
+from storage.postgres import locks
+from storage.postgres.locks import PostgresLocks
+from tests import tree
+from tests.support.cli import until
+from tests.support.journals.postgres import PostgresServer
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, 'BEAT', 0.05)
+    monkeypatch.setattr(locks, 'SETTLE', 0.5)
+
+
+@pytest.fixture
+def database(postgres_url: str) -> str:
+    async def prepare() -> None:
+        await (await open_journal(postgres_url)).close()
+
+    asyncio.run(prepare())
+    return postgres_url
+
+
+@contextmanager
+def locks_of(database: str) -> Iterator[PostgresLocks]:
+    made = PostgresLocks(Settings(database=database))
+    try:
+        yield made
+    finally:
+        made.release()
+
+
+@contextmanager
+def process(database: str, owner: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that is alive under this name until it is killed."""
+    code = (
+        'import sys\nfrom storage import Settings\nfrom storage.postgres.locks import PostgresLocks\n'
+        'held = PostgresLocks(Settings(database=sys.argv[1]))\nheld.serve("http://here")\nheld.take(sys.argv[2])\n'
+        "print('held', flush=True)\nsys.stdin.read()"
+    )
+    child = subprocess.Popen(
+        [sys.executable, '-c', code, database, owner],
+        cwd=tree.ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        try:
+            assert child.stdout is not None and child.stdout.readline() == 'held\n'
+            yield child
+        finally:
+            child.kill()
+
+
+def cut(database: str) -> None:
+    """End all other sessions, as an operator may."""
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            'SELECT pg_terminate_backend(pid) FROM pg_stat_activity'
+            ' WHERE datname = current_database() AND pid <> pg_backend_pid()'
+        )
+
+
+def test_nobody_is_alive_where_there_are_no_tables_yet(postgres: PostgresServer) -> None:
+    with locks_of(postgres.create()) as found:
+        assert found.servers() == found.alive() == found.dead() == []
+
+
+def test_an_owner_is_alive_until_its_process_is_killed(database: str) -> None:
+    with locks_of(database) as asked, locks_of(database) as other:
+        asked.take('asker')
+        assert asked.is_alive('asker')
+        with process(database, 'worker ☂') as child:
+            until(lambda: asked.is_alive('worker ☂'), 'it is seen')
+            assert sorted(other.alive()) == ['asker', 'worker ☂']
+            assert other.servers() == ['http://here']
+            with pytest.raises(JournalUnavailable, match='worker'):
+                other.take('worker ☂')
+            assert asked.dead() == []
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            until(lambda: asked.dead() == ['worker ☂'], 'its death is seen')
+        assert not asked.is_alive('worker ☂')
+        assert not asked.is_alive('nobody')
+        assert other.servers() == []
+
+
+def test_who_leaves_in_good_order_is_not_dead(database: str) -> None:
+    with locks_of(database) as asked:
+        asked.take('asker')
+        with locks_of(database) as other:
+            other.take('leaver')
+            until(lambda: asked.is_alive('leaver'), 'it is seen')
+        until(lambda: not asked.is_alive('leaver'), 'it has left')
+        assert asked.dead() == []
+
+
+def test_a_server_elsewhere_is_not_offered(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with locks_of(database) as here, locks_of(database) as asked:
+        here.take('here')
+        here.serve('http://127.0.0.1:8080')
+        assert asked.servers() == ['http://127.0.0.1:8080']
+        monkeypatch.setattr(socket, 'gethostname', lambda: 'another')
+        with locks_of(database) as elsewhere:
+            assert elsewhere.servers() == []
+
+
+def test_a_lock_that_was_lost_is_taken_again(database: str) -> None:
+    with locks_of(database) as one, locks_of(database) as two:
+        one.take('one')
+        two.take('two')
+        cut(database)
+        assert one.is_alive('one')
+        until(lambda: one.is_alive('two') and two.is_alive('one'), 'both are back')
+        until(lambda: sorted(one.alive()) == sorted(two.alive()) == ['one', 'two'], 'both hold their locks')
+        assert one.dead() == two.dead() == []
+
+
+def test_nobody_is_dead_while_the_server_is_away_and_just_after(
+    database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, 'SETTLE', 2.0)
+    with locks_of(database) as asked, process(database, 'other') as other:
+        asked.take('asker')
+        until(lambda: asked.is_alive('other'), 'it is seen')
+        postgres.stop()
+        try:
+            other.kill()
+            until(lambda: asked._seen is None, 'the server is missed')
+            assert asked.dead() == []
+            assert asked.is_alive('other') and asked.is_alive('whoever')
+            assert asked.alive() == asked.servers() == []
+        finally:
+            postgres.start()
+        with locks_of(database) as fresh:
+            assert fresh.is_alive('other')  # It may only need another moment.
+        until(lambda: asked.dead() == ['other'], 'its death is seen')
+
+
+def test_one_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, 'PATIENCE', 0.3)
+    with locks_of(database) as one, locks_of(database) as two:
+        one.take('one')
+        two.take('two')
+        one.begin_adoption()
+        with psycopg.connect(database) as looking:
+            query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            before = looking.execute(query).fetchone()
+            two.begin_adoption()  # It is told to go on after a while.
+            assert looking.execute(query).fetchone() == before
+            one.end_adoption()
+            two.begin_adoption()
+            assert looking.execute(query).fetchone() == before
+            two.end_adoption()
+            assert looking.execute(query).fetchone() != before
+
+
+def test_the_dead_are_forgotten_after_a_while(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with locks_of(database) as asked, process(database, 'worker') as child:
+        asked.take('asker')
+        child.kill()
+        until(lambda: asked.dead() == ['worker'], 'its death is seen')
+        asked.bury('worker')
+        with locks_of(database) as other:
+            assert other.dead() == ['worker']
+            monkeypatch.setattr(locks, 'FORGOTTEN', 0.0)
+            asked.bury('worker')
+        with locks_of(database) as other:
+            assert other.dead() == []

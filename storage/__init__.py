@@ -1,5 +1,6 @@
 """Storage: runs and all their steps in SQLite or PostgreSQL. `open_journal` is the entry point."""
 
+from storage.bulk.database_copy import CopyInfo, copy_database
 from storage.journal import SqlJournal, open_journal
 from storage.settings import Settings
 from storage.sqlite.backup import BackupInfo, inspect_database, read_backup, write_backup
@@ -8,9 +9,11 @@ from storage.sqlite.locks import Claims, Served
 __all__ = [
     'BackupInfo',
     'Claims',
+    'CopyInfo',
     'Served',
     'Settings',
     'SqlJournal',
+    'copy_database',
     'inspect_database',
     'open_journal',
     'read_backup',

@@ -23,7 +23,7 @@ from engine.records import (
     Transition,
 )
 from storage import commands, entries, path_stats, queries
-from storage.bulk_import import StagedRuns
+from storage.bulk.run_import import StagedRuns
 from storage.protocol import Database
 from storage.settings import Settings
 

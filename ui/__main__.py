@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from ui.cli.app import app
 
 if TYPE_CHECKING:
-    from storage import BackupInfo, SqlJournal
+    from storage import BackupInfo, CopyInfo, SqlJournal
     from ui.settings import Locks, Settings
 
 
@@ -63,6 +64,13 @@ class Stores:
         from storage import read_backup
 
         return read_backup(archive, Database(database=settings.database), settings.workspaces)
+
+    def copy(self, source: Settings, target: Settings, progress: Callable[[int, int], None]) -> CopyInfo:
+        """Copy a whole database into an empty one."""
+        from storage import Settings as Database
+        from storage import copy_database
+
+        return copy_database(Database(database=source.database), Database(database=target.database), progress)
 
     def inspect(self, settings: Settings) -> BackupInfo:
         """Check the database, and count what it holds."""

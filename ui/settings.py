@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -166,6 +167,18 @@ class Storage(Protocol):
 
         Raises:
             JournalError, OSError
+        """
+
+    def copy(self, source: Settings, target: Settings, progress: Callable[[int, int], None]) -> BackupInfo:
+        """Copy a whole database into an empty one, all or nothing. Blocks.
+
+        Args:
+            source: no process drives its runs.
+            target: of either kind.
+            progress: called with the rows copied so far, and those to copy.
+
+        Raises:
+            JournalError
         """
 
     def inspect(self, settings: Settings) -> BackupInfo:

@@ -208,6 +208,11 @@ COMMANDS = {
         'Restore a backup where there is no database yet: all of it or nothing. Nothing is overwritten.',
         'RESTORE',
     ),
+    'copy-database': Command(
+        'Operate',
+        'operation.copy_database:copy_database',
+        'Copy a whole database into an empty one: from SQLite to PostgreSQL, or back.',
+    ),
     'user': Command('Operate', 'operation.accounts:user', 'Accounts: people and programs that may log in.'),
     'token': Command('Operate', 'operation.accounts:token', 'Tokens with which programs log in.'),
     'log': Command(
@@ -227,7 +232,18 @@ COMMANDS = {
 }
 """By name, in the order of the help."""
 LOCAL = frozenset(
-    {'user', 'token', 'log', 'serve', 'worker', 'sign-in', 'doctor', 'backup', 'restore-backup'}
+    {
+        'user',
+        'token',
+        'log',
+        'serve',
+        'worker',
+        'sign-in',
+        'doctor',
+        'backup',
+        'restore-backup',
+        'copy-database',
+    }
 )
 """Commands about this machine alone: its server, its files, its credentials at MCP servers."""
 

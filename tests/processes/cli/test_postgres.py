@@ -163,3 +163,30 @@ def test_a_command_reaches_the_server_that_drives_its_run(
             assert ended(server)[0] == 0
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT count(*) FROM entry WHERE kind = 'process'").fetchone() == (0,)
+
+
+def test_a_database_is_copied_there_and_back(
+    hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
+) -> None:
+    hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '-q')
+    shown = hemicycle('show', 'last', '--json').stdout
+    there = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+    assert there.exit_code == 0, there.output
+    assert ': 1 run, ' in there.stdout
+    assert 'audit: 1 run as recorded' in there.stdout
+    assert on('show', 'last', '--json').stdout == shown
+    again = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+    assert again.exit_code != 0
+    assert 'is not empty (1 runs, 0 entries)' in again.stderr
+    back = hemicycle.home / 'back.db'
+    assert hemicycle('copy-database', postgres_url, str(back), '--no-audit').exit_code == 0
+    assert hemicycle('show', 'last', '--json', '--database', str(back)).stdout == shown
+
+
+def test_a_database_whose_runs_are_driven_is_not_copied(hemicycle: Hemicycle, postgres_url: str) -> None:
+    odd = ('--patterns', str(hemicycle.patterns))
+    with hemicycle.process('run', 'endless', *odd) as process:
+        hemicycle.reaches(1, process)
+        refused = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+        assert refused.exit_code != 0
+        assert 'is in use by 1 process, such as ' in refused.stderr

@@ -65,12 +65,12 @@ def backup(
     if archive.exists():
         raise CommandError(f'{archive} already exists: name another file')
     info = storage.back_up(settings, archive)
-    typer.echo(f'{archive}: {_describe(info)}')
+    typer.echo(f'{archive}: {describe(info)}')
     if check:
         with TemporaryDirectory(prefix='hemicycle-') as folder:
             copy = replace(settings, home=Path(folder), database=str(Path(folder, 'hemicycle.db')))
             storage.restore(archive, copy)
-            _report(asyncio.run(_audit(storage, copy)))
+            report_audit(asyncio.run(audit_all(storage, copy)))
 
 
 def restore_backup(
@@ -87,9 +87,9 @@ def restore_backup(
     storage, settings = storage_of(context), settings_of(database, patterns=patterns)
     _file(storage, settings, 'pg_restore')
     info = storage.restore(archive, settings)
-    typer.echo(f'{storage.name(settings)}: {_describe(info)}')
+    typer.echo(f'{storage.name(settings)}: {describe(info)}')
     if check:
-        _report(asyncio.run(_audit(storage, settings)))
+        report_audit(asyncio.run(audit_all(storage, settings)))
 
 
 def _file(storage: Storage, settings: Settings, instead: str) -> Path:
@@ -99,13 +99,14 @@ def _file(storage: Storage, settings: Settings, instead: str) -> Path:
     raise CommandError(f'{what}; the files of its runs are in {settings.workspaces}')
 
 
-def _describe(info: BackupInfo) -> str:
+def describe(info: BackupInfo) -> str:
+    """What a backup or a database holds."""
     made = time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(info.created))
     return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {made}'
 
 
-async def _audit(storage: Storage, settings: Settings) -> tuple[int, list[str], list[str]]:
-    """How many runs match their record, what is wrong with the others, and which could not be audited."""
+async def audit_all(storage: Storage, settings: Settings) -> tuple[int, list[str], list[str]]:
+    """Audit every run: how many match their record, what is wrong with others, and which have no pattern."""
     ok, wrong, unknown = 0, list[str](), list[str]()
     async with open_reader(storage, settings, load_catalog(settings)) as conductor:
         for place in ('list', 'trash'):
@@ -121,7 +122,8 @@ async def _audit(storage: Storage, settings: Settings) -> tuple[int, list[str], 
     return ok, wrong, unknown
 
 
-def _report(found: tuple[int, list[str], list[str]]) -> None:
+def report_audit(found: tuple[int, list[str], list[str]]) -> None:
+    """Say what an audit found; if a run does not match its record, the command fails."""
     ok, wrong, unknown = found
     typer.echo(f'audit: {count(ok, "run")} as recorded')
     if unknown:

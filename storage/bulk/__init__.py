@@ -1,0 +1,1 @@
+"""Whole runs and whole databases: imported and copied in one transaction each."""

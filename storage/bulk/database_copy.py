@@ -1,0 +1,215 @@
+"""Copies a whole database into an empty one, from SQLite to PostgreSQL or back: all or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, text, true
+
+from engine.errors import JournalDamaged, JournalUnavailable
+from storage import search
+from storage.rows import ENTRY, RUN, STEP
+from storage.settings import Settings
+from storage.tables import RunRow
+
+TABLES: tuple[Table, ...] = tuple(RunRow.metadata.sorted_tables)
+"""All but the search index, which is made anew; what others refer to comes first."""
+PIECE = 500
+"""Rows that are written at once."""
+PROCESS = 'process'
+"""The entries of the processes that are alive: they belong to one database, and stay there."""
+PATIENCE, PAUSE = 2.0, 0.05
+"""Seconds for which a session that is just ending may take, and between looks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyInfo:
+    """What was copied."""
+
+    created: float
+    runs: int
+    steps: int
+
+
+def copy_database(source: Settings, target: Settings, progress: Callable[[int, int], None]) -> CopyInfo:
+    """Copy all rows with their keys, count them, and only then commit. Blocks; the source stays as it is.
+
+    Args:
+        source: it has to exist; an older version is migrated.
+        target: empty, or not there yet.
+        progress: called with the rows copied so far, and those to copy.
+
+    Raises:
+        JournalUnavailable: the source is used or changed meanwhile, or the target holds something.
+        JournalDamaged: not all rows arrived.
+        JournalError: one of them cannot be read or written.
+    """
+    if not source.on_postgres and not source.path.exists():
+        raise JournalUnavailable(f'{source.name} does not exist: there is nothing to copy')
+    for used in (source, target):
+        _refuse_others(used)
+    with _opened(source) as reading:
+        before = _counted(reading)
+        total, done = sum(before.rows.values()) + before.rows[RUN.name], 0
+        with _opened(target, write=True) as writing:
+            if any((there := _counted(writing).rows).values()):
+                held = f'{there[RUN.name]} runs, {there[ENTRY.name]} entries'
+                raise JournalUnavailable(f'{target.name} is not empty ({held}): name another database')
+            for table in TABLES:
+                for piece in _pieces(source, reading, table):
+                    writing.execute(insert(table), piece)
+                    progress(done := done + len(piece), total)
+            for number in writing.execute(select(RUN.c.number)).scalars().all():
+                search.index(writing, number)
+                progress(done := done + 1, total)
+            if target.on_postgres:
+                _go_on_counting(writing)
+            if (arrived := _counted(writing)) != before:
+                raise JournalDamaged(f'{target.name}: {arrived} arrived of {before}; nothing was kept')
+            with _opened(source) as again:
+                if _counted(again) != before:
+                    raise JournalUnavailable(
+                        f'{source.name} was changed meanwhile: stop what uses it; nothing was kept'
+                    )
+            writing.commit()
+    return CopyInfo(created=time.time(), runs=before.rows[RUN.name], steps=before.rows[STEP.name])
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What a database holds."""
+
+    rows: dict[str, int]
+    """By the table's name."""
+    changes: tuple[int, ...]
+    """Numbers that grow with each step, claim and change of an entry."""
+
+
+def _counted(connection: Connection) -> _Counted:
+    rows = {
+        table.name: connection.execute(
+            select(func.count()).select_from(table).where(_kept(table))
+        ).scalar_one()
+        for table in TABLES
+    }
+    runs = connection.execute(select(func.sum(RUN.c.seq), func.sum(RUN.c.epoch))).one()
+    entries = connection.execute(select(func.sum(ENTRY.c.version)).where(_kept(ENTRY))).one()
+    return _Counted(rows, tuple(int(value or 0) for value in (*runs, *entries)))
+
+
+def _kept(table: Table) -> ColumnElement[bool]:
+    return ENTRY.c.kind != PROCESS if table is ENTRY else true()
+
+
+def _pieces(source: Settings, connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
+    query = select(table).where(_kept(table)).order_by(*table.primary_key)
+    with _explained(source):  # Else the target would be blamed.
+        found = connection.execution_options(yield_per=PIECE).execute(query)
+        for rows in found.partitions():
+            yield [dict(row._mapping) for row in rows]
+
+
+@contextmanager
+def _explained(settings: Settings) -> Iterator[None]:
+    if settings.on_postgres:
+        from storage.postgres.connections import explained
+
+        with explained(settings.name):
+            yield
+    else:
+        from storage.sqlite import file
+
+        with file.explained(settings.path):
+            yield
+
+
+@contextmanager
+def _opened(settings: Settings, *, write: bool = False) -> Iterator[Connection]:
+    """A connection that sees one moment of the database; all is rolled back unless committed."""
+    opened = _opened_postgres if settings.on_postgres else _opened_sqlite
+    with _explained(settings), opened(settings, write) as connection:
+        yield connection
+
+
+@contextmanager
+def _opened_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
+    from storage.sqlite import file
+    from storage.sqlite.alchemy import alchemy
+
+    file.prepare(settings)
+    with closing(file.connect(settings, reader=not write)) as raw:
+        raw.text_factory = partial(_strictly, settings.name)
+        with alchemy(raw) as connection:
+            raw.execute('BEGIN IMMEDIATE' if write else 'BEGIN')
+            yield connection
+
+
+def _strictly(name: str, said: bytes) -> str:
+    """Decode a text: one that is damaged must not be mended in silence, as where runs are shown."""
+    try:
+        return said.decode()
+    except UnicodeDecodeError as error:
+        raise JournalDamaged(
+            f'{name} holds a text that is not UTF-8 ({error}); put a backup in its place'
+        ) from error
+
+
+@contextmanager
+def _opened_postgres(settings: Settings, write: bool) -> Iterator[Connection]:
+    from storage.postgres.connections import engine
+    from storage.postgres.migrations import migrate
+
+    made = engine(settings)
+    try:
+        with made.begin() as connection:
+            migrate(connection, settings.name)
+        with made.connect().execution_options(isolation_level='REPEATABLE READ') as connection:
+            connection.execute(text('SET LOCAL idle_in_transaction_session_timeout = 0'))
+            if write:
+                connection.execute(text('LOCK TABLE run, entry, reservation IN EXCLUSIVE MODE'))
+            yield connection
+    finally:
+        made.dispose()
+
+
+def _refuse_others(settings: Settings) -> None:
+    """Refuse a database that other processes of ours use, workers of a fleet among them."""
+    if not settings.on_postgres:
+        return
+    from storage.postgres.connections import engine
+
+    made, until = engine(settings), time.monotonic() + PATIENCE
+    try:
+        with (
+            _explained(settings),
+            made.connect().execution_options(isolation_level='AUTOCOMMIT') as connection,
+        ):
+            while others := connection.execute(OTHERS).scalar_one():
+                if time.monotonic() > until:
+                    raise JournalUnavailable(
+                        f'{settings.name} is used by others ({others} sessions): stop them, and try again'
+                    )
+                time.sleep(PAUSE)
+    finally:
+        made.dispose()
+
+
+OTHERS = text(
+    'SELECT count(*) FROM pg_stat_activity'
+    " WHERE datname = current_database() AND application_name = 'hemicycle' AND pid <> pg_backend_pid()"
+)
+
+
+def _go_on_counting(connection: Connection) -> None:
+    """Have the next keys that PostgreSQL gives follow those that were copied."""
+    for table, column in (('run', 'number'), ('note', 'id')):
+        connection.execute(
+            text(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column}))"
+                f' FROM {table} HAVING max({column}) IS NOT NULL'
+            )
+        )

@@ -1,0 +1,184 @@
+"""Copies of whole databases: from SQLite to PostgreSQL and back with nothing lost, all or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from engine import Conductor
+from engine.errors import JournalDamaged, JournalUnavailable
+from engine.journal.protocol import Entry, EntryQuery, Reservation
+from engine.records import Note, RunQuery
+from storage import Settings, SqlJournal, open_journal
+from storage.bulk.database_copy import TABLES, copy_database
+from storage.postgres.connections import ADAPTERS
+
+ODD = 'a\0b\x1ac ☂ \U0001f600'
+
+
+async def fill(database: str | Path) -> None:
+    """Write into every table."""
+    journal = await open_journal(database)
+    async with Conductor(journal) as conductor:
+        first = await conductor.start(
+            'pipeline', task='Compare tea and coffee', title=ODD, tags=['hot', 'old']
+        )
+        await first.result()
+        fork = await conductor.fork(first.id, at=5)
+        await conductor.result(fork)
+        gone = await conductor.start('pipeline', task='Compare ink and lead')
+        await gone.result()
+        await conductor.delete(gone.id)
+        await journal.write_note(Note(run=first.id, id=0, seq=3, text=f'Kept {ODD}', created=1.5))
+        await journal.annotate(fork, starred=True, note='A turning point')
+        await conductor.traffic(RunQuery())
+        await journal.reserve(Reservation(key='once', digest='d', run=first.id, created=2.5))
+        await journal.write_entries(
+            [
+                Entry(
+                    kind='account', key='ada', body={'name': ODD}, state='admin', rank=0.1 + 0.2, about='x'
+                ),
+                Entry(kind='log', key='1', body={'deed': 'start'}, rank=1e300),
+                Entry(kind='process', key='a-process', body={}),
+            ]
+        )
+
+
+def content(database: str | Path) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of all tables, in order, as the database's own driver reads them."""
+    opened: Any = (
+        psycopg.connect(database, context=ADAPTERS) if '://' in str(database) else sqlite3.connect(database)
+    )
+    found = {}
+    with closing(opened) as connection:
+        for table in TABLES:
+            names = ', '.join(column.name for column in table.c)
+            keys = ', '.join(column.name for column in table.primary_key)
+            kept = "WHERE kind <> 'process'" if table.name == 'entry' else ''
+            rows = connection.execute(f'SELECT {names} FROM "{table.name}" {kept} ORDER BY {keys}').fetchall()
+            found[table.name] = [tuple(row) for row in rows]
+    return found
+
+
+def copy(source: str | Path, target: str | Path, said: Callable[[int, int], None] = lambda *_: None) -> None:
+    copy_database(Settings(database=source), Settings(database=target), said)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    asyncio.run(fill(path := tmp_path / 'source.db'))
+    return path
+
+
+async def with_journal(database: str | Path, work: Callable[[SqlJournal], Any]) -> Any:
+    journal = await open_journal(database)
+    try:
+        return await work(journal)
+    finally:
+        await journal.close()
+
+
+def test_all_goes_to_postgresql_and_back(source: Path, postgres_url: str, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(source)) as connection:
+        connection.execute('INSERT INTO snapshot SELECT run, seq, body FROM "transition" WHERE seq = 3')
+        connection.commit()
+    said: list[tuple[int, int]] = []
+    copy(source, postgres_url, lambda done, total: said.append((done, total)))
+    copy(postgres_url, back := tmp_path / 'back.db')
+    before = content(source)
+    assert all(before.values()), 'a table is empty: the test shows nothing for it'
+    assert content(postgres_url) == before
+    assert content(back) == before
+    assert said[-1][0] == said[-1][1] > 0
+    assert said == sorted(said)
+
+
+@pytest.mark.parametrize('kind', ['sqlite', 'postgres'])
+async def test_the_copy_works_on(tmp_path: Path, postgres_url: str, kind: str) -> None:
+    await fill(tmp_path / 'source.db')
+    target: str | Path = postgres_url if kind == 'postgres' else tmp_path / 'target.db'
+    await asyncio.to_thread(copy, tmp_path / 'source.db', target)
+    journal = await open_journal(target)
+    async with Conductor(journal) as conductor:
+        assert await journal.entries(EntryQuery(kind='process')) == []
+        [found] = (await conductor.runs(RunQuery(text='turning'))).runs
+        assert found.starred
+        [noted] = (await conductor.runs(RunQuery(text='kept'))).runs
+        await conductor.audit(noted.id)
+        note = await journal.write_note(Note(run=noted.id, id=0, seq=4, text='Another', created=1.5))
+        assert len(await journal.notes(noted.id)) == 2 and note.id > 1
+        added = await conductor.start('pipeline', task='Compare tea and water')
+        await added.result()
+
+
+def test_a_target_that_holds_something_is_refused(source: Path, tmp_path: Path) -> None:
+    asyncio.run(fill(target := tmp_path / 'target.db'))
+    before = content(target)
+    with pytest.raises(JournalUnavailable, match=r'is not empty \(3 runs, 2 entries\)'):
+        copy(source, target)
+    with pytest.raises(JournalUnavailable, match='is not empty'):
+        copy(source, source)
+    assert content(target) == before
+
+
+def test_a_source_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(JournalUnavailable, match='there is nothing to copy'):
+        copy(tmp_path / 'none.db', tmp_path / 'target.db')
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize('kind', ['sqlite', 'postgres'])
+def test_nothing_is_kept_of_a_copy_that_breaks_off(
+    source: Path, tmp_path: Path, postgres_url: str, kind: str
+) -> None:
+    target: str | Path = postgres_url if kind == 'postgres' else tmp_path / 'target.db'
+
+    def stop(done: int, total: int) -> None:
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy(source, target, stop)
+    assert not any(content(target).values())
+    copy(source, target)
+    assert content(target) == content(source)
+
+
+def test_nothing_is_kept_if_the_source_changes_meanwhile(source: Path, tmp_path: Path) -> None:
+    def change(done: int, total: int) -> None:
+        if done == total:
+            with closing(sqlite3.connect(source)) as connection:
+                connection.execute('UPDATE run SET epoch = epoch + 1')
+                connection.commit()
+
+    with pytest.raises(JournalUnavailable, match='was changed meanwhile'):
+        copy(source, target := tmp_path / 'target.db', change)
+    assert not any(content(target).values())
+
+
+def test_a_damaged_text_is_not_mended_in_silence(source: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(source)) as connection:
+        connection.execute("UPDATE note SET text = CAST(x'ff61' AS TEXT)")
+        connection.commit()
+    with pytest.raises(JournalDamaged, match='UTF-8'):
+        copy(source, target := tmp_path / 'target.db')
+    assert not any(content(target).values())
+
+
+def test_a_database_that_others_use_is_refused(
+    source: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('storage.bulk.database_copy.PATIENCE', 0.2)
+    asyncio.run(with_journal(postgres_url, lambda journal: journal.unfinished()))
+    with (
+        closing(psycopg.connect(postgres_url, application_name='hemicycle')),
+        pytest.raises(JournalUnavailable, match='used by others'),
+    ):
+        copy(source, postgres_url)

@@ -1,0 +1,57 @@
+"""hemicycle copy-database: a whole database into an empty one, from SQLite to PostgreSQL or back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from ui.cli.exit_codes import CODES
+from ui.cli.operation.backup import Audit, audit_all, describe, report_audit
+from ui.cli.options import Patterns
+from ui.cli.output.errors import CommandError
+from ui.cli.session import settings_of, storage_of
+from ui.formatting.values import count
+
+EPILOG = f"""Examples:
+
+```
+hemicycle copy-database hemicycle.db postgresql://db/hemicycle
+hemicycle copy-database postgresql://db/hemicycle hemicycle.db
+```
+
+{CODES}"""
+
+
+def copy_database(
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(metavar='FROM', help='A path, or a URL. It stays as it is.')],
+    target: Annotated[str, typer.Argument(metavar='TO', help='A path, or a URL: empty, or not there yet.')],
+    check: Audit = True,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+) -> None:
+    """Copy a whole database into an empty one: from SQLite to PostgreSQL, or back.
+
+    All of it or nothing. Runs keep their ids; accounts, tokens, schedules, notes and the audit log go along.
+    Stop servers and workers first: what they wrote meanwhile would be missing. The files of runs stay where
+    they are, in `HEMICYCLE_HOME`. Serve one of the two afterwards: a run that had not ended would go on in
+    both.
+    """
+    storage = storage_of(context)
+    places = settings_of(source, patterns=patterns), settings_of(target, patterns=patterns)
+    for place in places:
+        file = storage.file(place)
+        if (file is None or file.exists()) and (alive := storage.locks(place).alive()):
+            using = f'{count(len(alive), "process", "processes")}, such as {alive[0]}'
+            raise CommandError(f'{storage.name(place)} is in use by {using}: stop them, then try again')
+    with typer.progressbar(length=1, label='Copying') as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        info = storage.copy(*places, progress)
+    typer.echo(f'{storage.name(places[1])}: {describe(info)}')
+    if check:
+        report_audit(asyncio.run(audit_all(storage, places[1])))

@@ -9,8 +9,14 @@ function grow() { // all that is measured is measured at once: each layout in be
   const grown = [...waiting];
   waiting.clear();
   const held = grown.map((talk) => talk.hold());
-  for (const talk of grown) talk.write();
+  for (const talk of grown) talk.catchUp();
   grown.forEach((talk, i) => talk.pin(held[i]));
+}
+
+function soon(talk, change) { // with the next frame; a hidden page has none
+  if (!waiting.size) (document.hidden ? setTimeout : requestAnimationFrame)(grow);
+  talk.due.push(change);
+  waiting.add(talk);
 }
 
 export default {
@@ -19,7 +25,10 @@ export default {
   mounted() {
     this.shown = [];
     this.partial = {};
-    this.splice(0, this.blocks || []);
+    this.due = []; // changes since the last frame, in order
+    const held = this.hold();
+    this.put(0, this.blocks || []);
+    this.pin(held);
   },
   methods: {
     scroller() { // the pane, or in a narrow window what holds all panes
@@ -32,27 +41,29 @@ export default {
       return { box, atEnd: !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60 };
     },
     pin({ box, atEnd }) {
-      if (!this.follow || !atEnd) return;
-      const after = box || this.scroller(); // what was not full may be so now
-      if (after) after.scrollTop = after.scrollHeight;
+      if (!this.follow) return;
+      const after = this.scroller();
+      const filled = after !== box && (!box || box.contains(after)); // it was not full before: its end was in sight
+      if (after && (atEnd || filled)) after.scrollTop = after.scrollHeight;
     },
-    keepAtEnd(change) {
-      const held = this.hold();
-      change();
-      this.pin(held);
+    splice(keep, blocks) { soon(this, () => this.put(keep, blocks)); },
+    append(kind, text) { soon(this, () => this.take(kind, text)); },
+    clear() { soon(this, () => this.drop()); },
+    catchUp() {
+      for (const change of this.due.splice(0)) change();
+      this.write();
     },
-    splice(keep, blocks) { // keep the first `keep` blocks, and put these after them
-      this.keepAtEnd(() => {
-        while (this.shown.length > keep) this.shown.pop().remove();
-        if (keep === 0) this.clear();
-        for (const block of blocks) {
-          const kept = this.settled(block);
-          if (block.kind !== "task") this.clear();
-          const element = kept || this.make(block);
-          if (!kept) this.$el.append(element);
-          this.shown.push(element);
-        }
-      });
+    put(keep, blocks) { // keep the first `keep` blocks, and put these after them
+      this.write();
+      while (this.shown.length > keep) this.shown.pop().remove();
+      if (keep === 0) this.drop();
+      for (const block of blocks) {
+        const kept = this.settled(block);
+        if (block.kind !== "task") this.drop();
+        const element = kept || this.make(block);
+        if (!kept) this.$el.append(element);
+        this.shown.push(element);
+      }
     },
     make(block) {
       if (block.kind === "tool") return describe(block);
@@ -76,7 +87,7 @@ export default {
       render(body, block.text);
       return element;
     },
-    append(kind, text) { // a streamed piece; rendered at most once a frame
+    take(kind, text) { // a streamed piece; rendered at most once a frame
       if (kind === "call") { // a tool is called: its arguments follow
         for (const name of text.split("\n").filter(Boolean)) this.begin(`call-${Object.keys(this.partial).length}`, { kind: "text", title: name, note: "is being written", text: "" }, new JsonText({ code: true }));
         return;
@@ -86,13 +97,11 @@ export default {
       if (!name) return;
       const part = this.partial[name] || this.begin(name, { kind: kind === "reasoning" ? "reasoning" : "text", text: "", open: true });
       part.fresh += text;
-      if (!waiting.size) requestAnimationFrame(grow);
-      waiting.add(this);
     },
     begin(name, block, json = null) {
       const element = this.make(block);
       element.classList.add("streaming");
-      this.keepAtEnd(() => this.$el.append(element));
+      this.$el.append(element);
       return (this.partial[name] = { stream: new Stream(element.querySelector(".body")), element, fresh: "", json });
     },
     write() {
@@ -113,7 +122,7 @@ export default {
       part.stream.settle();
       return part.element;
     },
-    clear() { // the streamed text is taken back, or has settled
+    drop() { // the streamed text is taken back, or has settled
       for (const part of Object.values(this.partial)) part.element.remove();
       this.partial = {};
     },

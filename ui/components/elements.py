@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from nicegui import ui
@@ -115,15 +118,41 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
         self._blocks = list(blocks)
         with self._props.suspend_updates():  # the browser gets the difference, below
             self._props['blocks'] = self._blocks
-        self.run_method('splice', keep, self._blocks[keep:])
+        self._call('splice', keep, self._blocks[keep:])
 
     def append(self, kind: str, text: str) -> None:
         """Append a streamed piece."""
-        self.run_method('append', kind, text)
+        self._call('append', kind, text)
 
     def reset(self) -> None:
         """Discard the streamed text."""
-        self.run_method('clear')
+        self._call('clear')
+
+    def _call(self, method: str, *args: Any) -> None:
+        calls = _gathered.get()
+        if calls is None:
+            self.run_method(method, *args)
+        else:
+            calls.append(f'runMethod({self.id}, "{method}", {json.dumps(args)});')
+
+
+_gathered: ContextVar[list[str] | None] = ContextVar('gathered', default=None)
+
+
+@contextmanager
+def one_message() -> Iterator[None]:
+    """Send what is said to all conversations of the page meanwhile as one message.
+
+    With twelve panes, a message for each costs the browser more than the text in it.
+    """
+    calls: list[str] = []
+    before = _gathered.set(calls)
+    try:
+        yield
+    finally:
+        _gathered.reset(before)
+        if calls:
+            ui.context.client.run_javascript(''.join(calls))
 
 
 class TranscriptList(Element, component=ASSETS / 'transcript.js'):

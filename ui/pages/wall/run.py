@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from nicegui import background_tasks, ui
 
-from engine import Conductor, EngineError
+from engine import Conductor, EngineError, Transition
 from engine.records import RunInfo, Shape, StateShape, View, within
 from engine.workspace import is_own_work
 from ui.components.dialogs import notify_errors
@@ -24,6 +25,9 @@ from ui.web.permission import may
 
 NEWEST = 12
 """Blocks of a conversation that a new pane begins with; the run's page has all of them."""
+REDRAWN_EVERY = 0.25
+"""Seconds between changes to the heads of panes: the browser goes through all of them for each. What an agent
+says is shown at once."""
 WAITS = ('.approving', '.asking')
 
 
@@ -95,6 +99,11 @@ class WallRun:
         self.panes: dict[str, WallPane] = {}
         self._files: dict[str, tuple[str, str]] = {}
         """By agent: the snapshot that was counted, and how many files differ from the first, in words."""
+        self._stands: object = None
+        """Status and pauses, when they were seen last."""
+        self._due: set[str] = set()
+        """Panes whose heads are to be drawn anew."""
+        self._shown = 0.0
         self._task = background_tasks.create(self.follower.follow(), name=f'wall follows {info.id}')
         self._counting: asyncio.Task[Any] | None = None
 
@@ -114,18 +123,27 @@ class WallRun:
         """Show what is new since the last call, with at most `room` panes more."""
         news = self.follower.look()
         view = self.view
-        if news is None or view is None:
+        if view is None or (news is None and not self._due):
             return
+        news = news or Updates()
         self._stepper.know(self.follower.fold, news.steps)
         if news.steps or not self.panes:
             self._arrange(view, room)
-            self._show(view)
+            touched = self._touched(view, news.steps)
+            for path in touched:
+                self.panes[path].pane.speak(view, view.agents.get(path) or {})
+            self._due.update(touched)
+        if self._due and time.monotonic() >= self._shown + REDRAWN_EVERY:
+            self._shown = time.monotonic()
+            self._show(view, self._due & self.panes.keys())
+            self._due.clear()
         self._stream(news)
 
     def tick(self, now: float) -> None:
-        """Update the clocks."""
+        """Update the clocks, and what steps of others change in a pane."""
         view = self.view
         if view is not None:
+            self._show(view, self.panes)
             live = not view.status.ended
             for shown in self.panes.values():
                 shown.pane.tick(view, clock_end(view, now) if live else view.time, live=live)
@@ -170,10 +188,18 @@ class WallRun:
             self.panes.pop(idle).root.delete()
         return bool(idle)
 
-    def _show(self, view: View) -> None:
+    def _touched(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
+        """The panes whose agents these steps are about; all of them where the run itself changes."""
+        if self._stands != (stands := (view.status, view.paused)):
+            self._stands = stands
+            return self.panes
+        places = {path for step in steps for path in (step.event.at, *step.left, *step.entered)}
+        return [own for own in self.panes if any(within(path, own) for path in places)]
+
+    def _show(self, view: View, paths: Collection[str]) -> None:
         mine = self._conductor.runs_here(self.info.id) and may('send')
-        for path, shown in self.panes.items():
-            shown.show(view, mine=mine, files=self._files.get(path, ('', ''))[1])
+        for path in paths:
+            self.panes[path].show(view, mine=mine, files=self._files.get(path, ('', ''))[1])
         changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]
         if changed and (self._counting is None or self._counting.done()):
             self._counting = background_tasks.create(self._count(view, changed), name='wall counts files')
@@ -194,8 +220,8 @@ class WallRun:
             changed = sum(map(is_own_work, found))
             self._files[path] = (snapshot, f'{count(changed, "file")} changed' if changed else '')
         newest = self.view
-        if newest is not None and self.panes:
-            self._show(newest)
+        if newest is not None:
+            self._show(newest, self.panes)
 
     def _stream(self, news: Updates) -> None:
         for path, pieces in news.text.items():

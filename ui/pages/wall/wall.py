@@ -8,6 +8,7 @@ from nicegui import ui
 
 from engine import Conductor, EngineError, Status
 from engine.records import RunId, RunInfo, RunQuery
+from ui.components.elements import one_message
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import count
@@ -103,8 +104,9 @@ class Wall:
         await self._look()
 
     def _take(self) -> None:
-        for run in list(self._runs.values()):
-            run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
+        with one_message():
+            for run in list(self._runs.values()):
+                run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
         panes = sum(len(run.panes) for run in self._runs.values())
         self._none.set_visibility(not panes)
         waiting = sum(run.waiting for run in self._runs.values())

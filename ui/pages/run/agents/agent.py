@@ -96,9 +96,7 @@ class AgentPane:
         """
         path, talk = self.state.path, agent or {}
         leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
-        if leaf != self._leaf:
-            self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
-            self._waits, self.streamed = '', 0
+        blocks = self.speak(view, talk)
         shape = self._context.shape.state(leaf)
         self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
         self.name = self._context.named(path, str(talk.get('role', '')))
@@ -106,11 +104,6 @@ class AgentPane:
         self.root.classes(
             add='at-work' if self.at_work else '', remove='' if self.at_work else 'at-work'
         ).classes(add='failed' if talk.get('problem') else '', remove='' if talk.get('problem') else 'failed')
-        known = self._calls(view.seq, leaf)
-        blocks = agent_blocks(talk, known)
-        if self._first < 0 and blocks:
-            self._first = max(0, len(blocks) - self._newest) if self._newest else 0
-        self.talk.show(blocks[max(0, self._first) :])
         # What goes on in its region without it, such as its tests.
         beside = next((one for one in view.active if parent_of(one) == parent_of(path) != ''), '')
         place = leaf.removeprefix(f'{path}.') if leaf else beside.rpartition('.')[2]
@@ -129,6 +122,18 @@ class AgentPane:
         self._plan.set_visibility(bool(talk.get('plan')))
         asked = open_question(view, StatePath(leaf)) if live and mine and leaf.endswith('.asking') else None
         self._question.show(leaf if asked else '', asked)
+
+    def speak(self, view: View, agent: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Show the conversation as of `view`, and nothing else; returns its blocks."""
+        leaf = next((leaf for leaf in view.active if within(leaf, self.state.path)), '')
+        if leaf != self._leaf:
+            self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
+            self._waits, self.streamed = '', 0
+        blocks = agent_blocks(agent, self._calls(view.seq, leaf))
+        if self._first < 0 and blocks:
+            self._first = max(0, len(blocks) - self._newest) if self._newest else 0
+        self.talk.show(blocks[max(0, self._first) :])
+        return blocks
 
     def heard(self, pieces: Sequence[tuple[str, str]]) -> None:
         """Append streamed text."""

@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Status
 from engine.errors import WorkspaceError
 from engine.records import View, within
-from ui.components.elements import Conversation, Engagement, Splitters
+from ui.components.elements import Conversation, Engagement, Splitters, one_message
 from ui.components.take import take_buttons
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import Text
@@ -122,9 +122,10 @@ class AgentPanes:
 
     def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Append streamed text to the panes."""
-        for path, pieces in text.items():
-            if path in self._panes:
-                self._panes[path].heard(pieces)
+        with one_message():
+            for path, pieces in text.items():
+                if path in self._panes:
+                    self._panes[path].heard(pieces)
 
     def still(self) -> None:
         """Remove all streamed text: a past step is shown."""

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench format lock clean
+.PHONY: help run test lint check endure bench format lock clean
 
 # Images often forbid bytecode; without it every process that a test starts compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,6 +34,10 @@ lint: ## Format, lint, types, imports
 
 check: lint ## All of lint, and the fast tests: units, contracts and the architecture; coverage is for `make test`
 	.venv/bin/pytest -n 2 $(AT_ONCE) -m 'not commands' tests/contract tests/test_architecture.py tests/unit
+
+endure: ## Run the tests that take too long for each change: outages and failures that last
+	@.ci/setup test
+	.venv/bin/pytest -n 0 -m long
 
 bench: ## Measure speed and print the numbers
 	@.ci/setup bench

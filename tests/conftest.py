@@ -86,7 +86,10 @@ COVERING = ('tests/unit/engine/agents/', 'tests/unit/engine/patterns/')
 """Where coverage is measured: these cover what they are for, and the others would take half as long again."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.option.markexpr:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker('long')])
+        items[:] = [item for item in items if not item.get_closest_marker('long')]
     for item in items:
         if not item.nodeid.startswith(COVERING):
             item.add_marker('no_cover')

@@ -11,7 +11,7 @@ from itertools import groupby
 from types import TracebackType
 from typing import Self
 
-from engine.errors import UnknownStep
+from engine.errors import JournalUnavailable, UnknownStep
 from engine.journal.protocol import Journal
 from engine.records import Delta, JournalOutage, RunId, StatePath, Transition
 from engine.records.state_path import RUN, parent_of
@@ -182,10 +182,12 @@ async def watch(
 ) -> AsyncGenerator[Item]:
     """Yield the run's steps after `after`, and streamed text; end when the run has ended.
 
+    While the journal is unavailable it says so, waits, and goes on.
+
     Raises:
         UnknownRun, UnknownStep
     """
-    seq, last = after, (await journal.info(run)).seq
+    seq, last, unread = after, (await journal.info(run)).seq, False
     if not 0 <= after <= last:
         raise UnknownStep(run, after, last)
     with feed.subscribe(run) as subscription:
@@ -193,14 +195,19 @@ async def watch(
             if subscription.overrun:
                 yield Delta(run=run, path=RUN, text='', kind='reset')
             subscription.overrun, live = False, is_live()
-            steps, more = [], True
-            while more:
-                steps = await journal.transitions(run, after=seq, limit=PAGE)
-                for step in steps:
+            try:
+                async for step in _unread_steps(journal, run, seq):
                     seq = step.seq
                     yield step
-                more = len(steps) == PAGE  # Otherwise new items are in the feed.
-            info = await journal.info(run)
+                info = await journal.info(run)
+            except JournalUnavailable as error:
+                unread = True
+                yield JournalOutage(run=run, problem=str(error))
+                await asyncio.sleep(LOOK_AGAIN)
+                continue
+            if unread:
+                unread = False
+                yield JournalOutage(run=run, problem='')
             if info.status.ended and seq >= info.seq:
                 return
             whole = True
@@ -214,6 +221,17 @@ async def watch(
                 items, seq, whole = _following(subscription.take(), seq)
                 for item in items:
                     yield item
+
+
+async def _unread_steps(journal: Journal, run: RunId, seq: int) -> AsyncGenerator[Transition]:
+    """The steps after `seq`. What follows the last page is in the feed."""
+    more = True
+    while more:
+        steps = await journal.transitions(run, after=seq, limit=PAGE)
+        for step in steps:
+            seq = step.seq
+            yield step
+        more = len(steps) == PAGE
 
 
 def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:

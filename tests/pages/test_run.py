@@ -31,6 +31,15 @@ class FullDisk(MemoryJournal):
         return await super().append(info, transitions, snapshot)
 
 
+class Away(FullDisk):
+    """Cannot be read, either."""
+
+    async def transitions(self, *given, **options):
+        if self.full:
+            raise JournalUnavailable('The disk is full.')
+        return await super().transitions(*given, **options)
+
+
 def asks_first(request):
     if request.hints.turn == 0 and request.hints.role == 'researcher':
         return calls(('notes', {'action': 'list'}))
@@ -112,6 +121,22 @@ async def test_a_run_of_another_process_can_be_watched_only(user: User, backend)
     await other.cancel(run)
     await user.should_not_see('Another process runs it', retries=50)
     await user.should_see('Cancelled')
+
+
+async def test_a_run_that_is_watched_only_is_followed_again_after_an_outage(user: User, backend):
+    journal = Away()
+    conductor = await opened(backend, journal, FakeModel(asyncio.Event()))
+    other = Conductor(journal, catalog=conductor.catalog)
+    run = (await other.start('pipeline', {'task': 'anything'})).id
+    await user.open(f'/runs/{run}')
+    await user.should_see('Another process runs it', retries=30)
+    journal.full = True
+    await user.should_see('The disk is full.', retries=60)
+    journal.full = False
+    await user.should_see('Another process runs it', retries=60)
+    await user.should_not_see('The disk is full.')
+    await other.cancel(run)
+    await user.should_see('Cancelled', retries=60)
 
 
 async def test_a_step_of_a_run_that_has_ended(user: User, backend):

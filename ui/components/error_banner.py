@@ -15,6 +15,8 @@ class ErrorBanner:
 
     def __init__(self) -> None:
         self._root = ui.element('div').classes('trouble')
+        self._standing = ('', '')
+        """What stays true while other problems come and go."""
 
     def say(self, icon: str = '', text: str = '') -> None:
         """Show a problem; '' clears it."""
@@ -27,7 +29,12 @@ class ErrorBanner:
         """Warn that a run cannot be journaled; '' clears it. `mine` says whether this server runs it."""
         # A run lost to another process continues there; one that only waits continues here.
         hope = ' Nothing is lost: the run continues on its own when it can.' if mine else ''
-        self.say('save', f'{problem}{hope}' if problem else '')
+        self.say(*(('save', f'{problem}{hope}') if problem else self._standing))
+
+    def end(self) -> None:
+        """Show nothing any more: the run has ended."""
+        self._standing = ('', '')
+        self.say()
 
     async def check_owner(self, conductor: Conductor, run: RunId) -> bool:
         """Say so if this process cannot control the run; returns whether another one runs it."""
@@ -36,5 +43,6 @@ class ErrorBanner:
             return False
         elsewhere = not conductor.runs_here(run) and not (await conductor.info(run)).status.ended
         if elsewhere:
-            self.say('visibility', ELSEWHERE)
+            self._standing = ('visibility', ELSEWHERE)
+            self.say(*self._standing)
         return elsewhere

@@ -255,7 +255,7 @@ class Screen:
             self._trouble.warn(news.trouble, mine=self._mine)
         if self._watched and not self._live:
             self._watched = False
-            self._trouble.say()
+            self._trouble.end()
         if self._view is None:
             return
         self._desk.learn(self.follower, news.steps)

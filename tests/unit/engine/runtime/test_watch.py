@@ -10,7 +10,7 @@ import pytest
 
 from engine import Conductor, Transition
 from engine.clock import settle
-from engine.errors import UnknownRun, UnknownStep
+from engine.errors import JournalUnavailable, UnknownRun, UnknownStep
 from engine.journal import MemoryJournal
 from engine.records import Delta, JournalOutage, RunId, StatePath
 from engine.runtime import Feed
@@ -295,3 +295,39 @@ async def test_the_end_of_a_run_is_told_at_once_and_not_at_the_next_look(
             run = (await conductor.start('lone')).id
             async for _ in conductor.watch(run):
                 pass
+
+
+class Leaving(MemoryJournal):
+    """A journal that cannot be read for a while."""
+
+    away = 0
+    """How many more reads fail."""
+
+    async def transitions(self, *given: Any, **options: Any) -> list[Transition]:
+        if self.away:
+            self.away -= 1
+            raise JournalUnavailable('the server is starting')
+        return await super().transitions(*given, **options)
+
+
+@pytest.mark.parametrize('read', [0, 2])
+async def test_a_reader_waits_for_a_journal_that_is_away(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
+    monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
+    monkeypatch.setattr(feed_module, 'PAGE', 1)
+    journal = Leaving()
+    async with made(journal=journal) as conductor:
+        run = await conductor.start('pipeline', {'task': 'six?'})
+        await run.result()
+        if not read:
+            journal.away = 2
+        seen: list[int] = []
+        troubles: list[str] = []
+        async for item in conductor.watch(run.id):
+            if isinstance(item, JournalOutage):
+                troubles.append(item.problem)
+            elif isinstance(item, Transition):
+                seen.append(item.seq)
+                if item.seq == read:
+                    journal.away = 2
+        assert seen == list(range(1, (await conductor.info(run.id)).seq + 1))
+        assert troubles == ['the server is starting', 'the server is starting', '']

@@ -1,0 +1,58 @@
+"""Workers on PostgreSQL: their database is away for a while, and their connections are cut."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from engine import Status
+from engine.journal import Journal
+from engine.records import RunId
+from tests.crash.fleet.processes import Fleet, check_journal, launch, until
+from tests.support.journals.postgres import PostgresServer
+
+pytestmark = pytest.mark.commands
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path, postgres_url: str) -> AsyncIterator[Fleet]:
+    made = Fleet(tmp_path, postgres_url)
+    try:
+        await made.temporal()
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize('seconds', [1.5, pytest.param(10.0, marks=pytest.mark.long)])
+async def test_runs_of_workers_wait_while_the_database_is_away(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal, postgres: PostgresServer, seconds: float
+) -> None:
+    workers = [await fleet.worker(), await fleet.worker()]
+    runs = [await launch(web, calls=str(fleet.calls), steps=80) for _ in range(6)]
+    await until(lambda: len({call.run for call in fleet.lines()}) == len(runs), 'all runs are driven')
+    async with await psycopg.AsyncConnection.connect(fleet.database, autocommit=True) as connection:
+        before = len(fleet.lines())
+        await connection.execute(
+            'SELECT pg_terminate_backend(pid) FROM pg_stat_activity'
+            ' WHERE datname = current_database() AND pid <> pg_backend_pid()'
+        )
+        await until(lambda: len(fleet.lines()) > before, 'runs go on')
+    postgres.stop()
+    try:
+        await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
+    finally:
+        postgres.start()
+    back = time.monotonic()
+    await fleet.ended(runs, reader)
+    print('ended', round(time.monotonic() - back, 2), 's after the database was back')
+    await check_journal(fleet.database, runs)
+    assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
+    assert all(times <= 1 for times in fleet.repeated().values()), fleet.repeated()
+    assert all(worker.ended is None for worker in workers)

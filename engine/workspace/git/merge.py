@@ -21,6 +21,14 @@ AUTHOR = {'GIT_AUTHOR_NAME': 'Hemicycle', 'GIT_AUTHOR_EMAIL': 'hemicycle@localho
           'GIT_COMMITTER_NAME': 'Hemicycle', 'GIT_COMMITTER_EMAIL': 'hemicycle@localhost'}  # fmt: skip
 """Who commits where git knows no name."""
 MISSING = '0' * 40
+THEIRS = 'the agent'
+"""What the marks of a conflict call the agent's side."""
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text has a conflict that was left as git marks it."""
+    lines = {line[:8].rstrip() for line in text.splitlines()}
+    return lines >= {'<' * 7, '=' * 7, '>' * 7}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +90,8 @@ class _Result:
     """The tree with the agent's work on the base."""
     left: tuple[str, ...]
     """Paths still in conflict."""
+    commits: tuple[str, str]
+    """What git's marks in them name: the branch's commit, and the agent's."""
 
 
 class GitMerge:
@@ -120,7 +130,8 @@ class GitMerge:
                 is_new=not tip,
                 checked_out=str(await self._repository.checked_out(branch) or ''),
                 paths=tuple(await self._names(onto, result.tree, beside)),
-                conflicts=tuple([await self._conflict(path, onto, result, beside) for path in result.left]),
+                conflicts=tuple([await self._conflict(path, branch, onto, result, beside)
+                                 for path in result.left]),
                 patch=(await self._git('diff', '--no-color', '--no-ext-diff', '--no-textconv', onto,
                                        result.tree, variables=beside)).decode('utf-8', 'replace'),
             )  # fmt: skip
@@ -194,7 +205,7 @@ class GitMerge:
         known = {path: resolutions[path] for path in found if path in resolutions}
         if known:
             tree = await self._resolve(tree, known, onto, agent, variables)
-        return _Result(tree, agent, tuple(path for path in found if path not in known))
+        return _Result(tree, agent, tuple(path for path in found if path not in known), (ours, theirs))
 
     async def _changed(self, only: Sequence[str]) -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
         """The files that the agent has changed, before and after, by their paths in the repository."""
@@ -270,6 +281,8 @@ class GitMerge:
     ) -> str:
         entries = {}
         for path, chosen in known.items():
+            if chosen.side is None and has_marks(chosen.text):
+                raise WorkspaceError(f"the text for {path} still has git's marks of a conflict")
             source = onto if chosen.side == 'ours' else agent
             entry = await self._entry_at(source, path, variables)
             if chosen.side is None:
@@ -286,7 +299,7 @@ class GitMerge:
         return mode, digest
 
     async def _conflict(
-        self, path: str, onto: str, result: _Result, variables: Mapping[str, str]
+        self, path: str, branch: str, onto: str, result: _Result, variables: Mapping[str, str]
     ) -> Conflict:
         ours = await self._entry_at(onto, path, variables)
         theirs = await self._entry_at(result.agent, path, variables)
@@ -294,6 +307,8 @@ class GitMerge:
         text = None
         if ours and theirs and merged:
             text = decode_text(await self._git('cat-file', 'blob', merged[1], variables=variables))
+            for commit, name in zip(result.commits, (branch, THEIRS), strict=True):
+                text = text and text.replace(commit, name)
         return Conflict(path=path, text=text, ours=ours is not None, theirs=theirs is not None)
 
     async def _names(self, onto: str, tree: str, variables: Mapping[str, str]) -> list[str]:

@@ -8,14 +8,13 @@ from nicegui import ui
 
 from engine import Conductor, EngineError
 from engine.history import Mergeable, Pick
-from engine.workspace import Conflict, MergePreview, Resolution, format_patch
+from engine.workspace import MergePreview, Resolution, format_patch
 from ui.components.dialogs import confirm
 from ui.components.theme import button, notice
-from ui.components.widgets import NativeSelect, Text, label, text_area, text_input
+from ui.components.widgets import Text, label, text_input
 from ui.formatting.merging import pull_request
 from ui.formatting.values import count
-
-SIDES = {'': 'Choose…', 'theirs': 'take the agent’s', 'ours': 'keep the branch’s', 'text': 'edit'}
+from ui.pages.review.conflict import ConflictCard
 
 
 class Result:
@@ -30,7 +29,8 @@ class Result:
     def __init__(self, conductor: Conductor, found: Mergeable, picks: Callable[[], Sequence[Pick]]) -> None:
         self._conductor, self._found, self._picks = conductor, found, picks
         self._preview: MergePreview | None = None
-        self._chosen: dict[str, Callable[[], Resolution | None]] = {}
+        self._cards: dict[str, ConflictCard] = {}
+        """By path: the conflicts met since the merge was first looked at, and what was chosen for each."""
         with ui.element('section').classes('card review-result').props('aria-labelledby="review-result"'):
             Text('h2', 'The result', id='review-result')
             with ui.element('div').classes('review-actions'):
@@ -48,14 +48,15 @@ class Result:
                     label('Into branch', self._into)
                 known = ', '.join(found.branches[:6])
                 Text('p', f'A new name makes a new branch. There are: {known}.', 'muted small')
-                button('Preview merge', icon='difference', deed='merging.compose').on('click', self._show)
+                button('Preview merge', icon='difference', deed='merging.compose').on('click', self._begin)
+            self._trouble = ui.element('div')
             self._place = ui.element('div').classes('review-merge')
 
     def change(self) -> None:
         """What is taken has changed: what was shown of it no longer holds."""
-        self._preview = None
-        self._tests.clear()
-        self._place.clear()
+        self._preview, self._cards = None, {}
+        for shown in (self._tests, self._trouble, self._place):
+            shown.clear()
 
     async def _composed(self) -> Mergeable | None:
         picks = self._picks()
@@ -78,6 +79,7 @@ class Result:
         try:
             ran = await self._conductor.merging.test(made, made.best)
         except EngineError as error:
+            self._tests.clear()
             self._fail(str(error))
             return
         self._tests.clear()
@@ -96,18 +98,28 @@ class Result:
             words = pull_request(self._found, self._found.best or made.best, changes)
             ui.download.content(words.encode(), f'{self._found.run.id}.md')
 
-    async def _show(self) -> None:
-        """Work out the merge with the resolutions chosen so far."""
+    async def _begin(self) -> None:
+        """Work out the merge with nothing resolved."""
+        self.change()
+        await self._show(str(self._into.value or '').strip())
+
+    async def _resolve(self) -> None:
+        """Work it out again, into the same branch, with the resolutions chosen so far."""
+        if self._preview:
+            await self._show(self._preview.branch)
+
+    async def _show(self, branch: str) -> None:
         made = await self._composed()
         if made is None:
             return
         try:
             self._preview = await self._conductor.merging.preview(
-                made, into=str(self._into.value or '').strip(), resolutions=self._resolutions()
+                made, into=branch, resolutions=self._resolutions()
             )
-        except EngineError as error:
+        except EngineError as error:  # what was chosen and written stays
             self._fail(str(error))
             return
+        self._trouble.clear()
         self._place.clear()
         with self._place:
             self._draw(self._preview)
@@ -119,37 +131,18 @@ class Result:
         with ui.element('ul').classes('review-paths'):
             for path in preview.paths:
                 Text('li', path, 'mono')
-        for conflict in preview.conflicts:
-            self._draw_conflict(conflict)
+        if resolved := self._resolutions():
+            Text('p', f'Resolved: {", ".join(sorted(resolved))}.', 'muted small')
+        self._cards |= {one.path: ConflictCard(one, preview.branch) for one in preview.conflicts}
         if preview.conflicts:
-            button('Resolve', icon='check', kind='primary', deed='merging.merge').on('click', self._show)
+            left = count(len(preview.conflicts), 'file')
+            Text('p', f'In conflict: {left}. Nothing is merged until each is resolved.')
+            button('Resolve', icon='check', kind='primary', deed='merging.merge').on('click', self._resolve)
         elif preview.paths:
             button('Merge', icon='merge', kind='primary', deed='merging.merge').on('click', self._merge)
 
-    def _draw_conflict(self, conflict: Conflict) -> None:
-        with ui.element('div').classes('card review-conflict'):
-            sides = {key: said for key, said in SIDES.items() if key != 'text' or conflict.text is not None}
-            choice = NativeSelect(sides, value='')
-            label(f'Conflict: {conflict.path}', choice, 'label mono')
-            field = text_area()
-            field.value = conflict.text or ''
-            field.classes('mono review-edit')
-            field.set_visibility(conflict.text is not None)
-
-        def resolution() -> Resolution | None:
-            match choice.value:
-                case 'ours':
-                    return Resolution(side='ours')
-                case 'theirs':
-                    return Resolution(side='theirs')
-                case 'text':
-                    return Resolution(text=str(field.value or ''))
-            return None
-
-        self._chosen[conflict.path] = resolution
-
     def _resolutions(self) -> dict[str, Resolution]:
-        found = {path: chosen() for path, chosen in self._chosen.items()}
+        found = {path: card.resolution for path, card in self._cards.items()}
         return {path: chosen for path, chosen in found.items() if chosen is not None}
 
     async def _merge(self) -> None:
@@ -168,13 +161,11 @@ class Result:
         except EngineError as error:
             self._fail(str(error))
             return
-        self._preview, self._chosen = None, {}
-        self._place.clear()
+        self.change()
         with self._place, notice('ok', 'check'):
             Text('p', f'Merged into {preview.branch}: commit {commit[:12]}.')
 
     def _fail(self, problem: str) -> None:
-        self._tests.clear()
-        self._place.clear()
-        with self._place, notice('fail', 'error'):
+        self._trouble.clear()
+        with self._trouble, notice('fail', 'error'):
             Text('p', f'{problem[:1].upper()}{problem[1:]}.')

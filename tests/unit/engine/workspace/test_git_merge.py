@@ -87,6 +87,9 @@ async def test_what_the_user_has_done_since_is_merged_and_a_conflict_is_resolved
     seen = await made.preview('main')
     (conflict,) = seen.conflicts
     assert conflict.path == 'a.txt' and '<<<<<<<' in conflict.text and 'by the agent' in conflict.text
+    assert '<<<<<<< main\n' in conflict.text and '>>>>>>> the agent\n' in conflict.text
+    with pytest.raises(WorkspaceError, match=r"the text for a\.txt still has git's marks"):
+        await made.preview('main', {'a.txt': Resolution(text=conflict.text)})
     with pytest.raises(WorkspaceError, match=r'resolve these first: a\.txt'):
         await made.commit('main', 'x', onto=seen.onto)
     assert run(project, 'rev-parse', 'main').strip() == seen.onto

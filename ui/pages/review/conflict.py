@@ -1,0 +1,111 @@
+"""One conflict of a merge: what both sides say, and which is taken, or a text of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from engine.workspace import Conflict, Resolution
+from ui.components.elements import Code
+from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area
+
+EDIT = 'text'
+AROUND = 3
+"""Lines that are shown before and after those in conflict."""
+
+
+class ConflictCard:
+    """Shows a conflict; `resolution` is what a person has chosen.
+
+    Args:
+        conflict: the file.
+        branch: whose side is `ours`.
+    """
+
+    def __init__(self, conflict: Conflict, branch: str) -> None:
+        self._conflict = conflict
+        sides = {'': 'Choose…', 'theirs': 'the agent’s', 'ours': f'that of {branch}'}
+        if conflict.text is not None:
+            sides[EDIT] = 'what I write'
+        with ui.element('div').classes('card review-conflict') as root:
+            set_attributes(root, role='group', aria_label=f'Conflict in {conflict.path}')
+            Text('h3', conflict.path, 'mono')
+            Text('p', _told(conflict, branch), 'muted small')
+            if conflict.text is not None:
+                rows = conflict_rows(conflict.text)
+                Code().show(rows, f'What both say in {conflict.path}')
+            with ui.element('div').classes('field'):
+                self._choice = NativeSelect(sides, value='', on_change=self._show)
+                label('Take', self._choice)
+            with ui.element('div').classes('field review-edit') as self._editing:
+                self._field = text_area(conflict.text or '', spellcheck='false').classes('mono')
+                label('The file as it is to be', self._field)
+        self._show()
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """What becomes of the file; None while nothing is chosen."""
+        match self._choice.value:
+            case 'ours':
+                return Resolution(side='ours')
+            case 'theirs':
+                return Resolution(side='theirs')
+            case 'text':
+                return Resolution(text=str(self._field.value or ''))
+        return None
+
+    def _show(self) -> None:
+        self._editing.set_visibility(self._choice.value == EDIT)
+
+
+def _told(conflict: Conflict, branch: str) -> str:
+    if not conflict.ours:
+        return f'{branch} has removed this file, and the agent has changed it.'
+    if not conflict.theirs:
+        return f'The agent has removed this file, and {branch} has changed it.'
+    if conflict.text is None:
+        return 'Both have changed this file, which is no text.'
+    return f'Both have changed these lines: - is in {branch}, + is the agent’s.'
+
+
+def conflict_rows(text: str) -> list[list[Any]]:
+    """The rows (`Code.show`) of what git marks in a text, with the lines around it."""
+    rows: list[list[Any]] = []
+    numbers = [0, 0]  # of the branch's file, and of the agent's
+    side = ''
+    for line in text.removesuffix('\n').split('\n'):
+        mark, rest = line[:7], line[7:8]
+        if mark == '<' * 7 and rest in ('', ' ') and not side:
+            side = '-'
+        elif mark == '|' * 7 and side == '-':
+            side = 'base'
+        elif mark == '=' * 7 and not rest and side in ('-', 'base'):
+            side = '+'
+        elif mark == '>' * 7 and rest in ('', ' ') and side == '+':
+            side = ''
+        elif side != 'base':
+            numbers[0] += side != '+'
+            numbers[1] += side != '-'
+            rows.append(
+                [side or ' ', 0 if side == '+' else numbers[0], 0 if side == '-' else numbers[1], line]
+            )
+    return _folded(rows)
+
+
+def _folded(rows: list[list[Any]]) -> list[list[Any]]:
+    """Without the lines far from what differs."""
+    near = {
+        place + step for place, row in enumerate(rows) if row[0] != ' ' for step in range(-AROUND, AROUND + 1)
+    }
+    found: list[list[Any]] = []
+    hidden = 0
+    for place, row in enumerate([*rows, ['end']]):
+        if place < len(rows) and place not in near:
+            hidden += 1
+            continue
+        if hidden:
+            found.append(['@', 0, 0, f'{hidden:,} unchanged {"line" if hidden == 1 else "lines"}'])
+            hidden = 0
+        found.append(row)
+    return found[:-1]

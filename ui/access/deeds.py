@@ -69,8 +69,8 @@ _OF_THE_SERVER = """
 WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 """What only the server itself may use."""
 
-_ONLY_READ: Final = frozenset({'preview_cleanup', 'catalog.section'})
-"""What administrators see on the settings page."""
+_ONLY_READ: Final = frozenset({'preview_cleanup', 'catalog.section', 'catalog.registry.refresh'})
+"""What pages look up for those who may do more than see."""
 LOGGED: Final = frozenset(name for name, role in DEEDS.items() if role is not Role.VIEWER) - _ONLY_READ | {
     'export_bundle'
 }

@@ -10,7 +10,7 @@ from ui.access.caller import IDENTITY, Caller, Role
 from ui.components.dialogs import confirm, dialog_frame
 from ui.components.theme import button, frame
 from ui.components.widgets import NativeSelect, Text, label
-from ui.pages.accounts.parts import ACCOUNT, card_form, field, moment, row, table
+from ui.pages.accounts.parts import ACCOUNT, card_form, field, moment, table
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 
@@ -94,17 +94,19 @@ class AccountPage:
             if not tokens:
                 Text('p', 'You have no tokens.', 'muted')
             else:
-                with table(('For', 'May', 'Expires', 'Last used', ''), 'Tokens'):
+                with table(('For', 'May', 'Expires', 'Last used', ''), 'Tokens') as drawn:
                     for token in tokens:
                         expires, used = moment(token.expires, 0), moment(token.used, now)
-                        with row(token.label, token.role.value, expires, used):
+                        with drawn.row(token.label, token.role.value, expires, used), drawn.actions():
                             button('Revoke').on('click', lambda _, id=token.id: self._revoke(id))
         self._sessions.clear()
-        with self._sessions, table(('Browser', 'From', 'Since', 'Last seen', ''), 'Sessions'):
+        columns = ('Browser', 'From', 'Since', 'Last seen', '')
+        with self._sessions, table(columns, 'Sessions') as drawn:
             for one in sessions:
                 here = self._identity.key.startswith(one.id)
                 name = f'{browser_name(one.agent)}{" (this one)" if here else ""}'
-                with row(name, one.address or 'unknown', moment(one.created, now), moment(one.seen, now)):
+                times = moment(one.created, now), moment(one.seen, now)
+                with drawn.row(name, one.address or 'unknown', *times), drawn.actions():
                     if not here:
                         button('Log out').on('click', lambda _, id=one.id: self._end(id))
 

@@ -77,20 +77,17 @@ class AccountList:
         """Show the accounts as they are now."""
         accounts, now = await self._accounts.all(), self._access.now()
         self._list.clear()
-        with self._list, table(('Name', 'Logs in by', 'Since', 'Role', ''), 'Accounts'):
+        with self._list, table(('Name', 'Logs in by', 'Since', 'Role', ''), 'Accounts') as drawn:
             for one in accounts:
                 by = one.issuer or ('password' if one.has_password else 'tokens only')
-                with ui.element('tr'):
-                    Text('th', one.name, scope='row')
-                    Text('td', by)
-                    Text('td', moment(one.created, now))
-                    with ui.element('td'):
+                with drawn.row(one.name, by, moment(one.created, now)):
+                    with drawn.cell():
                         role = NativeSelect({role.value: role.value for role in Role}, value=one.role.value)
                         role.on_value_change(
                             lambda event, name=one.name: self._set_role(name, str(event.value))
                         )
                         set_attributes(role, aria_label=f'Role of {one.name}')
-                    with ui.element('td').classes('actions'):
+                    with drawn.actions():
                         button('Password…').on('click', lambda _, name=one.name: self._set_password(name))
                         button('Remove…', kind='danger').on(
                             'click', lambda _, name=one.name: self._remove(name)

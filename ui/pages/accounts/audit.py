@@ -14,7 +14,7 @@ from ui.access.caller import IDENTITY, Role
 from ui.components.theme import empty_state, frame, notice
 from ui.components.widgets import Text, label, link, text_input
 from ui.pages.accounts.accounts import refusal
-from ui.pages.accounts.parts import AUDIT, table
+from ui.pages.accounts.parts import AUDIT, Table, table
 from ui.web.backend import Backend
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.routing import serve_page, with_query
@@ -47,9 +47,9 @@ def register(backend: Backend) -> None:
             if not lines:
                 empty_state('history', 'Nothing matches.')
                 return
-            with table(('When', 'Who', 'What', 'About', 'From'), 'Audit log'):
+            with table(('When', 'Who', 'What', 'About', 'From'), 'Audit log') as drawn:
                 for line in lines:
-                    _draw(line)
+                    _draw(drawn, line)
             if len(lines) == SHOWN:
                 Text('p', f'The newest {SHOWN} are shown. The files hold more.', 'muted small')
 
@@ -97,12 +97,12 @@ def _filters(given: Mapping[str, str]) -> None:
                 Text('span', form.upper())
 
 
-def _draw(line: AuditLine) -> None:
-    with ui.element('tr').classes('refused' if line.refused else ''):
+def _draw(table: Table, line: AuditLine) -> None:
+    with table.row(classes='refused' if line.refused else ''):
         when = datetime.fromtimestamp(line.time, UTC)
-        Text('th', when.strftime('%Y-%m-%d %H:%M:%S'), 'num', scope='row')
-        Text('td', line.who or '—')
-        with ui.element('td'):
+        table.cell(when.strftime('%Y-%m-%d %H:%M:%S'), 'num')
+        table.cell(line.who or '—')
+        with table.cell():
             Text('strong', line.deed)
             details = ', '.join(
                 f'{name}: {value}' for name, value in line.details.items() if value not in ('', False)
@@ -111,11 +111,11 @@ def _draw(line: AuditLine) -> None:
                 Text('span', f' {details}', 'muted')
             if line.refused:
                 Text('p', f'Refused: {line.refused}', 'problem')
-        with ui.element('td'):
+        with table.cell():
             for run in line.runs[:5]:
                 with link(f'/runs/{run}', 'mono'):
                     Text('span', run)
-        Text('td', ' '.join(filter(None, (line.via, line.address))), 'muted')
+        table.cell(' '.join(filter(None, (line.via, line.address))), 'muted')
 
 
 def _query(given: Mapping[str, str], limit: int) -> AuditQuery:

@@ -45,27 +45,57 @@ def draw_account_menu(backend: Backend) -> None:
     set_attributes(opener, aria_label=f'Account of {caller.name}', aria_haspopup='dialog')
 
 
+class Table:
+    """A table's rows and cells. On a narrow screen each row is a block, and each cell says its column.
+
+    Roles are written out: an element that is laid out as a block is no part of a table for screen readers.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self._drawn = 0
+
+    @contextmanager
+    def row(self, *texts: str, classes: str = '') -> Iterator[None]:
+        """A row of texts; what is drawn inside comes after them, in cells of its own."""
+        with ui.element('tr').classes(classes) as made:
+            set_attributes(made, role='row')
+            self._drawn = 0
+            for text in texts:
+                self.cell(text)
+            yield
+
+    def cell(self, text: str = '', classes: str = '') -> ui.element:
+        """The row's next cell; the first is its heading."""
+        column = self._columns[self._drawn]
+        tag = 'td' if self._drawn else 'th'
+        made = Text(tag, text, classes) if text else ui.element(tag).classes(classes)
+        if self._drawn:
+            set_attributes(made, role='cell', data_column=column)
+        else:
+            set_attributes(made, role='rowheader', scope='row')
+        self._drawn += 1
+        return made
+
+    def actions(self) -> ui.element:
+        """The row's last cell, for buttons."""
+        return self.cell(classes='actions')
+
+
 @contextmanager
-def table(columns: Sequence[str], caption: str) -> Iterator[None]:
-    """A table; rows are drawn inside with `row`."""
+def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
+    """A table with these columns; rows are drawn inside. The last may be '', for buttons."""
     with ui.element('div').classes('records').props('tabindex="0" role="region"') as place:
         set_attributes(place, aria_label=caption)
-        with ui.element('table'):
-            with ui.element('thead'), ui.element('tr'):
+        with ui.element('table').props('role="table"'):
+            with ui.element('thead').props('role="rowgroup"'), ui.element('tr').props('role="row"'):
                 for name in columns:
-                    Text('th', name, scope='col') if name else ui.element('td')
-            with ui.element('tbody'):
-                yield
-
-
-@contextmanager
-def row(*cells: str) -> Iterator[None]:
-    """A row of texts, the first of them its heading; what is drawn inside stands in a last cell."""
-    with ui.element('tr'):
-        for number, text in enumerate(cells):
-            Text('td' if number else 'th', text, **({} if number else {'scope': 'row'}))
-        with ui.element('td').classes('actions'):
-            yield
+                    if name:
+                        Text('th', name, scope='col', role='columnheader')
+                    else:
+                        ui.element('td').props('role="cell"')
+            with ui.element('tbody').props('role="rowgroup"'):
+                yield Table(columns)
 
 
 def field(name: str, *, kind: str = 'text', value: str = '', **attributes: str) -> ui.input:

@@ -106,13 +106,14 @@ class HeatTable(Generic[T]):
         self._up = True
         self._buttons: dict[str, Element] = {}
         self._heads: list[Element] = []
-        with ui.element('table').classes('heat-table'):
+        # Roles are written out: on a narrow screen it is laid out as blocks, and would be no table otherwise.
+        with ui.element('table').classes('heat-table').props('role="table"'):
             Text('caption', f'{title}s', 'visually-hidden')
-            with ui.element('thead'), ui.element('tr'):
+            with ui.element('thead').props('role="rowgroup"'), ui.element('tr').props('role="row"'):
                 self._head(title, 'In chart order', 0)
                 for number, column in enumerate(columns, start=1):
                     self._head(column.name, column.help, number)
-            self._body = ui.element('tbody')
+            self._body = ui.element('tbody').props('role="rowgroup"')
 
     def show(self, rows: Sequence[T], picked: str) -> None:
         """Show these rows, in the order that was chosen."""
@@ -128,7 +129,7 @@ class HeatTable(Generic[T]):
             self._draw()
 
     def _head(self, title: str, hint: str, number: int) -> None:
-        with ui.element('th').props('scope="col"') as head:
+        with ui.element('th').props('scope="col" role="columnheader"') as head:
             with ui.element('button').props('type="button"').classes('heat-sort') as made:
                 Text('span', title)
                 ui.icon('arrow_downward').props('size="14px"')
@@ -157,15 +158,15 @@ class HeatTable(Generic[T]):
 
     def _row(self, row: T) -> None:
         key = self._key(row)
-        with ui.element('tr'):
-            with ui.element('th').props('scope="row"'):
+        with ui.element('tr').props('role="row"'):
+            with ui.element('th').props('scope="row" role="rowheader"'):
                 with ui.element('button').props('type="button"').classes('heat-pick') as made:
                     Text('span', self._name(row))
                 set_attributes(made, aria_pressed=str(key == self._picked).lower(), title='Show its runs')
                 made.on('click', lambda: self._on_pick(key))
                 self._buttons[key] = made
             for column in self._columns:
-                Text('td', column.shown(row), 'num')
+                Text('td', column.shown(row), 'num', role='cell', data_column=column.name)
 
 
 def state_table(on_pick: Callable[[str], None]) -> HeatTable[StateHeat]:

@@ -1,7 +1,8 @@
 // A small map of a drawing that is larger than what can be seen of it: where the run is, and what is in sight.
 import { points } from "/hemicycle/overlays.js";
 
-const LARGEST = [112, 150], SHARE = [0.24, 0.5]; // pixels, and parts of what the drawing has
+const LARGEST = [112, 150], SHARE = [0.24, 0.42], EDGE = 12; // pixels, parts of what the drawing has, and pixels to its edge
+const CORNERS = ["bottom right", "bottom left", "top right", "top left"];
 const LIT = ["inside", "active", "waiting", "broken"];
 
 const make = (name, parent) => Object.assign(parent.appendChild(document.createElement("i")), { className: name });
@@ -15,12 +16,15 @@ export const mapping = {
     this.map.setAttribute("aria-hidden", "true"); // the keys move the drawing itself
     const graph = this.root.querySelector(".graph")?.transform.baseVal.consolidate()?.matrix, [dx, dy] = [graph?.e || 0, graph?.f || 0];
     this.mapped = new Map();
+    this.placed = [];
     for (const state of this.root.querySelectorAll(".state")) {
       const shape = state.querySelector("path, polygon"), all = shape ? points(shape) : [];
       if (!all.length) continue;
       const [left, top, right, bottom] = [Math.min, Math.max].flatMap((end) => [0, 1].map((axis) => end(...all.map((one) => one[axis]))));
       const one = make("", this.map);
-      this.put(one, [left + dx, top + dy, right - left, bottom - top]);
+      const box = [left + dx, top + dy, right - left, bottom - top];
+      this.put(one, box);
+      this.placed.push(box);
       this.mapped.set(state, one);
     }
     this.sight = make("sight", this.map);
@@ -36,6 +40,15 @@ export const mapping = {
     const [left, top, width, height] = this.whole, part = (value, all) => `${(100 * value) / all}%`;
     Object.assign(one.style, { left: part(x - left, width), top: part(y - top, height), width: part(w, width), height: part(h, height) });
   },
+  corner([x, y, w, h], width, height) { // where it covers least of states; it stays where it covers none
+    const covered = (name) => { // square units of the drawing
+      const left = name.includes("left") ? x : x + w - width, top = name.includes("top") ? y : y + h - height;
+      const over = ([a, b, wide, high]) => Math.max(0, Math.min(a + wide, left + width) - Math.max(a, left)) * Math.max(0, Math.min(b + high, top + height) - Math.max(b, top));
+      return this.placed.filter((box) => box[2] < width || box[3] < height).reduce((sum, box) => sum + over(box), 0);
+    };
+    const now = this.map.dataset.corner ?? CORNERS[0];
+    this.map.dataset.corner = [now, ...CORNERS].reduce((best, name) => (covered(name) < covered(best) ? name : best));
+  },
   remap(state) {
     const one = this.mapped?.get(state);
     if (one) one.className = LIT.filter((name) => state.classList.contains(name)).join(" ");
@@ -46,6 +59,7 @@ export const mapping = {
     const scale = Math.min(LARGEST[0] / width, LARGEST[1] / height, (SHARE[0] * clientWidth) / width, (SHARE[1] * clientHeight) / height);
     Object.assign(this.map.style, { width: `${width * scale}px`, height: `${height * scale}px` });
     this.map.classList.toggle("on", x > left + 2 || y > top + 2 || x + w < left + width - 2 || y + h < top + height - 2);
+    this.corner([x, y, w, h], ((width * scale + EDGE) * w) / clientWidth, ((height * scale + EDGE) * h) / clientHeight);
     // By a transform: that the frame goes along with the run is no shift of the page's layout.
     const place = { transform: `translate(${(x - left) * scale}px, ${(y - top) * scale}px)`, width: `${w * scale}px`, height: `${h * scale}px` };
     Object.assign(this.sight.style, place);

@@ -117,6 +117,16 @@ def test_what_a_hand_moved_stays_until_it_is_given_back(page, run):
     assert read(page) >= READ
 
 
+UNDER = """() => {
+    const map = document.querySelector('.minimap').getBoundingClientRect();
+    return [...document.querySelectorAll('.diagram .state > text')].filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.left < map.right && map.left < box.right && box.top < map.bottom && map.top < box.bottom;
+    }).map((one) => one.textContent);
+}"""
+"""The names of states that the small map covers."""
+
+
 def test_an_edge_that_gets_the_focus_comes_into_sight(page, run):
     stood(page, run, 4)
     near = box(page)
@@ -144,6 +154,7 @@ def test_a_small_map_shows_what_is_in_sight_and_goes_elsewhere(page, open_page, 
     near, sketch = box(page), page.locator('.minimap')
     expect(sketch.locator('.active')).to_have_count(1)
     expect(sketch).to_be_visible()
+    assert page.evaluate(UNDER) == []
     place = sketch.bounding_box()
     sketch.click(position={'x': place['width'] / 2, 'y': place['height'] - 3})
     looks_elsewhere(page, near)

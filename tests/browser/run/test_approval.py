@@ -12,6 +12,21 @@ from tests.browser.crew_pattern import crew
 from tests.browser.hotel_pattern import hotel
 from tests.browser.server import Server
 
+COVERED = """() => {
+    const box = (one) => one.getBoundingClientRect(), bar = box(document.querySelector('.needs'));
+    const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    const all = (names) => [...document.querySelectorAll(names)];
+    const named = '.topbar nav a, .run-head :is(h1, .pill), .run-controls .btn, .run-switch .btn, .player';
+    const seen = all(named).filter((one) => one.offsetParent && box(one).width);
+    const [title, pill] = ['h1', '.pill'].map((name) => box(document.querySelector(`.run-head ${name}`)));
+    return [
+        ...seen.filter((one) => over(bar, box(one))).map((one) => one.className + one.textContent),
+        ...(title.width < 40 ? ['no room for the title'] : []),
+        ...all('.run-facts > .chip').filter((one) => over(pill, box(one))).map((one) => one.textContent),
+    ];
+}"""
+"""What the bar hides of the page's head and player, and whether title and status have their room."""
+
 
 @pytest.fixture
 def crewed(new_server: Server, tmp_path) -> Server:
@@ -157,6 +172,9 @@ def test_a_bar_over_the_page_asks_as_well_and_moves_nothing(page, crewed):
     page.get_by_role('tab', name='Transcript').click()  # the pane that asks is out of sight
     bar = page.get_by_role('region', name='Needs you')
     expect(bar).to_contain_text('Deployer waits for your approval: deploy')
+    for width, height in ((390, 844), (820, 700), (1024, 768), (1440, 900)):
+        page.set_viewport_size({'width': width, 'height': height})
+        assert page.evaluate(COVERED) == [], width
     top = page.locator('.run-head').bounding_box()['y']
     bar.get_by_role('button', name='Allow').click()
     expect(bar).to_be_hidden()

@@ -49,7 +49,7 @@ class Header:
                             ui.icon('call_split').props('size="15px"')
                             ui.label(f'from {info.parent} at {info.parent_at}')
                     if by := author_text(info.author):
-                        Text('span', by, 'chip')
+                        Text('span', by, 'chip run-author')
                     self._time = ui.label().classes('num muted')
                     self._draw_spending(context.named, conductor.catalog.registry)
                     self._caveat = Text('span', '', 'run-caveat')

@@ -57,6 +57,15 @@ def followed(open_page, url: str, **size: int) -> Page:
     return page
 
 
+def select(page: Page) -> str:
+    """Select something that was said, and wait until the server knows; again, if it was just replaced."""
+    while True:
+        selected = str(page.evaluate(SELECT))
+        expect(page.locator('.stage.read')).to_be_visible()
+        if page.evaluate('String(getSelection())') == selected:
+            return selected
+
+
 def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
     new_server.pace = 400
     new_server.start()
@@ -64,8 +73,7 @@ def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
     page.close()
     watcher, reader = followed(open_page, url), followed(open_page, url, width=1280, height=800)
     watcher.evaluate(RECORDER)
-    selected = reader.evaluate(SELECT)
-    expect(reader.locator('.stage.read')).to_be_visible()  # now the server knows, too
+    selected = select(reader)
     reader.evaluate(RECORDER)
     assert len(selected) > 20
     for looked in (watcher, reader):

@@ -38,6 +38,7 @@ from engine.runtime.run_recordings import Recordings
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
+from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces, default_root
 
 
@@ -58,6 +59,7 @@ class Conductor:
         is_alive: whether an owner is still alive, so that its runs are left to it.
         workspaces: the folder for agents' files; by default in the user's data folder, or a temporary one if
             the journal is in memory too.
+        files: where other machines reach the agents' files, too; by default nowhere.
         sandbox: runs agents' commands; by default as the environment says.
         private_addresses: whether agents may fetch pages from this machine; by default as the environment
             says.
@@ -73,6 +75,7 @@ class Conductor:
         owner: str = '',
         is_alive: Callable[[str], bool] = lambda owner: False,
         workspaces: Path | None = None,
+        files: RemoteFiles | None = None,
         sandbox: Sandbox | None = None,
         private_addresses: bool | None = None,
         live_runs: Callable[..., LiveRuns] = LiveRuns,
@@ -81,7 +84,7 @@ class Conductor:
         self.catalog = catalog or Catalog.load(endpoints=endpoints_file())
         self.clock = clock or RealClock()
         root = workspaces or (None if isinstance(self.journal, MemoryJournal) else default_root())
-        self.workspaces = Workspaces(root)
+        self.workspaces = Workspaces(root, files)
         self.recordings = Recordings(self.workspaces)
         self.sandbox = sandbox or Sandbox.of_environment()
         self.feed = Feed()

@@ -21,7 +21,8 @@ EngineError
 │   └── JournalDamaged      the database is corrupt, or from a newer version
 ├── BundleError             a file of exported runs was rejected; names the line and the field
 ├── WorkspaceError          an agent's files could not be stored, found or restored
-│   └── WorkspaceOverLimit  nested too deeply, too many or too large: the agent can fix that
+│   ├── WorkspaceOverLimit  nested too deeply, too many or too large: the agent can fix that
+│   └── FilesUnavailable    the place that all machines reach refuses or does not answer: worth retrying
 ├── ModelError              a model call failed; says whether another attempt may help
 └── ToolError               a tool could not do what was asked
 """
@@ -199,6 +200,10 @@ class WorkspaceError(EngineError):
 
 class WorkspaceOverLimit(WorkspaceError):
     """The files are nested too deeply, too many or too large. The agent that made them can fix that."""
+
+
+class FilesUnavailable(WorkspaceError):
+    """Where all machines reach the files, they are refused or nothing answers; nothing is lost, try again."""
 
 
 class BundleError(EngineError):

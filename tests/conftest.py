@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from engine.journal.protocol import Journal
     from tests.support.journals.postgres import PostgresServer
+    from tests.support.servers.s3 import S3Server
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
 
@@ -99,3 +100,22 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector what stays until the end: all that was imported and collected."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope='session')
+def s3_servers() -> Iterator[S3Server]:
+    """A server that speaks S3; a test may leave buckets, but has to leave it running."""
+    from tests.support.servers.s3 import S3Server
+
+    server = S3Server()
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def s3(s3_servers: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+    """The same, where this process and those that it starts find it."""
+    for name, value in s3_servers.environment().items():
+        monkeypatch.setenv(name, value)
+    return s3_servers

@@ -13,6 +13,7 @@ from ui.cli.app import app
 
 if TYPE_CHECKING:
     from storage import BackupInfo, CopyInfo, SqlJournal
+    from storage.s3.files import S3Files
     from ui.settings import Locks, Settings
 
 
@@ -43,6 +44,14 @@ class Stores:
 
         file = named.resolve()
         return Claims(file.with_name(f'{file.name}.locks'))
+
+    def files(self, settings: Settings) -> S3Files | None:
+        """The bucket of the agents' files; None if they lie in this machine's folder alone."""
+        if not settings.files:
+            return None
+        from storage.s3.files import S3Files
+
+        return S3Files(settings.files)
 
     async def open(self, settings: Settings) -> SqlJournal:
         """Open the database, creating it if necessary."""

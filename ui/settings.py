@@ -14,6 +14,7 @@ import platformdirs
 from engine import InvalidInput
 from engine.journal import Journal
 from engine.models import endpoints_file
+from engine.workspace import RemoteFiles
 
 Synchronous = Literal['normal', 'full']
 
@@ -35,6 +36,8 @@ class Settings:
     """Seconds that calls of real models may take to end when the process shuts down."""
     patterns: tuple[Path, ...] = ()
     """Folders with patterns and tools of the user's own."""
+    files: str = ''
+    """Where all machines reach the agents' files, as `s3://bucket/prefix`; '' is this one's folder alone."""
 
     @property
     def endpoints(self) -> Path:
@@ -48,9 +51,13 @@ class Settings:
 
     @classmethod
     def of(
-        cls, database: str = '', synchronous: Synchronous = 'normal', patterns: tuple[Path, ...] = ()
+        cls,
+        database: str = '',
+        synchronous: Synchronous = 'normal',
+        patterns: tuple[Path, ...] = (),
+        files: str = '',
     ) -> Settings:
-        """Settings with defaults: `HEMICYCLE_HOME`, or the system's folder for user data; `HEMICYCLE_GRACE`.
+        """Settings with defaults: `HEMICYCLE_HOME`, or the system's data folder; `_GRACE` and `_FILES`.
 
         Raises:
             InvalidInput: the grace is no number of seconds.
@@ -65,7 +72,12 @@ class Settings:
             database = str(Path(database).expanduser())
         grace = os.environ.get('HEMICYCLE_GRACE', '').strip() or GRACE
         return cls(
-            home=home, database=database, synchronous=synchronous, grace=_seconds(grace), patterns=patterns
+            home=home,
+            database=database,
+            synchronous=synchronous,
+            grace=_seconds(grace),
+            patterns=patterns,
+            files=files.strip() or os.environ.get('HEMICYCLE_FILES', '').strip(),
         )
 
 
@@ -151,6 +163,9 @@ class Storage(Protocol):
 
     def locks(self, settings: Settings) -> Locks:
         """The locks of everyone using the database."""
+
+    def files(self, settings: Settings) -> RemoteFiles | None:
+        """Where all machines reach the agents' files, if anywhere. Raises `InvalidInput`."""
 
     async def open(self, settings: Settings) -> Journal:
         """Open the database, creating it if necessary. Raises `JournalError`."""

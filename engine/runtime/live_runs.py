@@ -21,6 +21,7 @@ from engine.runtime.activity import LiveRun, RuntimeContext, Services
 from engine.runtime.debugger.condition import check_condition
 from engine.runtime.debugger.probe import ConditionResult, probe_condition
 from engine.runtime.feed import Feed, Item, watch
+from engine.runtime.recorder import keep_trying
 from engine.runtime.replay_source import ReplaySource, RunSetup
 from engine.runtime.run import Run
 from engine.runtime.run_factory import (
@@ -173,7 +174,7 @@ class LiveRuns:
     async def create(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         """Start a new run; it is journaled when this returns. Raises `InvalidInput`, `JournalError`."""
         with self._start_of(info.id):
-            self.recordings.check(info)
+            await self.recordings.check(info)
             await self.journal.create(info, chart.shape)
             await self._equip(info)
             await self._begin(info, chart, state)
@@ -181,7 +182,7 @@ class LiveRuns:
     async def fork(self, info: RunInfo, chart: Chart) -> None:
         """Start a run in the middle of another's history. Raises `InvalidInput`, `JournalError`."""
         with self._start_of(info.id):
-            self.recordings.check(info)
+            await self.recordings.check(info)
             await self.journal.fork(info, chart.shape)
             await self._equip(info)
             await self._resume(info.id, {}, equipped=True)
@@ -283,8 +284,7 @@ class LiveRuns:
             if new and not equipped:
                 await self._setup.equip(info)
             if self.works:
-                await self.workspaces.restore(run, fold.projection.files)
-                await self.recordings.truncate(run, fold.projection)
+                await self._restore_files(info, fold.projection)
             if fold.projection.seq == 0:
                 await self._begin(info, chart, initial_state(workflow))
                 return
@@ -293,6 +293,15 @@ class LiveRuns:
             if self.works or new:
                 prices = await self._prices(info)
                 await live.send(Event(name='recover', data={**data, **prices}, who=ACTOR.get()))
+
+    async def _restore_files(self, info: RunInfo, projection: RunProjection) -> None:
+        """Have the files of the run's last step here, waiting while they cannot be reached."""
+
+        async def restore() -> None:
+            await self.workspaces.restore(info.id, projection.files)
+            await self.recordings.truncate(info.id, projection, epoch=info.epoch)
+
+        await keep_trying(self._host, info.id, restore)
 
     async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         projection = RunProjection(chart.shape)

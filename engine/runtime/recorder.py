@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from engine.errors import JournalUnavailable
+from engine.errors import FilesUnavailable, JournalUnavailable
 from engine.journal.projection import RunProjection, snapshot_of
 from engine.records import JournalOutage, RunId, RunInfo, Snapshot, Transition
 from engine.runtime.activity import RuntimeContext
 from engine.statechart.chart import Microstep
 
+T = TypeVar('T')
 SNAPSHOT_STEPS = 200
 """The minimum number of steps between snapshots. A snapshot also waits until the steps since the last one are
 larger than it: so seeks stay short, and all snapshots together take no more space than the steps."""
@@ -57,18 +58,32 @@ class Recorder:
         return info
 
     async def _append(self, info: RunInfo, steps: Sequence[Transition], snapshot: Snapshot | None) -> int:
-        wait = FIRST_WAIT
-        while True:
-            try:
-                weight = await self._host.journal.append(info, steps, snapshot)
-            except JournalUnavailable as error:
-                self._host.feed.publish(JournalOutage(run=info.id, problem=str(error)))
-                await self._host.services.clock.sleep(wait)
-                wait = min(LONGEST_WAIT, wait * 2)
-            else:
-                if wait > FIRST_WAIT:
-                    self._host.feed.publish(JournalOutage(run=info.id, problem=''))
-                return weight
+        services = self._host.services
+
+        async def append() -> int:
+            if services.workspaces.courier:  # What a step names must be found wherever the run goes on.
+                if services.recordings:
+                    await services.recordings.settle(info.id)
+                await services.workspaces.settle(info.id)
+            return await self._host.journal.append(info, steps, snapshot)
+
+        return await keep_trying(self._host, info.id, append)
+
+
+async def keep_trying(host: RuntimeContext, run: RunId, work: Callable[[], Awaitable[T]]) -> T:
+    """Do something for a run; while its journal or files cannot be reached, wait, and say so on its page."""
+    wait = FIRST_WAIT
+    while True:
+        try:
+            done = await work()
+        except (JournalUnavailable, FilesUnavailable) as error:
+            host.feed.publish(JournalOutage(run=run, problem=str(error)))
+            await host.services.clock.sleep(wait)
+            wait = min(LONGEST_WAIT, wait * 2)
+        else:
+            if wait > FIRST_WAIT:
+                host.feed.publish(JournalOutage(run=run, problem=''))
+            return done
 
 
 def step_of(move: Microstep, run: RunId, seq: int, time: float) -> Transition:

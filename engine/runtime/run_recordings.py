@@ -1,11 +1,12 @@
-"""Recordings of runs: the answers of model endpoints, stored in each run's own folder."""
+"""Recordings of runs: the answers of model endpoints, in each run's own folder."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from engine.models.recording.cassette import Cassette
 from engine.models.recording.exchange import read_lines
 from engine.models.recording.recorded_call import RecordedCall
 from engine.records import RunId, RunInfo
+from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces
 
 
@@ -34,48 +36,102 @@ class Recordings:
 
     A call in progress when a run was cut off or forked is made again: what was recorded of it is dropped, so
     that a recording holds exactly the answers its run used.
+
+    Where machines share their files, a recording is sent in parts as it grows, named after the epoch of the
+    run's owner and the offset. The newest epoch counts: its first part is all that the owner took over.
     """
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
         self._replays: dict[RunId, asyncio.Future[Cassette]] = {}
+        self._sent: dict[RunId, tuple[int, int]] = {}
+        """Of the runs driven here: the owner's epoch, and how many bytes were sent."""
 
     def path(self, run: RunId) -> Path:
         """Where the recording of a run is, if it has one."""
         return self._workspaces.home(run) / 'recording.jsonl'
 
-    def check(self, info: RunInfo) -> None:
+    async def check(self, info: RunInfo) -> None:
         """Raise `InvalidInput` if a run is to replay another that has no recording."""
         source = info.options.get('replay', '')
-        if source and not self.path(source).is_file():
+        if not source:
+            return
+        await self.fetch(source)
+        if not self.path(source).is_file():
             raise InvalidInput({'replay': f'run {source} has no recording; it was not started with `record`'})
 
     async def copy_source(self, info: RunInfo) -> None:
         """Give a run that replays another a copy of the recording. Raises `InvalidInput`."""
-        if info.options.get('replay') and not self.replayed_path(info.id).is_file():
-            self.check(info)
+        if info.options.get('replay') and not await self._has_replayed(info.id):
+            await self.check(info)
             await asyncio.to_thread(_copy, self.path(info.options['replay']), self.replayed_path(info.id))
+            await self.publish(info.id)
 
     async def recorded_call(self, info: RunInfo, state: str, step: int) -> RecordedCall | None:
         """The wrapper for a call of this state, if any. Raises `EngineError`."""
         if info.options.get('record'):
+            self._sent.setdefault(info.id, (info.epoch, 0))
             return RecordedCall(Cassette(self.path(info.id), 'record'), state, step)
         if not info.options.get('replay'):
             return None
         if info.id not in self._replays:
+            await self._has_replayed(info.id)
             self._replays[info.id] = asyncio.ensure_future(asyncio.to_thread(self._open, info))
         return RecordedCall(await asyncio.shield(self._replays[info.id]), state, step)
 
-    async def truncate(self, run: RunId, position: RunPosition, into: RunId | None = None) -> None:
-        """Keep, or copy to another run, only what was recorded of calls that had ended at this position."""
-        source, target = self.path(run), self.path(into or run)
-        if source.is_file():
-            going_on = {(state, entered) for state, (entered, _) in position.entered.items()}
-            await asyncio.to_thread(_truncate, source, target, position.seq, going_on)
+    async def truncate(self, run: RunId, position: RunPosition, *, epoch: int) -> None:
+        """Keep only what was recorded of calls that had ended at this position, as the owner of an epoch."""
+        self._sent.pop(run, None)
+        await self._copy_until(run, run, position)
+        self._sent[run] = (epoch, 0)
+        await self.settle(run)
+
+    async def fork(self, run: RunId, position: RunPosition, into: RunId) -> None:
+        """Copy to another run what was recorded of calls that had ended at this position."""
+        await self._copy_until(run, into, position)
+        await self.publish(into)
+
+    async def settle(self, run: RunId) -> None:
+        """Send what was recorded since the last time. Raises `FilesUnavailable`."""
+        courier = self._workspaces.courier
+        if courier is None or run not in self._sent:
+            return
+        epoch, begin = self._sent[run]
+        if piece := await asyncio.to_thread(_lines_from, self.path(run), begin):
+            await courier.do(courier.remote.send, f'{run}/recording/{epoch:010}-{begin:015}', piece)
+            self._sent[run] = (epoch, begin + len(piece))
+
+    async def publish(self, run: RunId) -> None:
+        """Send the files of a run that nobody drives yet. Raises `FilesUnavailable`."""
+        if courier := self._workspaces.courier:
+            for path in (self.path(run), self.replayed_path(run)):
+                if path.is_file():
+                    await courier.do(courier.remote.send, f'{run}/{path.name}', path)
+
+    async def fetch(self, run: RunId) -> None:
+        """Have the recording of a run here as it is, unless it is driven here. Raises `FilesUnavailable`."""
+        if (courier := self._workspaces.courier) and run not in self._sent:
+            await courier.do(_fetch, courier.remote, run, self.path(run))
+            await self._has_replayed(run)
 
     def forget(self, run: RunId) -> None:
         """Drop cached data of a run; its recording stays."""
         self._replays.pop(run, None)
+        self._sent.pop(run, None)
+
+    async def _copy_until(self, run: RunId, into: RunId, position: RunPosition) -> None:
+        await self.fetch(run)
+        source, target = self.path(run), self.path(into)
+        if source.is_file():
+            going_on = {(state, entered) for state, (entered, _) in position.entered.items()}
+            await asyncio.to_thread(_truncate, source, target, position.seq, going_on)
+
+    async def _has_replayed(self, run: RunId) -> bool:
+        """Whether a run has the copy of a recording; it is here then."""
+        path = self.replayed_path(run)
+        if (courier := self._workspaces.courier) and not path.is_file():
+            await courier.do(_download, courier.remote, [f'{run}/{path.name}'], path)
+        return path.is_file()
 
     def _open(self, info: RunInfo) -> Cassette:
         return Cassette(self.replayed_path(info.id), 'replay', name=f'of run {info.options["replay"]}')
@@ -83,6 +139,42 @@ class Recordings:
     def replayed_path(self, run: RunId) -> Path:
         """Where the copy of the recording that a run replays is, if any."""
         return self._workspaces.home(run) / 'replayed.jsonl'
+
+
+def _fetch(remote: RemoteFiles, run: RunId, target: Path) -> None:
+    """Have the newest owner's parts here as one file; or what a run began with."""
+    parts = sorted(file.path for file in remote.listed(f'{run}/recording'))
+    newest = [part for part in parts if _epoch_of(part) == _epoch_of(parts[-1])]
+    _download(remote, newest or [f'{run}/{target.name}'], target)
+
+
+def _epoch_of(part: str) -> str:
+    return part.rpartition('-')[0]
+
+
+def _download(remote: RemoteFiles, parts: Sequence[str], target: Path) -> None:
+    """Put files one after the other into one here; if there is none, nothing happens."""
+    made = target.with_name(f'{target.name}.{secrets.token_hex(4)}')
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with made.open('wb') as file:
+            for part in parts:
+                file.writelines(remote.read(part))
+        os.replace(made, target)
+    except FileNotFoundError:
+        return
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _lines_from(path: Path, begin: int) -> bytes:
+    """The whole lines of a file from a position on."""
+    if not path.is_file():
+        return b''
+    with path.open('rb') as file:
+        file.seek(begin)
+        found = file.read()
+    return found[: found.rfind(b'\n') + 1]
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -7,6 +7,7 @@ from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.sandbox.test_run import SuiteResult
+from engine.workspace.shared.remote_files import RemoteFile, RemoteFiles
 from engine.workspace.snapshots import FileVersion
 from engine.workspace.workspace import Entry, Workspace
 from engine.workspace.workspaces import Workspaces
@@ -20,6 +21,8 @@ __all__ = [
     'Hunk',
     'Limits',
     'MergePreview',
+    'RemoteFile',
+    'RemoteFiles',
     'Resolution',
     'Sandbox',
     'SuiteResult',

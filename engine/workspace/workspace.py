@@ -121,7 +121,7 @@ class Workspace:
         Raises:
             WorkspaceError: its contents no longer exist.
         """
-        if snapshot not in self.objects:
+        if not await self._do(self.objects.__contains__, snapshot):
             raise WorkspaceError(f'the snapshot {snapshot[:12]} is not kept any more')
         async with self._turn:
             await self._do(restore, self._beneath, self._scanner, self.objects, snapshot)

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,11 +18,14 @@ from engine.records import RunId
 from engine.workspace.diff import FileChange, diff_snapshots
 from engine.workspace.directories import link_tree, remove_tree
 from engine.workspace.object_store import ChainedStore, ObjectStore
+from engine.workspace.shared.remote_files import RemoteFiles
+from engine.workspace.shared.shared_store import Courier, SharedStore
 from engine.workspace.snapshots import FileVersion, files_of
 from engine.workspace.workspace import Workspace
 from engine.workspace.zip_export import write_zip
 
 MAX_NAME = 120
+RUN_ID = re.compile(r'[A-Za-z0-9][\w-]{0,99}')
 DEPENDENCIES = 'dependencies'
 """The folder of a run in which its project's dependencies are installed; no agent writes there."""
 
@@ -35,10 +38,13 @@ class Workspaces:
 
     Args:
         root: the folder of the runs' folders; None means a temporary one, removed by `close`.
+        remote: where other machines reach the objects, too; they are the truth, and the folders a cache.
     """
 
-    def __init__(self, root: Path | None = None) -> None:
+    def __init__(self, root: Path | None = None, remote: RemoteFiles | None = None) -> None:
         self._root, self._temporary = root, root is None
+        self.courier = Courier(remote) if remote else None
+        self._shared: dict[RunId, SharedStore] = {}
         self._known: dict[RunId, dict[str, Workspace]] = {}
 
     @property
@@ -60,7 +66,26 @@ class Workspaces:
 
     def objects(self, run: RunId) -> ObjectStore:
         """A run's object store: snapshots, and results too long for a conversation."""
-        return ObjectStore(self.home(run) / 'objects')
+        folder = self.home(run) / 'objects'
+        if self.courier is None:
+            return ObjectStore(folder)
+        if run not in self._shared:
+            self._shared[run] = SharedStore(folder, self.courier.remote, f'{run}/objects')
+        return self._shared[run]
+
+    async def settle(self, run: RunId) -> None:
+        """Have all objects of a run where other machines find them, before a step names them.
+
+        Raises:
+            FilesUnavailable
+        """
+        if self.courier and isinstance(store := self.objects(run), SharedStore):
+            await self.courier.send(store)
+
+    async def fetch(self, run: RunId) -> None:
+        """Have all objects of a run here. Raises `WorkspaceError`, `FilesUnavailable`."""
+        if self.courier and isinstance(store := self.objects(run), SharedStore):
+            await self.courier.fetch_all(store)
 
     async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
         """The files of a snapshot. Raises `WorkspaceError`."""
@@ -93,6 +118,7 @@ class Workspaces:
         Raises:
             WorkspaceError, OSError
         """
+        await self._fetch_trees(run, [snapshot])
         await asyncio.to_thread(write_zip, self.objects(run), snapshot, archive)
 
     async def restore(self, run: RunId, snapshots: Mapping[str, str]) -> None:
@@ -104,7 +130,9 @@ class Workspaces:
 
         Raises:
             WorkspaceError: a snapshot no longer exists.
+            FilesUnavailable
         """
+        await self._fetch_trees(run, snapshots.values())
         if self._root is None and not snapshots:
             return
         # What was installed is in no snapshot: it is complete once the agents have their first files.
@@ -122,11 +150,15 @@ class Workspaces:
             WorkspaceError: one of these snapshots of the parent no longer exists.
         """
         kept, given = (self.objects(run), self.objects(parent)), tuple(snapshots)
-        lost = [snapshot for snapshot in given if not any(snapshot in objects for objects in kept)]
+        lost = await asyncio.to_thread(
+            lambda: [snapshot for snapshot in given if not any(snapshot in objects for objects in kept)]
+        )
         if lost:
             raise WorkspaceError(f'the snapshot {lost[0][:12]} of run {parent} is not kept any more')
         if (self.home(parent) / 'objects').is_dir():
             await asyncio.to_thread(self.objects(parent).link_all, self.objects(run))
+        if self.courier:
+            await self._copy(parent, run, self.courier)
         installed = self.home(parent) / 'agents' / DEPENDENCIES
         if given and installed.is_dir():
             await asyncio.to_thread(link_tree, installed, self.home(run) / 'agents' / DEPENDENCIES)
@@ -134,25 +166,66 @@ class Workspaces:
     async def delete(self, run: RunId) -> None:
         """Delete all files of a run."""
         self.forget(run)
+        if self.courier:
+            await self.courier.remove(f'{run}/')
         if self._root is not None:
             await asyncio.to_thread(remove_tree, self.home(run))
 
     def forget(self, run: RunId) -> None:
         """Drop what is cached about a run's folders; the folders stay."""
         self._known.pop(run, None)
+        self._shared.pop(run, None)
+
+    async def sweep(self, exists: Callable[[RunId], Awaitable[bool]], before: float) -> list[RunId]:
+        """Remove the files of runs that are not there any more: a displaced worker may have written late.
+
+        Args:
+            exists: whether a run is there.
+            before: a folder with a file that is younger is left alone: its run may be about to exist.
+
+        Returns:
+            Those whose files were removed.
+
+        Raises:
+            FilesUnavailable
+        """
+        swept = []
+        if self.courier:
+            for run in map(RunId, await self.courier.do(self.courier.remote.folders)):
+                gone = RUN_ID.fullmatch(run) and not await exists(run)
+                if gone and await self.courier.remove(f'{run}/', before=before):
+                    swept.append(run)
+        return swept
 
     async def close(self) -> None:
         """Remove the root if it is temporary."""
         self._known.clear()
+        if self.courier:
+            self.courier.close()
         if self._temporary and self._root is not None:
             root, self._root = self._root, None
             await asyncio.to_thread(remove_tree, root)
 
     def home(self, run: RunId) -> Path:
         """The folder of a run. Raises `WorkspaceError`."""
-        if not re.fullmatch(r'[A-Za-z0-9][\w-]{0,99}', run):
+        if not RUN_ID.fullmatch(run):
             raise WorkspaceError(f'{run[:80]!r} names no run')
         return self.root / run
+
+    async def _fetch_trees(self, run: RunId, snapshots: Iterable[str]) -> None:
+        if self.courier and isinstance(store := self.objects(run), SharedStore):
+            await self.courier.fetch_trees(store, snapshots)
+
+    async def _copy(self, parent: RunId, run: RunId, courier: Courier) -> None:
+        """Give a run its parent's objects where other machines reach them."""
+        await self.settle(run)  # what is here of the parent's, if it has never been there
+        source, target = self.objects(parent), self.objects(run)
+        if isinstance(source, SharedStore) and isinstance(target, SharedStore):
+            lacking = await courier.do(lambda: source.there() - target.there())
+            await courier.each(
+                lambda digest: courier.remote.copy(source.path_there(digest), target.path_there(digest)),
+                lacking,
+            )
 
 
 def default_root() -> Path:

@@ -64,7 +64,7 @@ _OF_THE_SERVER = """
     services.clock services.mcp services.model services.models services.recordings services.redact
     services.sandbox services.sessions services.share services.tools services.toolset services.workspaces
     workspaces.close workspaces.delete workspaces.fork workspaces.forget workspaces.home workspaces.objects
-    workspaces.of workspaces.restore
+    workspaces.courier workspaces.fetch workspaces.of workspaces.restore workspaces.settle workspaces.sweep
 """
 WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 """What only the server itself may use."""

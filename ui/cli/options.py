@@ -31,6 +31,18 @@ Database = Annotated[
         show_default=False,
     ),
 ]
+Files = Annotated[
+    str,
+    typer.Option(
+        '--files',
+        metavar='URL',
+        envvar='HEMICYCLE_FILES',
+        help="Where all machines reach the agents' files: `s3://bucket/prefix`; server and keys are in"
+        ' the usual variables `AWS_*`. By default they stay in the folder of this machine.',
+        rich_help_panel=WHERE,
+        show_default=False,
+    ),
+]
 Server = Annotated[
     str,
     typer.Option(

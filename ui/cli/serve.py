@@ -16,7 +16,7 @@ from ui.access.accounts import Accounts
 from ui.access.oidc import ProviderSettings
 from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import Database, Durability, LogShape, Namespace, Patterns, TemporalAddress
+from ui.cli.options import Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
 from ui.cli.output.errors import CommandError
 from ui.cli.session import new_owner, settings_of, storage_of
 from ui.server.door import Door
@@ -90,6 +90,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     pace: Pace = None,
     database: Database = '',
     synchronous: Durability = 'normal',
+    files: Files = '',
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
 ) -> None:
@@ -105,7 +106,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     public = valid_origin(url, '--url') if url else ''
     provider = ProviderSettings.of(os.environ)
     shared = [valid_origin(text) for text in origins or ()]
-    settings, storage = settings_of(database, synchronous, patterns), storage_of(context)
+    settings, storage = settings_of(database, synchronous, patterns, files), storage_of(context)
     fleet = _fleet(temporal, namespace, settings) if temporal else None
     locks = None if fleet else storage.locks(settings)
     file = storage.file(settings)
@@ -177,6 +178,7 @@ class _Opener:
             owner=owner,
             is_alive=self._locks.is_alive if self._locks else lambda owner: True,
             workspaces=self._settings.workspaces,
+            files=self._storage.files(self._settings),
             live_runs=await self._fleet.live_runs() if self._fleet else LiveRuns,
         )
 
@@ -189,7 +191,9 @@ def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:
 
 
 async def _try(storage: Storage, settings: Settings) -> bool:
-    """Open and close the database, to report problems before anything is served. Whether it has accounts."""
+    """Try database and files, to report problems before anything is served. Whether there are accounts."""
+    if files := storage.files(settings):
+        await asyncio.to_thread(files.check)
     journal = await storage.open(settings)
     try:
         return await Accounts(journal, RealClock()).any()

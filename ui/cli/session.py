@@ -24,11 +24,13 @@ Place = Literal['list', 'trash']
 SHOWN_IDS = 5
 
 
-def settings_of(database: str, synchronous: str = 'normal', patterns: list[Path] | None = None) -> Settings:
+def settings_of(
+    database: str, synchronous: str = 'normal', patterns: list[Path] | None = None, files: str = ''
+) -> Settings:
     """Make settings from options. Raises `InvalidInput`."""
     if synchronous not in get_args(Synchronous):
         raise InvalidInput({'--synchronous': f'must be normal or full, not {synchronous!r}'})
-    return Settings.of(database, cast(Synchronous, synchronous), tuple(patterns or ()))
+    return Settings.of(database, cast(Synchronous, synchronous), tuple(patterns or ()), files)
 
 
 def storage_of(context: typer.Context) -> Storage:
@@ -70,6 +72,7 @@ async def open_conductor(
         owner=owner,
         is_alive=locks.is_alive,
         workspaces=settings.workspaces,
+        files=storage.files(settings),
     ) as conductor:
         try:
             locks.take(owner)
@@ -92,7 +95,12 @@ async def open_reader(
         return
     file = storage.file(settings)
     journal = await storage.open(settings) if file is None or file.exists() else MemoryJournal()
-    async with Conductor(journal, catalog=catalog or Catalog(), workspaces=settings.workspaces) as conductor:
+    async with Conductor(
+        journal,
+        catalog=catalog or Catalog(),
+        workspaces=settings.workspaces,
+        files=storage.files(settings),
+    ) as conductor:
         yield conductor
 
 

@@ -121,6 +121,9 @@ async def _settle(
             parent = run.info.parent
             wholes.append(run.as_run(name, ids.get(parent, parent) if parent else None))
             await asyncio.to_thread(staging.settle, number, store.workspaces.home(name))
+            store.workspaces.forget(name)
+            await store.workspaces.settle(name)
+            await store.recordings.publish(name)
         if wholes:
             await store.reader.journal.put(wholes)
     except BaseException:

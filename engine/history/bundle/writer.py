@@ -81,6 +81,8 @@ class _Writing:
         }
         yield self._line(head)
         for info in infos:
+            await self._store.workspaces.fetch(info.id)
+            await self._store.recordings.fetch(info.id)
             contents = RedactedObjects(self._store.workspaces.objects(info.id), self._redaction, self._aside)
             await asyncio.to_thread(contents.prepare)
             async for batch in self._run(info):

@@ -38,7 +38,7 @@ class ForkSetup:
         if info.parent_at:
             view = (await read_fold(self._journal, info.id, info.parent_at)).view
             await self._workspaces.fork(info.parent, info.id, view.files.values())
-            await self._recordings.truncate(info.parent, view, into=info.id)
+            await self._recordings.fork(info.parent, view, into=info.id)
         elif 'play' in info.options:
             await self._workspaces.fork(info.parent, info.id, ())
 

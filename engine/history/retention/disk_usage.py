@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.clock import Clock
+from engine.errors import FilesUnavailable
 from engine.records import RunId, RunInfo
 from engine.workspace.directories import walk
+from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces
 
 RECORDING_FILES = frozenset({'recording.jsonl', 'replayed.jsonl'})
@@ -50,6 +52,8 @@ class DiskUsageMeter:
         async with self._busy:
             stale = {info.id: self._workspaces.home(info.id) for info in wanted if self._is_stale(info)}
             found = await asyncio.to_thread(_weigh_all, stale) if stale else {}
+            if courier := self._workspaces.courier:
+                found = await courier.do(_weigh_there, courier.remote, found)
             now = self._clock.now()
             moved = {info.id: info.updated for info in wanted}
             self._known |= {run: (moved[run], now, weight) for run, weight in found.items()}
@@ -74,6 +78,19 @@ class DiskUsageMeter:
 
 def _weigh_all(homes: dict[RunId, Path]) -> dict[RunId, DiskUsage]:
     return {run: _weigh(home) for run, home in homes.items()}
+
+
+def _weigh_there(remote: RemoteFiles, here: dict[RunId, DiskUsage]) -> dict[RunId, DiskUsage]:
+    """What these runs use where all machines reach it; what they use here if that cannot be asked."""
+    found = {}
+    try:
+        for run in here:
+            sizes = {file.path: file.size for file in remote.listed(f'{run}/')}
+            files = sum(size for path, size in sizes.items() if path.startswith(f'{run}/objects/'))
+            found[run] = DiskUsage(files=files, recording=sum(sizes.values()) - files)
+    except FilesUnavailable:
+        return here
+    return found
 
 
 def _weigh(home: Path) -> DiskUsage:

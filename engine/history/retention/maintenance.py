@@ -147,7 +147,16 @@ class RunMaintenance:
         overdue += [info.id async for info in self.every('purging')]  # purges interrupted by a crash
         for run in overdue:
             await self.purge(run)
+        # What displaced workers wrote after a purge; who is about to import a run has a day to journal it.
+        await self.workspaces.sweep(self._exists, now - DAY)
         return CleanupResult(taken=tuple(found), purged=tuple(overdue))
+
+    async def _exists(self, run: RunId) -> bool:
+        try:
+            await self.journal.info(run)
+        except UnknownRun:
+            return False
+        return True
 
     async def every(self, place: Literal['list', 'trash', 'purging'] = 'list') -> AsyncIterator[RunInfo]:
         """All runs that are listed, in the trash, or being purged, newest first."""

@@ -98,9 +98,10 @@ class Fleet:
         made.url = re.findall(r'worker at (\S+)', made.log.read_text())[0]
         return made
 
-    async def web(self, *options: str) -> Process:
+    async def web(self, *options: str, **environment: str) -> Process:
         """Start a web server, and wait until it serves."""
-        made = self._start('serve', '--port', str(free_port()), '--patterns', str(PATTERNS), *options)
+        port = ('--port', str(free_port()))
+        made = self._start('serve', *port, '--patterns', str(PATTERNS), *options, **environment)
         await until(lambda: 'Hemicycle is at ' in made.log.read_text(), 'a web server listens', made)
         made.url = re.findall(r'Hemicycle is at (\S+)', made.log.read_text())[0]
         async with httpx.AsyncClient() as client:

@@ -15,7 +15,7 @@ import typer
 
 from engine.records import RunInfo
 from ui.cli.execution.run import load_catalog
-from ui.cli.options import Database, RunName
+from ui.cli.options import Database, Files, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.remote import export_remotely, named_server
 from ui.cli.session import find_run, open_reader, settings_of, storage_of
@@ -57,6 +57,7 @@ def export(  # noqa: PLR0913  (options)
         ),
     ] = '',
     database: Database = '',
+    stored: Files = '',
 ) -> None:
     """Export a run to a file for others. Keys and other secrets known to this machine are removed.
 
@@ -71,7 +72,9 @@ def export(  # noqa: PLR0913  (options)
         if form != 'bundle':
             raise CommandError('--family goes with --bundle: the other forms hold one run')
         form = 'family'
-    written = asyncio.run(_export(storage_of(context), settings_of(database), run, form, output))
+    written = asyncio.run(
+        _export(storage_of(context), settings_of(database, files=stored), run, form, output)
+    )
     if written:
         typer.echo(written)
 

@@ -13,7 +13,7 @@ from engine import Conductor
 from engine.records import RunId
 from engine.workspace import format_patch, is_own_work
 from ui.cli.history.show import AtStep
-from ui.cli.options import AsJson, Database, RunName
+from ui.cli.options import AsJson, Database, Files, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.session import find_run, open_reader, settings_of, storage_of
@@ -55,11 +55,12 @@ def files(  # noqa: PLR0913  (its arguments are the command's)
     ] = None,
     as_json: AsJson = False,
     database: Database = '',
+    stored: Files = '',
 ) -> None:
     """List the files of a run's agent, or save them to a folder."""
 
     async def find() -> None:
-        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
             found, history, folder = await _folder(conductor, run, agent, at)
             snapshot = history.versions[folder][-1].snapshot
             listed = [file for file in await conductor.workspaces.files(found, snapshot) if is_own_work(file)]
@@ -78,17 +79,18 @@ def files(  # noqa: PLR0913  (its arguments are the command's)
     asyncio.run(find())
 
 
-def diff(
+def diff(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     run: RunName = 'last',
     agent: AgentName = '',
     at: AtStep = None,
     database: Database = '',
+    stored: Files = '',
 ) -> None:
     """Print as a patch what an agent changed in the project it was given."""
 
     async def find() -> str:
-        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
             found, history, folder = await _folder(conductor, run, agent, at)
             snapshot = history.versions[folder][-1].snapshot
             return format_patch(await conductor.workspaces.diff(found, history.baseline(folder), snapshot))

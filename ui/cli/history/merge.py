@@ -12,7 +12,7 @@ import typer
 from engine import Conductor
 from engine.history import Mergeable, merge_message
 from engine.workspace import MergePreview, Resolution, format_patch
-from ui.cli.options import Database, RunName
+from ui.cli.options import Database, Files, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.session import find_run, open_reader, settings_of, storage_of
 from ui.formatting.merging import pull_request
@@ -65,6 +65,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
         typer.Option('--pull-request', help='Print a description for a pull request, and merge nothing.'),
     ] = False,
     database: Database = '',
+    stored: Files = '',
 ) -> None:
     """Merge an agent's work into a branch of your repository, or print it as a patch.
 
@@ -72,7 +73,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     """
 
     async def work() -> str:
-        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
             found = await conductor.merging.mergeable(await find_run(conductor, run))
             whose = agent or found.best
             if not whose:

@@ -12,7 +12,7 @@ from engine.history import CleanupResult
 from engine.records import RunId
 from ui.cli.execution.run import load_catalog
 from ui.cli.history.annotate import RunNames
-from ui.cli.options import AsJson, Database
+from ui.cli.options import AsJson, Database, Files
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
@@ -81,13 +81,14 @@ def purge(
     ] = None,
     everything: Annotated[bool, typer.Option('--all', help='All deleted runs.')] = False,
     database: Database = '',
+    stored: Files = '',
 ) -> None:
     """Permanently remove deleted runs, with their histories, files and recordings."""
     if bool(runs) is everything:
         raise CommandError('name the runs to remove permanently, or give --all')
 
     async def work() -> int:
-        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
             if everything:
                 found = [info.id async for info in conductor.every('trash')]
             else:
@@ -104,12 +105,13 @@ def retain(
     dry_run: Annotated[bool, typer.Option('--dry-run', help='Only say what would be deleted.')] = False,
     as_json: AsJson = False,
     database: Database = '',
+    stored: Files = '',
 ) -> None:
     """Apply the retention policy: delete what it selects, and purge what was deleted long enough ago.
 
     The policy is `[retention]` of `endpoints.toml`. A server applies it when it starts, and once a day.
     """
-    settings = settings_of(database)
+    settings = settings_of(database, files=stored)
     tidied, idle = asyncio.run(_retain(storage_of(context), settings, dry_run=dry_run))
     if as_json:
         for item in tidied.taken:

@@ -66,9 +66,11 @@ def backup(
         raise CommandError(f'{archive} already exists: name another file')
     info = storage.back_up(settings, archive)
     typer.echo(f'{archive}: {describe(info)}')
+    if remote := storage.files(settings):
+        typer.echo(f'not in it: files that are only in {remote.name}; keep a copy of that, too')
     if check:
         with TemporaryDirectory(prefix='hemicycle-') as folder:
-            copy = replace(settings, home=Path(folder), database=str(Path(folder, 'hemicycle.db')))
+            copy = replace(settings, files='', home=Path(folder), database=str(Path(folder, 'hemicycle.db')))
             storage.restore(archive, copy)
             report_audit(asyncio.run(audit_all(storage, copy)))
 
@@ -96,7 +98,10 @@ def _file(storage: Storage, settings: Settings, instead: str) -> Path:
     if file := storage.file(settings):
         return file
     what = f"PostgreSQL's own {instead} does this for {storage.name(settings)}"
-    raise CommandError(f'{what}; the files of its runs are in {settings.workspaces}')
+    remote = storage.files(settings)
+    raise CommandError(
+        f'{what}; the files of its runs are in {remote.name if remote else settings.workspaces}'
+    )
 
 
 def describe(info: BackupInfo) -> str:

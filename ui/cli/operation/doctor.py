@@ -19,7 +19,7 @@ from engine.history import program_version
 from engine.workspace import Sandbox
 from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import ExitCode
-from ui.cli.options import AsJson, Database, Patterns
+from ui.cli.options import AsJson, Database, Files, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.session import settings_of, storage_of
 from ui.formatting.safe_text import strip_control
@@ -50,7 +50,7 @@ class Finding:
     remedy: str = ''
 
 
-def doctor(
+def doctor(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     call: Annotated[
         bool,
@@ -61,12 +61,13 @@ def doctor(
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     as_json: AsJson = False,
     database: Database = '',
+    files: Files = '',
 ) -> None:
     """Check this installation: storage, sandbox, diagrams, configuration and plug-ins; suggest fixes.
 
-    Nothing is changed, and nothing is sent anywhere unless `--call` is given.
+    Nothing is changed, and nothing is sent anywhere unless `--call` or `--files` is given.
     """
-    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    storage, settings = storage_of(context), settings_of(database, patterns=patterns, files=files)
     broken = False
 
     async def work() -> None:
@@ -90,7 +91,7 @@ async def _examine(storage: Storage, settings: Settings, call: bool) -> AsyncIte
     for found in (*_folder(settings.home), *_disk(settings.home), _graphviz()):
         yield found
     yield await _sandbox(Sandbox.of_environment())
-    for found in _database(storage, settings):
+    for found in (*_database(storage, settings), *_files(storage, settings)):
         yield found
     try:
         catalog = load_catalog(settings)
@@ -164,6 +165,20 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
     if dead := locks.dead():
         text = f'{count(len(dead), "process", "processes")} ended without releasing runs'
         yield Finding('warning', 'Interrupted runs', text, '`hemicycle serve` or `resume` continues them.')
+
+
+def _files(storage: Storage, settings: Settings) -> Iterator[Finding]:
+    """Where the agents' files are; a shared place is tried."""
+    try:
+        remote = storage.files(settings)
+        if remote is None:
+            yield Finding('ok', 'Files', f'{settings.workspaces}: on this machine alone')
+            return
+        remote.check()
+    except EngineError as error:
+        yield Finding('broken', 'Files', str(error), 'See --files (HEMICYCLE_FILES) and the variables AWS_*')
+        return
+    yield Finding('ok', 'Files', f'{remote.name}: a file was written, read and removed')
 
 
 def _plugins(catalog: Catalog) -> Iterator[Finding]:

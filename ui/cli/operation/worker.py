@@ -12,7 +12,7 @@ from engine import Catalog, Conductor, InvalidInput
 from engine.runtime import LiveRuns
 from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import FLEET, Database, Durability, LogShape, Namespace, Patterns, TemporalAddress
+from ui.cli.options import FLEET, Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
 from ui.cli.session import settings_of, storage_of
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.observed_journal import observe
@@ -74,6 +74,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
     pace: Pace = None,
     database: Database = '',
     synchronous: Durability = 'normal',
+    files: Files = '',
 ) -> None:
     """Drive the runs that Temporal hands out, until it is stopped.
 
@@ -84,13 +85,16 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
     from ui.fleet.settings import FleetSettings
     from ui.fleet.worker import FleetWorker, WorkerOptions
 
-    settings, storage = settings_of(database, synchronous, patterns), storage_of(context)
+    settings, storage = settings_of(database, synchronous, patterns, files), storage_of(context)
     if not temporal:
         raise InvalidInput({'--temporal': 'say where Temporal is, as HOST:PORT'})
     if host in ('0.0.0.0', '::', '') and not url:
         raise InvalidInput({'--url': f'needed with --host {host}: how do web servers reach this machine?'})
     fleet = FleetSettings.of(temporal, namespace, settings.home)
+    if remote := storage.files(settings):
+        remote.check()
     catalog = load_catalog(settings, pace)
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with listen(host, port) as listening:
         options = WorkerOptions(
             url=(url or page_url(listening)).rstrip('/'),
@@ -120,6 +124,7 @@ def opening(
             catalog=catalog,
             owner=owner,
             workspaces=settings.workspaces,
+            files=storage.files(settings),
             live_runs=live_runs,
         )
 

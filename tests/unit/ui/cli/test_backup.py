@@ -37,6 +37,15 @@ def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_pa
     assert 'is there already, and nothing is overwritten' in again.stderr
 
 
+def test_a_backup_says_that_files_elsewhere_are_not_in_it(
+    hemicycle: Hemicycle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('HEMICYCLE_FILES', 's3://bucket/x')
+    said = hemicycle('backup', str(tmp_path / 'backup.tar.gz')).stdout
+    assert 'not in it: files that are only in s3://bucket/x' in said
+    assert 'audit: 1 run as recorded' in said
+
+
 def test_a_step_that_would_be_decided_otherwise_is_found(hemicycle: Hemicycle, tmp_path: Path) -> None:
     with closing(sqlite3.connect(hemicycle.database)) as database:
         database.execute('UPDATE "transition" SET name = \'retry\' WHERE seq = 9')

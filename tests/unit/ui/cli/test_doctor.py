@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Hemicycle
+from tests.support.servers.s3 import S3Server
 from ui.cli.operation import doctor
 
 
@@ -46,6 +47,22 @@ def test_a_new_installation_is_sound_and_stays_untouched(examine: Doctor) -> Non
 def test_runs_are_counted(examine: Doctor) -> None:
     assert examine.hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
     assert '1 run, ' in examine()['Database']['text']
+
+
+def test_the_place_of_the_files_is_named_and_tried(examine: Doctor, s3: S3Server) -> None:
+    assert examine()['Files']['text'].endswith('workspaces: on this machine alone')
+    url = s3.bucket()
+    found = examine('--files', url)['Files']
+    assert (found['level'], found['text']) == (
+        'ok',
+        f'{url} at {s3.url}: a file was written, read and removed',
+    )
+    missing = examine('--files', 's3://nothing-here', code=1)['Files']
+    assert (missing['level'], missing['text']) == (
+        'broken',
+        f's3://nothing-here at {s3.url}: there is no bucket of that name',
+    )
+    assert 'HEMICYCLE_FILES' in missing['remedy']
 
 
 def test_a_damaged_database_is_broken(examine: Doctor) -> None:

@@ -1,0 +1,1 @@
+"""Files that all machines of a fleet reach."""

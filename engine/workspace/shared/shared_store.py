@@ -1,0 +1,189 @@
+"""SharedStore: a run's objects here and where other machines reach them, too."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, ParamSpec, TypeVar
+
+from engine.errors import WorkspaceError
+from engine.workspace.object_store import DIGEST, ObjectStore
+from engine.workspace.shared.remote_files import RemoteFiles
+from engine.workspace.snapshots import entries_of
+
+P = ParamSpec('P')
+T = TypeVar('T')
+AT_ONCE = 16
+"""Files that are on their way at the same time."""
+
+
+class SharedStore(ObjectStore):
+    """Objects in a folder here, which are sent to the remote place before a step names them.
+
+    What is not in the folder is fetched when it is read, and stays: objects never change, so the folder is
+    never stale.
+
+    Args:
+        root: the folder here.
+        remote: the place.
+        folder: the objects' folder there.
+    """
+
+    def __init__(self, root: Path, remote: RemoteFiles, folder: str) -> None:
+        super().__init__(root)
+        self._remote, self._folder = remote, folder
+        self._sent: set[str] | None = None
+        """What is there; None until it was listed. An object found here may have been left by a process that
+        died before it could send it."""
+        self._unsent: set[str] = set()
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether everything is there."""
+        return not self._unsent and (self._sent is not None or not self.root.exists())
+
+    def put(self, data: bytes) -> str:
+        """As `ObjectStore.put`; it is sent later."""
+        return self._note(super().put(data))
+
+    def put_file(self, file: BinaryIO) -> str:
+        """As `ObjectStore.put_file`; it is sent later."""
+        return self._note(super().put_file(file))
+
+    def open(self, digest: str) -> BinaryIO:
+        """As `ObjectStore.open`, fetched if necessary. Raises `WorkspaceError`, `FilesUnavailable`."""
+        self.fetch(digest)
+        return super().open(digest)
+
+    def size(self, digest: str) -> int:
+        """The object's size. Raises `WorkspaceError`, `FilesUnavailable`."""
+        if super().__contains__(digest):
+            return super().size(digest)
+        found = self._remote.size(self.path_there(digest))
+        if found is None:
+            raise WorkspaceError(f'the content {digest[:12]} is not kept any more')
+        return found
+
+    def __contains__(self, digest: str) -> bool:
+        return super().__contains__(digest) or self._remote.size(self.path_there(digest)) is not None
+
+    def link_one(self, digest: str, other: ObjectStore) -> None:
+        """As `ObjectStore.link_one`, fetched if necessary."""
+        self.fetch(digest)
+        super().link_one(digest, other)
+
+    def fetch(self, digest: str) -> None:
+        """Have an object here. Raises `WorkspaceError` if it is nowhere, `FilesUnavailable`."""
+        path = self._path(digest)
+        if path.exists():
+            return
+        scratch, hashed = self._scratch(), hashlib.sha256()
+        try:
+            with scratch.open('wb') as copy:
+                for piece in self._remote.read(self.path_there(digest)):
+                    hashed.update(piece)
+                    copy.write(piece)
+            self.check(digest, hashed.hexdigest())
+            self._settle(scratch, path)
+        except FileNotFoundError:
+            raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
+        finally:
+            scratch.unlink(missing_ok=True)
+
+    def unsent(self) -> list[str]:
+        """What is here only."""
+        if self._sent is None:
+            there = self.there()
+            self._unsent |= self.here() - there
+            self._sent = there
+        self._unsent -= self._sent
+        return sorted(self._unsent)
+
+    def here(self) -> set[str]:
+        """What is in the folder here."""
+        return {f'{path.parent.name}{path.name}' for path in self.root.glob('[0-9a-f][0-9a-f]/*')}
+
+    def there(self) -> set[str]:
+        """What is in the remote place."""
+        paths = (file.path.rsplit('/', 2)[-2:] for file in self._remote.listed(self._folder))
+        return {digest for parts in paths if DIGEST.fullmatch(digest := ''.join(parts))}
+
+    def send(self, digest: str) -> None:
+        """Send one object."""
+        self._remote.send(self.path_there(digest), self._path(digest))
+        if self._sent is not None:
+            self._sent.add(digest)
+        self._unsent.discard(digest)
+
+    def path_there(self, digest: str) -> str:
+        """Where an object is in the remote place."""
+        path = self._path(digest)
+        return f'{self._folder}/{path.parent.name}/{path.name}'
+
+    def _note(self, digest: str) -> str:
+        if self._sent is None or digest not in self._sent:
+            self._unsent.add(digest)
+        return digest
+
+
+class Courier:
+    """Carries files to the remote place and back, in threads of its own: none of ours waits for a network.
+
+    Args:
+        remote: the place.
+    """
+
+    def __init__(self, remote: RemoteFiles) -> None:
+        self.remote = remote
+        self._threads = ThreadPoolExecutor(AT_ONCE, 'files')
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do blocking work. Raises `FilesUnavailable`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
+
+    async def each(self, work: Callable[[str], object], items: Iterable[str]) -> None:
+        """Do blocking work for each of these, several at a time; raises the first error once all are done."""
+        jobs: list[Awaitable[object]] = [self.do(work, item) for item in items]
+        for result in await asyncio.gather(*jobs, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+
+    async def send(self, store: SharedStore) -> None:
+        """Send what is here only. Raises `FilesUnavailable`."""
+        if not store.is_sent:
+            await self.each(store.send, await self.do(store.unsent))
+
+    async def fetch_trees(self, store: SharedStore, trees: Iterable[str]) -> None:
+        """Have snapshots here, with all files. Raises `WorkspaceError`, `FilesUnavailable`."""
+        wanted = set(trees) - {''}
+        while wanted:
+            await self.each(store.fetch, wanted)
+            entries = await self.do(lambda found: [entries_of(store, tree) for tree in found], wanted)
+            inside = [entry for one in entries for entry in one.values()]
+            await self.each(store.fetch, {entry[1] for entry in inside if entry[0] == 'file'})
+            wanted = {entry[1] for entry in inside if entry[0] == 'folder'}
+
+    async def fetch_all(self, store: SharedStore) -> None:
+        """Have all objects of a run here. Raises `WorkspaceError`, `FilesUnavailable`."""
+        await self.each(store.fetch, await self.do(store.there))
+
+    async def remove(self, folder: str, *, before: float = math.inf) -> bool:
+        """Remove a folder there, unless a file in it is younger; says whether. Raises `FilesUnavailable`."""
+
+        def remove() -> bool:
+            files = list(self.remote.listed(folder))
+            if any(file.modified >= before for file in files):
+                return False
+            self.remote.remove(file.path for file in files)
+            return bool(files)
+
+        return await self.do(remove)
+
+    def close(self) -> None:
+        """Wait for nothing, and take nothing more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

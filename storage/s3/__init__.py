@@ -1,0 +1,1 @@
+"""S3: files of runs in a bucket that all machines reach."""

@@ -1,0 +1,119 @@
+"""The contract of where agents' files lie: a folder here, or a place that all machines reach."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.errors import WorkspaceError
+from engine.records import RunId
+from engine.workspace import Workspaces
+from engine.workspace.object_store import CHUNK, ObjectStore
+from storage.s3.files import S3Files
+
+RUN, FORK = RunId('run'), RunId('fork')
+LONG = b'long' * CHUNK
+Machine = Callable[[], Workspaces]
+
+
+@pytest.fixture(params=['folder', 's3'])
+def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
+    """Workspaces as another process has them: on the same folder; or on another one, with the same bucket."""
+    if request.param == 'folder':
+        return lambda: Workspaces(tmp_path)
+    url = request.getfixturevalue('s3').bucket()
+    folders = iter(range(100))
+    return lambda: Workspaces(tmp_path / str(next(folders)), S3Files(url))
+
+
+async def kept(spaces: Workspaces, *contents: bytes) -> list[str]:
+    digests = [spaces.objects(RUN).put(data) for data in contents]
+    await spaces.settle(RUN)
+    return digests
+
+
+async def test_what_is_kept_is_found_by_another_process(machine: Machine) -> None:
+    first = machine()
+    short, empty = await kept(first, b'short', b'')
+    long = first.objects(RUN).put_file(io.BytesIO(LONG))
+    await first.settle(RUN)
+    assert short == hashlib.sha256(b'short').hexdigest()
+    objects = machine().objects(RUN)
+    assert (objects.get(short), objects.get(empty), objects.get(long)) == (b'short', b'', LONG)
+    assert (objects.size(short), objects.size(long)) == (5, len(LONG))
+    assert machine().objects(RUN).size(long) == len(LONG)  # unread
+    assert short in objects and long in machine().objects(RUN)
+
+
+async def test_what_is_not_kept_is_said(machine: Machine) -> None:
+    objects, gone = machine().objects(RUN), '0' * 64
+    for look in (objects.get, objects.open, objects.size):
+        with pytest.raises(WorkspaceError, match='the content 000000000000 is not kept any more'):
+            look(gone)
+    assert gone not in objects
+    with pytest.raises(WorkspaceError, match='names no content'):
+        objects.get('../../etc/passwd')
+
+
+async def test_a_snapshot_is_restored_by_another_process(machine: Machine) -> None:
+    first = machine()
+    here = first.of(RUN, 'one')
+    await here.write('src/a.py', b'print(1)')
+    await here.write('run.sh', b'#!/bin/sh', executable=True)
+    snapshot = await here.snapshot()
+    await first.settle(RUN)
+    second = machine()
+    await second.restore(RUN, {'one': snapshot})
+    again = second.of(RUN, 'one')
+    assert await again.read('src/a.py') == b'print(1)'
+    assert (again.folder / 'run.sh').stat().st_mode & 0o100
+    await again.write('src/b.py', b'print(2)')
+    later = await again.snapshot()
+    await second.settle(RUN)
+    third = machine()
+    assert [file.path for file in await third.files(RUN, later)] == ['run.sh', 'src/a.py', 'src/b.py']
+    assert [change.path for change in await third.diff(RUN, snapshot, later)] == ['src/b.py']
+
+
+async def test_a_snapshot_is_exported_by_another_process(machine: Machine, tmp_path: Path) -> None:
+    first = machine()
+    await first.of(RUN, 'one').write('a.txt', b'said')
+    snapshot = await first.of(RUN, 'one').snapshot()
+    await first.settle(RUN)
+    await machine().export(RUN, snapshot, tmp_path / 'files.zip')
+    assert (tmp_path / 'files.zip').stat().st_size
+
+
+async def test_a_fork_keeps_its_files_when_its_parent_is_deleted(machine: Machine) -> None:
+    first = machine()
+    await first.of(RUN, 'one').write('a.txt', b'said')
+    snapshot = await first.of(RUN, 'one').snapshot()
+    (artifact,) = await kept(first, b'an artifact')
+    second = machine()
+    await second.fork(RUN, FORK, [snapshot])
+    await second.settle(FORK)
+    await machine().delete(RUN)
+    third = machine()
+    assert await third.content(FORK, artifact) == b'an artifact'
+    await third.restore(FORK, {'one': snapshot})
+    assert await third.of(FORK, 'one').read('a.txt') == b'said'
+    with pytest.raises(WorkspaceError, match='is not kept any more'):
+        await machine().content(RUN, artifact)
+    with pytest.raises(WorkspaceError, match='of run run is not kept any more'):
+        await machine().fork(RUN, RunId('late'), ['1' * 64])
+
+
+async def test_an_object_is_stored_once(machine: Machine) -> None:
+    first = machine()
+    assert await kept(first, b'same') == await kept(first, b'same')
+    assert await kept(machine(), b'same') == [hashlib.sha256(b'same').hexdigest()]
+
+
+async def test_a_plain_folder_has_the_layout_of_old_homes(tmp_path: Path) -> None:
+    digest = Workspaces(tmp_path).objects(RUN).put(b'x')
+    assert (tmp_path / 'run' / 'objects' / digest[:2] / digest[2:]).read_bytes() == b'x'
+    assert type(Workspaces(tmp_path).objects(RUN)) is ObjectStore

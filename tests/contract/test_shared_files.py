@@ -1,0 +1,256 @@
+"""Runs whose files all machines reach: they go on elsewhere with the files of their last step."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Catalog, Conductor, Status
+from engine.errors import FilesUnavailable, UnknownRun, WorkspaceError
+from engine.journal import MemoryJournal
+from engine.models.recording.exchange import read_exchanges
+from engine.records import JournalOutage, RunId, Transition
+from engine.workspace import Workspaces
+from storage.s3.files import S3Files
+from tests.support.harness import FakeModel, HastyClock, catalog, until
+from tests.support.servers.s3 import S3Server
+from tests.unit.engine.models.test_recordings import FAR, Provider, made, sources
+from tests.unit.engine.workspace.test_run_files import Pair, at_step, held, jot, writing
+
+
+class Machines:
+    """Conductors on one journal and one bucket, each in a home of its own."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.files, self.journal = folder, S3Files(url), MemoryJournal()
+
+    def open(self, home: str, model: Any = None, **more: Any) -> Conductor:
+        found = model if isinstance(model, Catalog) else catalog(model or writing(2), Pair, tools=(jot,))
+        options = {'journal': self.journal, 'owner': home, 'workspaces': self.folder / home}
+        return Conductor(**{**options, 'catalog': found, 'files': self.files, **more})
+
+
+@pytest.fixture
+def machines(s3: S3Server, tmp_path: Path) -> Machines:
+    return Machines(tmp_path, s3.bucket())
+
+
+async def written(conductor: Conductor, run: RunId, snapshots: int) -> None:
+    """Wait until so many steps name a snapshot."""
+    async for item in conductor.watch(run):
+        snapshots -= isinstance(item, Transition) and 'snapshots' in item.event.data
+        if not snapshots:
+            return
+
+
+async def test_a_run_goes_on_elsewhere_with_the_files_of_its_last_step(machines: Machines) -> None:
+    async with machines.open('first', writing(2, hangs=True)) as first:
+        run = (await first.start('pair')).id
+        await written(first, run, 4)
+    async with machines.open('second', writing(3)) as second:
+        assert await second.recover() == [run]
+        assert (await second.result(run)).status is Status.DONE
+        assert held(second, run, 'one') == ['one-0', 'one-1', 'one-2']
+        assert held(second, run, 'two') == ['two-0', 'two-1', 'two-2']
+        assert await second.audit(run)
+    async with machines.open('web') as web:
+        last = (await web.info(run)).seq
+        assert await at_step(web, run, last) == {
+            'both.one': ['one-0', 'one-1', 'one-2'],
+            'both.two': ['two-0', 'two-1', 'two-2'],
+        }
+
+
+async def test_what_a_step_names_is_there_before_it_is_journaled(machines: Machines) -> None:
+    named: list[str] = []
+
+    class Checking(MemoryJournal):
+        async def append(self, info: Any, steps: Sequence[Transition], snapshot: Any = None) -> int:
+            for step in steps:
+                for digest in set(re.findall(r'\b[0-9a-f]{64}\b', json.dumps(dict(step.event.data)))):
+                    path = f'{step.run}/objects/{digest[:2]}/{digest[2:]}'
+                    assert await asyncio.to_thread(machines.files.size, path) is not None
+                    named.append(digest)
+            return await super().append(info, steps, snapshot)
+
+    async with machines.open('first', journal=Checking()) as first:
+        assert (await (await first.start('pair')).result()).status is Status.DONE
+    assert len(named) >= 4
+
+
+async def test_while_the_files_are_away_a_run_waits_and_then_goes_on(
+    machines: Machines, s3: S3Server
+) -> None:
+    async with machines.open('first', clock=HastyClock()) as first:
+        run = await first.start('pair', paused=True)
+        s3.stop()
+        said: list[JournalOutage] = []
+
+        async def listen() -> None:
+            async for item in run.watch():
+                said.extend([item] if isinstance(item, JournalOutage) else [])
+
+        listening = asyncio.ensure_future(listen())
+        resuming = asyncio.ensure_future(first.resume(run.id))
+        await until(lambda: bool(said))
+        waits_at = (await first.info(run.id)).seq
+        s3.start()
+        assert (await run.result()).status is Status.DONE
+        await asyncio.gather(listening, resuming)
+        assert said[0].problem.endswith('it cannot be reached') and said[-1].problem == ''
+        assert waits_at < (await first.info(run.id)).seq
+        assert await first.audit(run.id)
+    assert len(await at_step(machines.open('web'), run.id, (await machines.journal.info(run.id)).seq)) == 2
+
+
+async def test_a_take_over_waits_for_the_files(machines: Machines, s3: S3Server) -> None:
+    async with machines.open('first', writing(1, hangs=True)) as first:
+        run = (await first.start('pair')).id
+        await written(first, run, 2)
+    async with machines.open('second', writing(2), clock=HastyClock()) as second:
+        s3.stop()
+        recovering = asyncio.ensure_future(second.recover())
+        await until(lambda: bool(second.feed._troubles))
+        assert not recovering.done()
+        s3.start()
+        assert await recovering == [run]
+        assert (await second.result(run)).status is Status.DONE
+
+
+async def test_what_a_killed_process_left_unsent_is_sent(machines: Machines, tmp_path: Path) -> None:
+    run = RunId('run')
+    digest = Workspaces(tmp_path / 'first').objects(run).put(b'left')  # it died before it sent it
+    again = Workspaces(tmp_path / 'first', machines.files)
+    assert again.objects(run).put(b'left') == digest
+    await again.settle(run)
+    assert await Workspaces(tmp_path / 'second', machines.files).content(run, digest) == b'left'
+
+
+async def test_what_comes_back_damaged_is_refused(machines: Machines, tmp_path: Path) -> None:
+    run, first = RunId('run'), Workspaces(tmp_path / 'first', machines.files)
+    digest = first.objects(run).put(b'said')
+    await first.settle(run)
+    machines.files.send(f'{run}/objects/{digest[:2]}/{digest[2:]}', b'something else')
+    with pytest.raises(WorkspaceError, match='is damaged'):
+        await Workspaces(tmp_path / 'second', machines.files).content(run, digest)
+    assert [path for path in (tmp_path / 'second').rglob('*') if path.is_file()] == []
+
+
+async def test_a_page_says_that_the_files_are_away(machines: Machines, s3: S3Server) -> None:
+    web = machines.open('web')
+    with s3.away(), pytest.raises(FilesUnavailable, match='cannot be reached'):
+        await web.workspaces.content(RunId('run'), '0' * 64)
+    await web.close()
+
+
+async def test_a_purge_removes_the_files_there(machines: Machines) -> None:
+    async with machines.open('first') as first:
+        run = (await first.start('pair')).id
+        await first.result(run)
+    async with machines.open('web') as web:
+        used = (await web.disk_usage([await web.info(run)]))[run]
+        assert used.files == sum(file.size for file in machines.files.listed(f'{run}/')) > 0
+        await web.delete(run)
+        await web.purge(run)
+        assert machines.files.folders() == []
+        with pytest.raises(UnknownRun):
+            await web.info(run)
+
+
+async def test_late_files_of_a_purged_run_are_removed_after_a_day(machines: Machines) -> None:
+    class Later(HastyClock):
+        def __init__(self, seconds: float) -> None:
+            self._now = time.time() + seconds
+
+    machines.files.send('gone/objects/aa/b', b'late')
+    async with machines.open('first', clock=Later(0)) as first:
+        run = (await first.start('pair')).id
+        await first.result(run)
+        await first.clean_up()
+        assert set(machines.files.folders()) == {'gone', run}  # it may be about to be imported
+    async with machines.open('web', clock=Later(2 * 86_400)) as web:
+        await web.clean_up()
+        assert machines.files.folders() == [run]
+
+
+async def test_a_fork_is_made_where_its_parent_never_was(machines: Machines) -> None:
+    async with machines.open('first') as first:
+        run = (await first.start('pair')).id
+        await first.result(run)
+        steps = await first.transitions(run)
+    at = [step.seq for step in steps if 'snapshots' in step.event.data][1]
+    async with machines.open('web') as web:
+        fork = await web.fork(run, at)
+        assert (await web.result(fork)).status is Status.DONE
+        await web.delete(run)
+        await web.purge(run)
+    async with machines.open('third') as third:
+        assert len(await at_step(third, fork, (await third.info(fork)).seq)) == 2
+
+
+async def test_a_bundle_is_exported_and_imported_where_its_files_never_were(machines: Machines) -> None:
+    async with machines.open('first') as first:
+        run = (await first.start('pair')).id
+        await first.result(run)
+    async with machines.open('web') as web:
+        bundle = b''.join([piece async for piece in web.export_bundle([run])])
+    machines.journal = MemoryJournal()
+    machines.files.remove(file.path for file in list(machines.files.listed(f'{run}/')))
+    async with machines.open('second') as second:
+        assert [one.run for one in await second.import_bundle(io.BytesIO(bundle))] == [run]
+    async with machines.open('third') as third:
+        assert len(await at_step(third, run, (await third.info(run)).seq)) == 2
+
+
+async def test_a_recording_goes_on_elsewhere_and_is_replayed_in_a_third_place(machines: Machines) -> None:
+    provider = Provider()
+    async with machines.open('first', made(provider), clock=HastyClock()) as first:
+        run = (await first.start('lone', models={'': FAR}, record=True)).id
+        told = await first.result(run)
+        assert told.status is Status.DONE
+        recorded = read_exchanges(first.recordings.path(run))
+    machines.files.send(f'{run}/recording/0000000000-{0:015}', b'{"late": "of a displaced worker"}\n')
+    async with machines.open('web', made(None), clock=HastyClock()) as web:
+        again = (await web.start('lone', replay=run)).id
+        assert sources(await web.transitions(again)) <= {'replayed'}
+        outcome = await web.result(again)
+        assert outcome.status is Status.DONE, outcome.error
+        assert read_exchanges(web.recordings.path(run)) == recorded
+    async with machines.open('third', made(None), clock=HastyClock()) as third:
+        await third.recordings.fetch(again)
+        assert read_exchanges(third.recordings.replayed_path(again)) == recorded
+
+
+async def test_the_new_owner_keeps_what_was_recorded_of_calls_that_had_ended(machines: Machines) -> None:
+    provider = Provider()
+    async with machines.open('first', made(provider), clock=HastyClock()) as first:
+        run = (await first.start('pair', models={'': FAR}, record=True)).id
+        await until(lambda: provider.asked == 2)
+        provider.gate = asyncio.Event()  # no later call is answered here
+        await until(lambda: provider.asked >= 3)
+    provider.gate = None
+    async with machines.open('second', made(provider), clock=HastyClock()) as second:
+        assert await second.recover() == [run]
+        assert (await second.result(run)).status is Status.DONE
+        ended = [step for step in await second.transitions(run) if step.event.data.get('source') == 'live']
+        assert len(read_exchanges(second.recordings.path(run))) == len(ended) == 4
+        kept = second.recordings.path(run).read_bytes()
+    async with machines.open('web', made(None)) as web:
+        await web.recordings.fetch(run)
+        assert web.recordings.path(run).read_bytes() == kept
+
+
+async def test_where_nothing_is_shared_nothing_is_asked(tmp_path: Path) -> None:
+    async with Conductor(
+        catalog=catalog(FakeModel('over'), Pair, tools=(jot,)), workspaces=tmp_path
+    ) as alone:
+        assert (await (await alone.start('pair')).result()).status is Status.DONE
+        assert alone.workspaces.courier is None

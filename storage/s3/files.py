@@ -117,7 +117,7 @@ class S3Files:
         """A file's size; None if it is not there. Raises `FilesUnavailable`."""
         try:
             with self._explained(path):
-                return self._store.head(path)['size']
+                return int(self._store.head(path)['size'])
         except FileNotFoundError:
             return None
 

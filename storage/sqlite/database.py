@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 from engine.errors import JournalUnavailable
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec
-from storage.gil_yield import GilYielder
 from storage.protocol import Work
 from storage.settings import Settings
 from storage.sqlite import file
 from storage.sqlite.append import Append
 from storage.sqlite.file import explained
+from storage.sqlite.gil_yield import GilYielder
 from storage.sqlite.writer import Writer
 
 P = ParamSpec('P')

@@ -49,8 +49,8 @@ PUBLIC = {
         'missing_requirement'
     ),
     'engine.workspace': (
-        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview Resolution Sandbox '
-        'SuiteResult Workspace Workspaces apply_hunks format_patch is_own_work split_hunks'
+        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview RemoteFile RemoteFiles '
+        'Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks format_patch is_own_work split_hunks'
     ),
     'engine.models.scripted': ('QuickLoader Sample has_scenario scenarios'),
 }

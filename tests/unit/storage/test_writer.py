@@ -17,8 +17,8 @@ import pytest
 from engine.errors import JournalConflict, JournalError
 from engine.records import Change, Event, RunId, RunInfo, Shape, StatePath, Transition
 from storage import Settings, SqlJournal, open_journal
-from storage.gil_yield import PERIOD, TURN, GilYielder
 from storage.sqlite.file import prepare
+from storage.sqlite.gil_yield import PERIOD, TURN, GilYielder
 from storage.sqlite.writer import Job, Work, Writer
 
 pytestmark = pytest.mark.anyio
@@ -170,7 +170,7 @@ async def test_what_has_to_be_synced_is_not_written_by_the_loop(
 
 async def test_the_loop_stands_still_only_while_nobody_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
     stood: list[float] = []
-    monkeypatch.setattr('storage.gil_yield.time.sleep', stood.append)
+    monkeypatch.setattr('storage.sqlite.gil_yield.time.sleep', stood.append)
     loop, turns = asyncio.get_running_loop(), GilYielder()
 
     async def timers_pass() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.cli import Hemicycle
-from tests.support.servers.s3 import S3Server
 from ui.cli.operation import doctor
+
+if TYPE_CHECKING:
+    from tests.support.servers.s3 import S3Server
 
 
 class Doctor:

@@ -62,6 +62,10 @@ class Dispatcher:
             if name not in self._busy:
                 self._busy[name] = asyncio.create_task(self._serve(name), name=f'notify {name}')
 
+    def knows(self, lane: str) -> bool:
+        """Whether it has messages of this lane to send."""
+        return lane in self._lanes
+
     @property
     def waiting(self) -> int:
         """How many messages have still to be sent."""

@@ -25,6 +25,8 @@ log = logging.getLogger('hemicycle')
 PAUSE, LOOK = 0.25, 5.0
 """Seconds between two looks at the journal at least, and at most: other processes run runs, too."""
 PAGE = 500
+LATE, SEARCH = 60.0, 20.0
+"""Seconds after which what a killed server left is sent by another, and between searches for it."""
 FOLDS = 200
 """Runs whose folds are kept, so that only their new steps are read."""
 LOG_KEPT = 30 * 86_400.0
@@ -114,9 +116,13 @@ class Notifications:
         try:
             with self._conductor.feed.listen() as bell:
                 self._dispatcher.take(await self._patiently(self._outbox.due))
+                searched = self._conductor.clock.now()
                 while True:
                     bell.clear()
                     await self._patiently(self.look)
+                    if self._conductor.clock.now() - searched >= SEARCH:
+                        searched = self._conductor.clock.now()
+                        await self._patiently(self.adopt)
                     await self._conductor.clock.sleep(PAUSE)
                     try:
                         async with asyncio.timeout(LOOK):
@@ -143,6 +149,17 @@ class Notifications:
             except (UnknownRun, EntryChanged):
                 self._folds.pop(run, None)  # Purged, or read by somebody else: the next look sees.
         return found
+
+    async def adopt(self) -> None:
+        """Send what another server of this database has left, if it was killed: what is long overdue."""
+        lanes: dict[str, list[Message]] = {}
+        for message in await self._outbox.due():
+            lanes.setdefault(message.lane, []).append(message)
+        late = self._conductor.clock.now() - LATE
+        for lane, messages in lanes.items():
+            first = min(messages, key=lambda one: one.place)  # The others wait for it.
+            if first.at < late and not self._dispatcher.knows(lane):
+                self._dispatcher.take(messages)
 
     async def clean_up(self) -> None:
         """Forget messages that were sent, or given up, long ago."""

@@ -370,6 +370,49 @@ async def test_two_readers_of_one_journal_make_each_message_once(conductor: Cond
     assert len(ids) == len(set(ids)) == 5
 
 
+async def test_what_a_killed_server_left_is_sent_by_another(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr('ui.services.notifications.notifications.LOOK', 0.0)  # It is in real seconds.
+    clock = SimulatedClock()
+    receiver = Receiver(lambda request: 503)
+    async with conductor_of(clock=clock) as conductor:
+        one, other = (receiver.notifications(conductor, delays=(5.0, 600.0)) for _ in range(2))
+        following = asyncio.create_task(other.run())
+        await settle()
+        message = await one.test((await one.destinations.add(hook())).id)
+        await settle()
+        await clock.advance(6.0)
+        assert len(receiver.requests) == 2  # The next attempt is due in 600 s.
+        await one._dispatcher.close()
+        receiver._answers = lambda request: 204
+        for _ in range(3):
+            await clock.advance(200.0)
+            assert receiver.accepted == []
+        for _ in range(5):
+            await clock.advance(30.0)
+        assert [request.headers['webhook-id'] for request in receiver.requests] == [message.id] * 3
+        following.cancel()
+
+
+async def test_what_is_late_is_taken_over_once_and_from_nobody_who_sends_it():
+    clock = SimulatedClock()
+    receiver = Receiver()
+    async with conductor_of(clock=clock) as conductor:
+        one, other = receiver.notifications(conductor), receiver.notifications(conductor)
+        one._dispatcher._room = asyncio.Semaphore(0)
+        await one.test((await one.destinations.add(hook())).id)
+        await settle()
+        await clock.advance(59.0)
+        await other.adopt()
+        assert other.waiting == 0
+        await clock.advance(2.0)
+        await one.adopt()
+        assert one.waiting == 1
+        await other.adopt()
+        await other._dispatcher.idle()
+        assert len(receiver.accepted) == 1
+        await one._dispatcher.close()
+
+
 class Cut(Exception):
     """The process ends here."""
 

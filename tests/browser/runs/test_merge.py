@@ -81,7 +81,9 @@ def test_a_conflict_is_seen_resolved_by_hand_and_merged(
     git(project, 'commit', '-qam', 'mine')
     mine = git(project, 'rev-parse', 'other')
 
-    page.goto(f'{url}/runs/{run}/review')
+    page.goto(f'{url}/runs/{run}/files')
+    page.get_by_role('link', name='Merge').click()
+    page.wait_for_url(f'{url}/runs/{run}/review')
     page.get_by_role('button', name='Preview merge').click()
     card = page.get_by_role('group', name='Conflict in a.txt')
     expect(card.locator('tr.removed')).to_have_text(re.compile('by the user'))

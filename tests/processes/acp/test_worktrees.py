@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -132,3 +133,33 @@ async def test_four_agents_race_and_the_best_is_merged_by_a_command(
     assert 'max(merged[-1][1], end)' in (project / 'spans.py').read_text()
     assert (project / 'notes.txt').read_text() == 'not committed\n'
     assert git(project, 'log', '-1', '--format=%s %b').split()[:3] == ['Mend', 'the', 'spans']
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'changed'), [('builder', ['slugs.py', 'tests/test_unique.py']), ('debugger', ['spans.py'])]
+)
+async def test_what_one_agent_made_of_a_project_is_merged_by_a_command(
+    pattern: str, changed: list[str], sandbox: Sandbox, tmp_path: Path
+) -> None:
+    sample = scenarios(pattern)[0]
+    project = tmp_path / 'project'
+    given = str(sample.parameters['project']).removeprefix('sample:')
+    shutil.copytree(SPANS.parent / given, project)
+    git(project, 'init', '-q', '-b', 'main')
+    git(project, 'add', '-A')
+    git(project, 'commit', '-q', '-m', 'first')
+    before = git(project, 'rev-parse', 'main')
+    (tmp_path / 'home').mkdir()
+    hemicycle = Hemicycle(tmp_path / 'home')
+    catalog = Catalog.load()
+    catalog.models['scripted'] = Scripted(pace=0)
+    journal, files = await open_journal(hemicycle.database), hemicycle.home / 'workspaces'
+    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as here:
+        parameters = {**sample.parameters, 'project': str(project)}
+        run = (await here.start(pattern, parameters, models=sample.models)).id
+        outcome = await asyncio.wait_for(here.result(run), 200)
+        assert outcome.status is Status.DONE, outcome.error
+    assert git(project, 'rev-parse', 'main') == before and git(project, 'status', '--porcelain') == ''
+    done = await asyncio.to_thread(hemicycle, 'merge', run)
+    assert done.exit_code == 0 and 'Merged into main' in done.output, done.output
+    assert git(project, 'diff', '--name-only', before.strip(), 'main').split() == changed

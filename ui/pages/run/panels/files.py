@@ -56,6 +56,11 @@ class Files:
                     ui.icon('folder_zip')
                     ui.label('ZIP')
                     ui.tooltip('Download all files of this version')
+                if context.info.parameters.get('project'):
+                    with link(f'/runs/{context.run}/review', 'btn'):
+                        ui.icon('merge')
+                        ui.label('Merge')
+                        ui.tooltip('Review what the agents have changed in the project, and merge it')
             self._versions = ui.element('div').classes('versions')
             self._versions.props('role="group" aria-label="Versions of this folder"')
             with ui.element('div').classes('files-pair') as self._pair:

@@ -22,6 +22,7 @@ ASKING = (
     'ui.pages.accounts.accounts',
     'ui.pages.accounts.account',
     'ui.pages.accounts.audit',
+    'ui.pages.settings.workers',
 )
 """The modules that ask who is served."""
 

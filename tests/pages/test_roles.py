@@ -18,7 +18,7 @@ TASK = {'task': 'Compare tea and coffee'}
 FOR_ADMINISTRATORS = ('/accounts', '/audit')
 EVERYWHERE = (
     *('/', '/runs', '/trash', '/wall', '/inbox', '/inbox/{ask}', '/notifications', '/schedules'),
-    *('/tools', '/tools/calculator', '/settings', '/account', *FOR_ADMINISTRATORS),
+    *('/tools', '/tools/calculator', '/settings', '/workers', '/account', *FOR_ADMINISTRATORS),
     *('/launch/pipeline', '/launch/supervisor', '/launch/race', '/launch/pipeline?again={done}'),
     *('/patterns/pipeline/traffic', '/compare?a={done}&b={waits}', '/variants/variants-abc'),
     *(f'/runs/{run}{end}' for run in ('{done}', '{waits}') for end in ('', '?at=2', '/fork?at=2', '/report')),

@@ -22,6 +22,7 @@ from ui.api.access import PREFIX
 from ui.api.mcp.over_http import McpOverHttp
 from ui.components.assets import ASSETS
 from ui.components.theme import fill_topbar, serve_assets, warn_everywhere
+from ui.components.widgets import Text, link
 from ui.pages.accounts import account, accounts, audit
 from ui.pages.accounts.parts import draw_account_menu
 from ui.pages.compare import page as compare
@@ -37,6 +38,7 @@ from ui.pages.run import report
 from ui.pages.runs import page as runs
 from ui.pages.schedules import page as schedules
 from ui.pages.settings import page as settings
+from ui.pages.settings import workers
 from ui.pages.shared import errors
 from ui.pages.shared.attention import Attentions
 from ui.pages.tools import page as tools
@@ -75,6 +77,7 @@ PAGES = (
     notifications,
     schedules,
     settings,
+    workers,
     account,
     accounts,
     audit,
@@ -195,7 +198,10 @@ def load_api(backend: Backend, origins: Collection[str]) -> FastAPI:
 
 
 def draw_topbar(backend: Backend, attentions: Attentions) -> None:
-    """Draw what waits for a person, and the menu of the account."""
+    """Draw the way to the workers of a fleet, what waits for a person, and the menu of the account."""
+    if backend.fleet:
+        with link(workers.WORKERS, 'btn quiet wide-only'):
+            Text('span', 'Workers')
     attentions().draw()
     draw_account_menu(backend)
 

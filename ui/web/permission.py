@@ -15,6 +15,7 @@ ROLES: Final = {
     **DEEDS,
     **{f'{part}.{name}': role for part, deeds in SERVICES.items() for name, role in deeds.items()},
     'try tools': Role.OPERATOR,
+    'fleet.drain': Role.ADMIN,
 }
 """The lowest role for each deed of the conductor and of the services."""
 

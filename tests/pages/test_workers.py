@@ -1,0 +1,121 @@
+"""The page of workers: what each drives, what waits and why, and draining one."""
+
+from __future__ import annotations
+
+import pytest
+from nicegui.testing import User
+
+from engine import Conductor
+from tests.support.clicks import answer, click
+from ui.access.audit_log import AuditQuery
+from ui.access.caller import Role
+from ui.fleet.temporal import TemporalUnavailable
+from ui.web.backend import Backend
+from ui.web.fleet import DrivenRun, WaitingRun, WorkerInfo
+
+
+class FakeFleet:
+    """A fleet as a test says."""
+
+    def __init__(self) -> None:
+        self.there: list[WorkerInfo] = []
+        self.waits: list[WaitingRun] = []
+        self.drained: list[str] = []
+        self.problem = ''
+
+    async def workers(self) -> list[WorkerInfo]:
+        if self.problem:
+            raise TemporalUnavailable(self.problem)
+        return self.there
+
+    async def waiting(self) -> list[WaitingRun]:
+        return self.waits
+
+    async def watch_over(self) -> None:
+        raise NotImplementedError
+
+    async def drain(self, name: str) -> None:
+        self.drained.append(name)
+
+
+@pytest.fixture
+def fleet(backend: Backend) -> FakeFleet:
+    backend.fleet = made = FakeFleet()
+    return made
+
+
+@pytest.fixture
+async def waiting(conductor: Conductor, fleet: FakeFleet) -> str:
+    run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'}, title='Drinks', paused=True)).id
+    reason = "no worker carries the label 'gpu'"
+    fleet.waits = [WaitingRun(info=await conductor.info(run), reason=reason)]
+    return str(run)
+
+
+def worker(**values: object) -> WorkerInfo:
+    given = {'name': 'east-1', 'url': 'http://east:1', 'started': 1.0, 'at_once': 50, 'program': '0.1.0'}
+    return WorkerInfo(**given | values)  # type: ignore[arg-type]
+
+
+async def test_workers_and_what_waits_are_shown(pages: User, fleet: FakeFleet, waiting: str) -> None:
+    fleet.there = [
+        worker(labels=('gpu',), patterns={'race': 'a1', 'vote': 'b2'}, runs=(
+            DrivenRun(run='abc', pattern='race', since=2.0),  # type: ignore[arg-type]
+        )),
+        worker(name='west-1', draining=True),
+        worker(name='north-1', problem='it does not answer'),
+    ]  # fmt: skip
+    await pages.open('/workers')
+    for text in ('east-1', '1 of 50', 'abc', 'gpu', '2 patterns', 'Draining', 'it does not answer'):
+        await pages.should_see(text)
+    await pages.should_see('Drinks')
+    await pages.should_see("no worker carries the label 'gpu'")
+
+
+async def test_a_worker_is_drained_by_an_administrator(
+    pages: User, backend: Backend, fleet: FakeFleet
+) -> None:
+    fleet.there = [worker()]
+    await pages.open('/workers')
+    click(pages, 'Drain…')
+    await pages.should_see('Drain east-1?')
+    assert fleet.drained == []
+    answer(pages, 'Drain')
+    await pages.should_see('east-1 hands over its runs.')
+    assert fleet.drained == ['east-1']
+    assert backend.access
+    (line,) = await backend.access.audit.lines(AuditQuery(deed='fleet.drain'))
+    assert (line.who, line.details) == ('ada', {'worker': 'east-1'})
+
+
+@pytest.mark.parametrize('role', [Role.OPERATOR])
+async def test_others_cannot_drain(pages: User, fleet: FakeFleet) -> None:
+    fleet.there = [worker()]
+    await pages.open('/workers')
+    (made,) = {one.parent_slot.parent for one in pages.find('Drain…').elements if one.parent_slot}
+    assert made.props['data-refused'] == 'fleet.drain'
+
+
+@pytest.mark.parametrize('role', [Role.VIEWER])
+async def test_private_runs_of_others_are_left_out(
+    pages: User, conductor: Conductor, fleet: FakeFleet, waiting: str
+) -> None:
+    info = await conductor.annotate(waiting, private=True)  # type: ignore[arg-type]
+    fleet.waits = [WaitingRun(info=info, reason='busy')]
+    await pages.open('/workers')
+    await pages.should_see('No run waits.')
+    await pages.should_not_see('Drinks')
+
+
+async def test_it_says_what_to_start_and_what_is_wrong(pages: User, fleet: FakeFleet) -> None:
+    await pages.open('/workers')
+    await pages.should_see('No worker is there')
+    await pages.should_see('hemicycle worker --temporal')
+    fleet.problem = 'Temporal does not answer: refused'
+    await pages.open('/workers')
+    await pages.should_see('Temporal does not answer: refused. What runs goes on')
+
+
+async def test_without_a_fleet_it_says_so(pages: User) -> None:
+    await pages.open('/workers')
+    await pages.should_see('This server drives its runs itself')

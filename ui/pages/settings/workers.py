@@ -1,0 +1,164 @@
+"""The workers of a fleet: what each drives, what waits for one and why; drain one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nicegui import ui
+
+from engine import EngineError
+from ui.access.caller import IDENTITY, Role
+from ui.components.dialogs import confirm
+from ui.components.theme import button, empty_state, frame, notice
+from ui.components.widgets import Text, link
+from ui.formatting.values import count
+from ui.pages.accounts.parts import moment, table
+from ui.web.backend import Backend
+from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
+from ui.web.permission import require
+from ui.web.routing import serve_page
+
+WORKERS = '/workers'
+EVERY = 2.0
+"""Seconds between two looks."""
+DRAIN = 'fleet.drain'
+MOST_RUNS = 12
+"""Runs of a worker that are named."""
+START = 'hemicycle worker --temporal HOST:PORT --database postgresql://…'
+ALONE = 'This server drives its runs itself. With --temporal, workers drive them, and this page lists them.'
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page(WORKERS)
+    async def workers() -> None:
+        with frame('Workers'):
+            with ui.element('div').classes('hero'):
+                Text('h1', 'Workers')
+                Text('p', 'The processes that drive runs, and the runs that wait for one.', 'muted')
+            if backend.fleet is None:
+                empty_state('schedule', ALONE)
+                return
+            page = Workers(backend, backend.fleet)
+        await page.look()
+        ui.timer(EVERY, page.look, immediate=False)
+
+
+class Workers:
+    """Both lists; each is drawn anew only when it changes.
+
+    Args:
+        backend: says who looks.
+        fleet: what is shown.
+    """
+
+    def __init__(self, backend: Backend, fleet: FleetView) -> None:
+        self._backend, self._fleet = backend, fleet
+        self._shown: object = None
+        self._place = ui.element('div').classes('workers')
+
+    async def look(self) -> None:
+        """Show the fleet as it is now."""
+        try:
+            workers, waiting = await self._fleet.workers(), await self._fleet.waiting()
+        except EngineError as error:
+            problem = str(error)
+            self._show(problem, lambda: _draw_problem(problem))
+            return
+        caller = self._backend.caller
+        seen = [one for one in waiting if caller.role is Role.ADMIN or caller.sees(one.info)]
+        now = self._backend().clock.now()
+        times = [moment(worker.started, now) for worker in workers]  # they change by themselves
+        self._show((workers, seen, times), lambda: self._draw(workers, seen, times))
+
+    def _show(self, state: object, draw: Callable[[], None]) -> None:
+        if state != self._shown:
+            self._shown = state
+            self._place.clear()
+            with self._place:
+                draw()
+
+    def _draw(self, workers: list[WorkerInfo], waiting: list[WaitingRun], times: list[str]) -> None:
+        if workers:
+            columns = ('Worker', 'Since', 'Runs', 'Drives', 'Takes', '')
+            with table(columns, 'Workers') as drawn:
+                for worker, since in zip(workers, times, strict=True):
+                    room = f'{len(worker.runs)} of {worker.at_once}' if worker.at_once else '—'
+                    with drawn.row(worker.name, since if worker.started else 'unknown', room):
+                        with drawn.cell():
+                            _draw_runs(worker)
+                        with drawn.cell():
+                            if not worker.problem:
+                                _draw_service(worker)
+                        with drawn.actions():
+                            self._draw_drain(worker)
+        else:
+            empty_state('schedule', 'No worker is there: runs wait until one comes.')
+            Text('code', START, 'mono')
+        Text('h2', 'Waiting for a worker')
+        if not waiting:
+            Text('p', 'No run waits.', 'muted')
+            return
+        with table(('Run', 'Pattern', 'Why'), 'Waiting for a worker') as drawn:
+            for one in waiting:
+                with drawn.row():
+                    with drawn.cell(), link(f'/runs/{one.info.id}'):
+                        Text('span', one.info.title or one.info.id)
+                    drawn.cell(one.info.pattern)
+                    drawn.cell(one.reason)
+
+    def _draw_drain(self, worker: WorkerInfo) -> None:
+        if worker.draining:
+            Text('span', 'Draining', 'muted')
+        elif not worker.problem:
+            made = button('Drain…', kind='small').on('click', lambda: self._drain(worker.name))
+            require(made, DRAIN)
+
+    async def _drain(self, name: str) -> None:
+        said = 'It hands over its runs, takes no more, and ends.'
+        if not await confirm(f'Drain {name}?', said, yes='Drain', no='Keep it'):
+            return
+        identity = IDENTITY.get() if self._backend.access else None
+        refused = ''
+        try:
+            if identity:
+                (await identity.check()).require(Role.ADMIN, DRAIN)
+            await self._fleet.drain(name)
+        except EngineError as error:
+            refused = str(error)
+            ui.notify(refused, type='negative', multi_line=True, close_button='Close')
+        else:
+            ui.notify(f'{name} hands over its runs.')
+        if self._backend.access and identity:
+            audit = self._backend.access.audit
+            await audit.write(identity.known, DRAIN, said={'worker': name}, refused=refused)
+        await self.look()
+
+
+def _draw_runs(worker: WorkerInfo) -> None:
+    if worker.problem:
+        Text('p', worker.problem, 'problem')
+    for one in worker.runs[:MOST_RUNS]:
+        with link(f'/runs/{one.run}', 'mono', title=one.pattern):
+            Text('span', one.run)
+        ui.label(' ')
+    if len(worker.runs) > MOST_RUNS:
+        Text('span', f'and {len(worker.runs) - MOST_RUNS} more', 'muted')
+
+
+def _draw_service(worker: WorkerInfo) -> None:
+    """Which runs it takes: labels and patterns, with their versions to look up."""
+    for name in worker.labels:
+        Text('span', name, 'chip')
+    versions = '\n'.join(f'{name} {version}' for name, version in sorted(worker.patterns.items()))
+    known = list(worker.patterns)
+    said = known[0] if len(known) == 1 else count(len(known), 'pattern')
+    Text('span', said, 'muted', title=versions)
+    if worker.program:
+        Text('span', f' · {worker.program}', 'muted')
+
+
+def _draw_problem(problem: str) -> None:
+    with notice('fail', 'block'):
+        Text('p', f'{problem}. What runs goes on; nothing else is placed until Temporal answers.')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from engine.errors import WorkspaceError
+from engine.errors import FilesUnavailable, WorkspaceError
 from engine.records.message import Image, Message
 from engine.workspace.workspace import Workspace
 
@@ -20,6 +20,8 @@ async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict
     for digest in list(dict.fromkeys(reversed(shown)))[:MOST]:
         try:
             found[digest] = base64.b64encode(await workspace.load(digest)).decode()
+        except FilesUnavailable:
+            raise  # It is stored, and will be there again.
         except WorkspaceError:
             continue
     return found

@@ -9,13 +9,14 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from engine.errors import PASSING, ModelError
+from engine.errors import PASSING, FilesUnavailable, ModelError
 from engine.journal.projection import RunProjection
 from engine.journal.usage_records import by_model, usage_to_dict
 from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition
 from engine.records.jsonable import describe_error, to_jsonable
 from engine.records.state_path import is_active, parent_of, within
 from engine.runtime.activity import Activity, Asked, RuntimeContext
+from engine.runtime.recorder import keep_trying
 from engine.runtime.replay_source import ReplaySource
 from engine.runtime.timeouts import KeptTimer, Timeouts
 from engine.statechart.chart import Chart
@@ -278,8 +279,6 @@ class ActivityRunner:
         assert task is not None
         try:
             await self._host.services.share.turn()
-            if self._replayer:
-                await self._replayer.files(self._host.services.workspaces, run.id)
             activity = Activity(
                 run=run,
                 path=path,
@@ -289,7 +288,9 @@ class ActivityRunner:
                 stream=self._stream(run, path, task),
                 repeats=partial(self._repeats, path, attempt),
             )
-            result = await work(activity)
+            # What a moved run reads may lie elsewhere only. A crash would make it begin again, too.
+            perform = partial(self._with_files, work, activity)
+            result = await keep_trying(self._host, run.id, perform, (FilesUnavailable,))
             name = 'done'
             if isinstance(result, Asked):
                 name, result = 'asked', result.data
@@ -307,6 +308,11 @@ class ActivityRunner:
         if self._tasks.get(path) is task:  # Otherwise it was cancelled and ignored that.
             del self._tasks[path]
             self._post(event)
+
+    async def _with_files(self, work: Performs, activity: Activity) -> Any:
+        if self._replayer:
+            await self._replayer.files(self._host.services.workspaces, activity.run.id)
+        return await work(activity)
 
     def _repeats(self, path: StatePath, attempt: int, error: BaseException) -> bool:
         retry = self._chart.retries.get(path)

@@ -70,13 +70,18 @@ class Recorder:
         return await keep_trying(self._host, info.id, append)
 
 
-async def keep_trying(host: RuntimeContext, run: RunId, work: Callable[[], Awaitable[T]]) -> T:
+async def keep_trying(
+    host: RuntimeContext,
+    run: RunId,
+    work: Callable[[], Awaitable[T]],
+    passing: tuple[type[Exception], ...] = (JournalUnavailable, FilesUnavailable),
+) -> T:
     """Do something for a run; while its journal or files cannot be reached, wait, and say so on its page."""
     wait = FIRST_WAIT
     while True:
         try:
             done = await work()
-        except (JournalUnavailable, FilesUnavailable) as error:
+        except passing as error:
             host.feed.publish(JournalOutage(run=run, problem=str(error)))
             await host.services.clock.sleep(wait)
             wait = min(LONGEST_WAIT, wait * 2)

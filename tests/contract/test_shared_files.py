@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, Status
+from engine import Activity, Catalog, Conductor, Memory, Pattern, Status
 from engine.errors import FilesUnavailable, UnknownRun, WorkspaceError
 from engine.journal import MemoryJournal
 from engine.models.recording.exchange import read_exchanges
@@ -123,6 +123,59 @@ async def test_a_take_over_waits_for_the_files(machines: Machines, s3: S3Server)
         s3.start()
         assert await recovering == [run]
         assert (await second.result(run)).status is Status.DONE
+
+
+class Keeps(Pattern):
+    """Stores something, and reads it after a person has said so."""
+
+    class Memory(Memory):
+        kept: str = ''
+        read: str = ''
+
+    initial = 'storing'
+    answer = 'read'
+    states = (
+        {'name': 'storing', 'invoke': 'store'},
+        {'name': 'asking', 'waits': 'a word'},
+        {'name': 'reading', 'invoke': 'load'},
+        {'name': 'over', 'final': True},
+        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+    )
+    transitions = (
+        {'trigger': 'done', 'source': 'storing', 'dest': 'asking', 'after': 'keep'},
+        ['said', 'asking', 'reading'],
+        {'trigger': 'done', 'source': 'reading', 'dest': 'over', 'after': 'note'},
+        ['failed', ['storing', 'reading'], 'lost'],
+    )
+
+    async def store(self, memory: Any, activity: Activity) -> Any:
+        return {'kept': await activity.workspace('desk').store(b'an artifact')}
+
+    def keep(self, memory: Any, event: Any) -> None:
+        memory.kept = event.data['kept']
+
+    async def load(self, memory: Any, activity: Activity) -> Any:
+        return {'read': (await activity.workspace('desk').load(memory.kept)).decode()}
+
+    def note(self, memory: Any, event: Any) -> None:
+        memory.read = event.data['read']
+
+
+async def test_an_activity_that_needs_what_is_away_waits(machines: Machines, s3: S3Server) -> None:
+    found = catalog(FakeModel('over'), Keeps)
+    async with machines.open('first', found) as first:
+        run = (await first.start('keeps')).id
+        async for item in first.watch(run):
+            if isinstance(item, Transition) and 'asking' in item.active:
+                break
+    async with machines.open('second', catalog(FakeModel('over'), Keeps), clock=HastyClock()) as second:
+        assert await second.recover() == [run]
+        s3.stop()
+        await second.send(run, 'said')
+        await until(lambda: bool(second.feed._troubles))
+        s3.start()
+        assert (await second.result(run)).answer == 'an artifact'
+        assert await second.audit(run)
 
 
 async def test_what_a_killed_process_left_unsent_is_sent(machines: Machines, tmp_path: Path) -> None:

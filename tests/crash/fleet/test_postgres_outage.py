@@ -17,7 +17,7 @@ from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, check_journal, launch, until
 from tests.support.journals.postgres import PostgresServer
 
-pytestmark = pytest.mark.commands
+pytestmark = [pytest.mark.commands, pytest.mark.long]
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def fleet(tmp_path: Path, postgres_url: str) -> AsyncIterator[Fleet]:
         made.close()
 
 
-@pytest.mark.parametrize('seconds', [1.5, pytest.param(10.0, marks=pytest.mark.long)])
+@pytest.mark.parametrize('seconds', [1.5, 10.0])
 async def test_runs_of_workers_wait_while_the_database_is_away(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal, postgres: PostgresServer, seconds: float
 ) -> None:

@@ -47,6 +47,10 @@ class ExternalAgent:
     """The longest wait in seconds until a limit of its provider ends; beyond that its turn fails."""
     install: str = ''
     """How to install it, as a command or an address; '' is unknown."""
+    login: str = ''
+    """How it is signed in with a key from its variables, if it says that it is not (`KnownAgent.login`)."""
+    reads_itself: bool = False
+    """Whether it reads files by itself, in the sandbox if it has one, and not through Hemicycle."""
     simulated: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
@@ -127,5 +131,7 @@ def known_agent(name: str) -> ExternalAgent:
         network=name != SCRIPTED,
         files=known.files,
         install=known.install,
+        login=known.login,
+        reads_itself=known.reads_itself,
         simulated=name == SCRIPTED,
     )

@@ -26,6 +26,10 @@ class KnownAgent:
     files: tuple[str, ...] = ()
     """What signing in leaves in the user's home."""
     install: str = ''
+    login: str = ''
+    """The protocol's way of signing in that takes a key from its variables; '' if it does so by itself."""
+    reads_itself: bool = False
+    """Whether it reads files by itself, since it takes our answer about one that is missing for a fault."""
 
 
 KNOWN_AGENTS: Mapping[str, KnownAgent] = {
@@ -49,14 +53,17 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         variables=('OPENAI_API_KEY', 'CODEX_API_KEY', 'OPENAI_BASE_URL', *PROXIES),
         files=('.codex/auth.json', '.codex/config.toml'),
         install='npm install -g @agentclientprotocol/codex-acp @openai/codex',
+        login='api-key',
     ),
     'gemini': KnownAgent(
         title='Gemini CLI',
         command='gemini',
         args=('--acp',),
-        variables=('GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', *PROXIES),
+        variables=('GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_GEMINI_BASE_URL',
+                   *PROXIES),
         files=('.gemini/oauth_creds.json', '.gemini/settings.json'),
         install='npm install -g @google/gemini-cli',
+        reads_itself=True,
     ),
     'opencode': KnownAgent(
         title='OpenCode',

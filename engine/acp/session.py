@@ -16,7 +16,7 @@ from acp.client.connection import ClientSideConnection
 
 from engine.acp.client import AgentClient, agent_root
 from engine.acp.config import ExternalAgent
-from engine.acp.error_mapping import turn_error
+from engine.acp.error_mapping import AUTH, turn_error
 from engine.acp.process import AgentProcess
 from engine.acp.turn import Call, Piece
 from engine.errors import ModelError
@@ -151,7 +151,8 @@ class AgentSession:
 
     async def _begin(self, again: str, hints: Mapping[str, Any]) -> bool:
         assert self._connection is not None
-        files = schema.FileSystemCapabilities(read_text_file=True, write_text_file=True)
+        reads = not self.agent.reads_itself
+        files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=True)
         self._info = await self._connection.initialize(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=schema.ClientCapabilities(fs=files, terminal=True),
@@ -174,9 +175,21 @@ class AgentSession:
                 log.info('%s does not take up session %s again: %s', self.agent.name, again, error)
             finally:
                 self.client.loading = False
-        session = await self._connection.new_session(cwd=self.root, mcp_servers=[], **meta)
+        try:
+            session = await self._connection.new_session(cwd=self.root, mcp_servers=[], **meta)
+        except RequestError as error:
+            if error.code != AUTH or not self._can_sign_in:
+                raise
+            await self._connection.authenticate(method_id=self.agent.login)
+            session = await self._connection.new_session(cwd=self.root, mcp_servers=[], **meta)
         self.id = session.session_id
         return False
+
+    @property
+    def _can_sign_in(self) -> bool:
+        """Whether it can be signed in with a key of its environment, without a person at a browser."""
+        offered = self._info.auth_methods if self._info else None
+        return any(method.id == self.agent.login for method in offered or ())
 
     def prompt(self, text: str) -> None:
         """Begin a turn."""

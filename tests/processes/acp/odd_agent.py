@@ -242,7 +242,15 @@ def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[s
     """Its answer to a request: a result or an error."""
     if method == 'initialize':
         can = {'agentCapabilities': {'loadSession': loads}, 'agentInfo': {'name': 'odd', 'version': '7'}}
-        return {'result': {'protocolVersion': 0 if way == 'old' else 1, **can}}
+        ways = {'authMethods': [{'id': 'browser', 'name': 'B'}, {'id': 'api-key', 'name': 'Key'}]}
+        if not params['clientCapabilities']['fs'].get('readTextFile'):
+            note('reads by itself')
+        return {'result': {'protocolVersion': 0 if way == 'old' else 1, **can, **ways}}
+    if method == 'authenticate':
+        note(f'signed in by {params["methodId"]}')
+        return {'result': {}}
+    if method == 'session/new' and way == 'wants_key' and not Path('log.txt').is_file():
+        return {'error': {'code': -32000, 'message': 'Authentication required'}}
     if method in ('session/new', 'session/load'):
         if way == 'dies_once':
             note(method)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -144,3 +145,22 @@ async def test_a_limit_of_time_ends_it(sandbox: Sandbox) -> None:
     async with conductor_with(odd('hang'), lone(within=3.0)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         assert (await here.result(run)).status is Status.FAILED
+
+
+async def test_one_that_wants_a_key_is_signed_in_with_that_of_its_environment() -> None:
+    async with conductor_with(odd('wants_key', login='api-key')) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        outcome = await asyncio.wait_for(here.result(run), 60)
+        assert outcome.status is Status.DONE, outcome.error
+        assert (here.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'signed in by api-key\n'
+    for login in ('', 'other'):
+        async with conductor_with(odd('wants_key', login=login)) as here:
+            outcome = await asyncio.wait_for(here.result((await here.start('lone', models=BY_ODD)).id), 60)
+            assert outcome.status is Status.FAILED
+
+
+async def test_one_that_reads_by_itself_is_not_offered_to_read_through_us() -> None:
+    async with conductor_with(odd('plain', reads_itself=True)) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        await asyncio.wait_for(here.result(run), 60)
+        assert (here.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'reads by itself\n'

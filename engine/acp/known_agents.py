@@ -50,7 +50,8 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
     'codex': KnownAgent(
         title='Codex',
         command='codex-acp',
-        variables=('OPENAI_API_KEY', 'CODEX_API_KEY', 'OPENAI_BASE_URL', *PROXIES),
+        variables=('OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_CONFIG', 'INITIAL_AGENT_MODE', 'OPENAI_BASE_URL',
+                   *PROXIES),
         files=('.codex/auth.json', '.codex/config.toml'),
         install='npm install -g @agentclientprotocol/codex-acp @openai/codex',
         login='api-key',

@@ -61,7 +61,7 @@ ROUTES = {
 }
 INSIDE = {
     Inbox: {'clean_up'},
-    Notifications: {'run', 'close', 'look', 'clean_up', 'assigned', 'waiting'},
+    Notifications: {'run', 'close', 'look', 'adopt', 'clean_up', 'assigned', 'waiting'},
     Destinations: set[str](),
     Schedules: {'run', 'look', 'check', 'clean_up'},
     Triggers: {'run', 'look', 'check'},

@@ -57,16 +57,19 @@ def worker(**values: object) -> WorkerInfo:
     return WorkerInfo(**given | values)  # type: ignore[arg-type]
 
 
-async def test_workers_and_what_waits_are_shown(pages: User, fleet: FakeFleet, waiting: str) -> None:
+async def test_workers_and_what_waits_are_shown(
+    pages: User, conductor: Conductor, fleet: FakeFleet, waiting: str
+) -> None:
+    driven = (await conductor.start('pipeline', {'task': 'Tea or coffee?'}, paused=True)).id
     fleet.there = [
         worker(labels=('gpu',), patterns={'race': 'a1', 'vote': 'b2'}, runs=(
-            DrivenRun(run='abc', pattern='race', since=2.0),  # type: ignore[arg-type]
+            DrivenRun(run=driven, pattern='race', since=2.0),
         )),
         worker(name='west-1', draining=True),
         worker(name='north-1', problem='it does not answer'),
     ]  # fmt: skip
     await pages.open('/workers')
-    for text in ('east-1', '1 of 50', 'abc', 'gpu', '2 patterns', 'Draining', 'it does not answer'):
+    for text in ('east-1', '1 of 50', driven, 'gpu', '2 patterns', 'Draining', 'it does not answer'):
         await pages.should_see(text)
     await pages.should_see('Drinks')
     await pages.should_see("no worker carries the label 'gpu'")
@@ -102,7 +105,10 @@ async def test_private_runs_of_others_are_left_out(
 ) -> None:
     info = await conductor.annotate(waiting, private=True)  # type: ignore[arg-type]
     fleet.waits = [WaitingRun(info=info, reason='busy')]
+    fleet.there = [worker(runs=(DrivenRun(run=info.id, pattern='pipeline', since=2.0),))]
     await pages.open('/workers')
+    await pages.should_see('1 run')
+    await pages.should_not_see(waiting)
     await pages.should_see('No run waits.')
     await pages.should_not_see('Drinks')
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from nicegui import ui
 
 from engine import EngineError
+from engine.records import RunId
 from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, notice
@@ -56,6 +57,8 @@ class Workers:
     def __init__(self, backend: Backend, fleet: FleetView) -> None:
         self._backend, self._fleet = backend, fleet
         self._shown: object = None
+        self._may_see: dict[RunId, bool] = {}
+        """Whether whoever looks may know of a run: others may be private."""
         self._place = ui.element('div').classes('workers')
 
     async def look(self) -> None:
@@ -68,9 +71,18 @@ class Workers:
             return
         caller = self._backend.caller
         seen = [one for one in waiting if caller.role is Role.ADMIN or caller.sees(one.info)]
+        for run in {one.run for worker in workers for one in worker.runs[:MOST_RUNS]} - self._may_see.keys():
+            self._may_see[run] = await self._sees(run)
         now = self._backend().clock.now()
         times = [moment(worker.started, now) for worker in workers]  # they change by themselves
         self._show((workers, seen, times), lambda: self._draw(workers, seen, times))
+
+    async def _sees(self, run: RunId) -> bool:
+        try:
+            await self._backend().info(run)
+        except EngineError:
+            return False
+        return True
 
     def _show(self, state: object, draw: Callable[[], None]) -> None:
         if state != self._shown:
@@ -87,7 +99,7 @@ class Workers:
                     room = f'{len(worker.runs)} of {worker.at_once}' if worker.at_once else '—'
                     with drawn.row(worker.name, since if worker.started else 'unknown', room):
                         with drawn.cell():
-                            _draw_runs(worker)
+                            self._draw_runs(worker)
                         with drawn.cell():
                             if not worker.problem:
                                 _draw_service(worker)
@@ -107,6 +119,17 @@ class Workers:
                         Text('span', one.info.title or one.info.id)
                     drawn.cell(one.info.pattern)
                     drawn.cell(one.reason)
+
+    def _draw_runs(self, worker: WorkerInfo) -> None:
+        if worker.problem:
+            Text('p', worker.problem, 'problem')
+        named = [one for one in worker.runs[:MOST_RUNS] if self._may_see[one.run]]
+        for one in named:
+            with link(f'/runs/{one.run}', 'mono', title=one.pattern):
+                Text('span', one.run)
+            ui.label(' ')
+        if others := len(worker.runs) - len(named):
+            Text('span', f'and {others} more' if named else count(others, 'run'), 'muted')
 
     def _draw_drain(self, worker: WorkerInfo) -> None:
         if worker.draining:
@@ -134,17 +157,6 @@ class Workers:
             audit = self._backend.access.audit
             await audit.write(identity.known, DRAIN, said={'worker': name}, refused=refused)
         await self.look()
-
-
-def _draw_runs(worker: WorkerInfo) -> None:
-    if worker.problem:
-        Text('p', worker.problem, 'problem')
-    for one in worker.runs[:MOST_RUNS]:
-        with link(f'/runs/{one.run}', 'mono', title=one.pattern):
-            Text('span', one.run)
-        ui.label(' ')
-    if len(worker.runs) > MOST_RUNS:
-        Text('span', f'and {len(worker.runs) - MOST_RUNS} more', 'muted')
 
 
 def _draw_service(worker: WorkerInfo) -> None:

@@ -179,8 +179,8 @@ MUTATIONS = (
     Mutation(
         name='give up where the journal has no room',
         module='engine.runtime.recorder',
-        before='                await self._host.services.clock.sleep(wait)\n',
-        after='                raise\n',
+        before='            await host.services.clock.sleep(wait)\n',
+        after='            raise\n',
         guards=(f'{RECORDER}::test_it_waits_tells_and_goes_on',),
     ),
     Mutation(

@@ -243,7 +243,7 @@ def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[s
     if method == 'initialize':
         can = {'agentCapabilities': {'loadSession': loads}, 'agentInfo': {'name': 'odd', 'version': '7'}}
         ways = {'authMethods': [{'id': 'browser', 'name': 'B'}, {'id': 'api-key', 'name': 'Key'}]}
-        if not params['clientCapabilities']['fs'].get('readTextFile'):
+        if not params.get('clientCapabilities', {}).get('fs', {}).get('readTextFile'):
             note('reads by itself')
         return {'result': {'protocolVersion': 0 if way == 'old' else 1, **can, **ways}}
     if method == 'authenticate':

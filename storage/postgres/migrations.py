@@ -134,12 +134,14 @@ def check(connection: Connection, name: str) -> int:
     Raises:
         JournalDamaged, JournalUnavailable
     """
+    # Read from the catalog: `to_regclass` answers from a cache that a wait for the lock leaves behind.
     ours, other, encoding = connection.exec_driver_sql(
-        "SELECT to_regclass('hemicycle'), to_regclass('run'), current_setting('server_encoding')"
+        "SELECT bool_or(relname = 'hemicycle'), bool_or(relname = 'run'), current_setting('server_encoding') "
+        "FROM pg_class WHERE relname IN ('hemicycle', 'run') AND pg_table_is_visible(oid)"
     ).one()
     if encoding != 'UTF8':
         raise JournalUnavailable(f'{name} keeps its texts as {encoding}: create it with ENCODING UTF8')
-    if ours is None and other is not None:
+    if other and not ours:
         raise JournalDamaged(f'{name} is the database of another program; name another one')
     version = connection.exec_driver_sql('SELECT max(version) FROM hemicycle').scalar_one() if ours else 0
     if version > PRESENT:

@@ -68,7 +68,7 @@ class _Beginnings(TypeDecorator[Sequence[str]]):
     def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> str:
         words = value or ()
         if dialect.name == 'postgresql':
-            return ' & '.join(f"'{word}':*" for word in map(_folded, words) if word)
+            return ' & '.join(f"'{word}':*" for word in map(_fold, words) if word)
         return ' AND '.join(f'"{word}"*' for word in words)
 
 
@@ -110,7 +110,7 @@ def index_words(
         split: finds the words of a text, for a database that does not do it itself.
     """
     if connection.dialect.name == 'postgresql':
-        found = {_folded(word) for one in texts.values() for word in split(one)}
+        found = {_fold(word) for one in texts.values() for word in split(one)}
         words, room = list[str](), LARGEST
         for word in sorted(found - {''}):
             room -= len(word)
@@ -134,7 +134,7 @@ def forget_words(connection: Connection, number: int) -> None:
     connection.execute(text(f'DELETE FROM search WHERE {key} = :run'), {'run': number})
 
 
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     """A word as SQLite's index compares it: in small letters, without accents."""
     apart = unicodedata.normalize('NFD', word.lower())
     return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:LONGEST]

@@ -97,11 +97,11 @@ def runs(connection: Connection, query: RunQuery) -> RunPage:
         .limit(query.limit)
         .offset(query.offset)
     )
-    usage = _used(connection, wanted) if query.totals else None
+    usage = _sum_usage(connection, wanted) if query.totals else None
     return RunPage(runs=tuple(map(list_info, rows)), total=total, usage=usage)
 
 
-def _used(connection: Connection, wanted: ColumnElement[bool]) -> Usage:
+def _sum_usage(connection: Connection, wanted: ColumnElement[bool]) -> Usage:
     sums = [func.coalesce(func.sum(RUN.c[name]), 0).label(name) for name in SUMMED]
     row = connection.execute(select(*sums).where(wanted)).one()
     return Usage(**row._mapping)

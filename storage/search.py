@@ -63,7 +63,7 @@ class _Said:
         return {
             'title': self.title,
             'note': self.notes,
-            'parameters': '\n'.join(_texts(_parsed(self.parameters))),
+            'parameters': '\n'.join(_texts(_parse(self.parameters))),
             'tags': '\n'.join(self.tags),
             'pattern': self.pattern,
         }
@@ -75,7 +75,7 @@ def index_all(connection: Connection) -> None:
         index(connection, number)
 
 
-def _parsed(parameters: str) -> Any:
+def _parse(parameters: str) -> Any:
     try:
         return json.loads(parameters)
     except ValueError:  # damaged: a run that cannot be read can still be noted on and deleted

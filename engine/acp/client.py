@@ -112,10 +112,10 @@ class AgentClient:
         """Answer as a person does; the agent waits as long."""
         self.hear()
         call = self.turn.call(tool_call)
-        allowed = await self._asked(call)
+        allowed = await self._ask_permission(call)
         return _answer(options, allowed)
 
-    async def _asked(self, call: Call) -> bool:
+    async def _ask_permission(self, call: Call) -> bool:
         if self.approvals == 'none':
             return True
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -140,7 +140,7 @@ class AgentClient:
                 raw_input=arguments,
             )
         )  # fmt: skip
-        allowed = await self._asked(call)
+        allowed = await self._ask_permission(call)
         call = self.turn.calls[call.id]
         call.status = 'completed' if allowed else 'failed'
         call.output = 'It was allowed.' if allowed else 'It was not allowed.'
@@ -237,7 +237,7 @@ class AgentClient:
         """What a command has written so far."""
         self.hear()
         found = self._terminal(terminal_id)
-        ended = await self._ended(found) if found.task and found.task.done() else None
+        ended = await self._wait_for_exit(found) if found.task and found.task.done() else None
         status = schema.TerminalExitStatus(exit_code=ended) if ended is not None else None
         return schema.TerminalOutputResponse(output=found.output, truncated=found.cut, exit_status=status)
 
@@ -245,7 +245,7 @@ class AgentClient:
         self, session_id: str, terminal_id: str, **meta: Any
     ) -> schema.WaitForTerminalExitResponse:
         """Wait until a command has ended."""
-        code = await self._ended(self._terminal(terminal_id))
+        code = await self._wait_for_exit(self._terminal(terminal_id))
         self.hear()
         return schema.WaitForTerminalExitResponse(exit_code=code)
 
@@ -272,7 +272,7 @@ class AgentClient:
             raise RequestError.invalid_params({'details': f'there is no terminal {name!r}'})
         return self.terminals[name]
 
-    async def _ended(self, terminal: Terminal) -> int:
+    async def _wait_for_exit(self, terminal: Terminal) -> int:
         """The exit status of a command, once it has ended."""
         assert terminal.task is not None
         await asyncio.wait({terminal.task})

@@ -43,7 +43,7 @@ def turn_error(error: BaseException) -> ModelError:
         return error
     if not isinstance(error, RequestError):
         return ModelError(f'the agent broke off: {error}', kind='connection', retryable=True)
-    said = _said(error)
+    said = _message_of(error)
     kind: Kind = 'auth' if error.code == AUTH else 'server'
     if kind == 'server':
         kind = next((found for pattern, found in WORDS if re.search(pattern, said, re.I)), 'server')
@@ -59,7 +59,7 @@ def turn_error(error: BaseException) -> ModelError:
     )
 
 
-def _said(error: RequestError) -> str:
+def _message_of(error: RequestError) -> str:
     """The message, with the details that the agent has added."""
     data: Any = error.data
     detail = ''

@@ -170,7 +170,7 @@ class AgentProcess:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.process.wait(), SHORTLY)
             code = self.process.returncode
-            how = 'it closed its output' if code is None else f'it ended with {_named(code)}'
+            how = 'it closed its output' if code is None else f'it ended with {_describe_status(code)}'
             said = self._errors.strip()[-500:] or ''.join(self._garbage)[-500:]
             self.problem = ModelError(
                 f'{how}{f": {said}" if said else " and said nothing"}', kind='connection', retryable=True
@@ -298,24 +298,24 @@ def _furnish(home: Path, agent: ExternalAgent, owner: int | None) -> None:
 def kill_marked(cookie: str) -> None:
     """Kill the processes with this cookie, also those that have left their parent."""
     mark = f'{COOKIE}={cookie}'.encode()
-    for pid in list(_marked(mark)):
+    for pid in list(_pids_marked(mark)):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
 
 
 def marked(cookie: str) -> list[int]:
     """The processes with this cookie that are alive."""
-    return list(_marked(f'{COOKIE}={cookie}'.encode()))
+    return list(_pids_marked(f'{COOKIE}={cookie}'.encode()))
 
 
-def _marked(mark: bytes) -> Iterator[int]:
+def _pids_marked(mark: bytes) -> Iterator[int]:
     for path in Path('/proc').glob('[0-9]*/environ'):
         with contextlib.suppress(OSError):
             if mark in path.read_bytes().split(b'\0'):
                 yield int(path.parent.name)
 
 
-def _named(code: int) -> str:
+def _describe_status(code: int) -> str:
     if code >= 0:
         return f'status {code}'
     try:

@@ -143,11 +143,11 @@ class AgentSession:
                 return await self._begin(again, hints or {})
         except TimeoutError:
             problem = f'it did not begin a session within {self.agent.start:g} s'
-            raise self._named(ModelError(problem, kind='timeout', retryable=True)) from None
+            raise self._name_agent(ModelError(problem, kind='timeout', retryable=True)) from None
         except ConnectionError:
-            raise self._named(await self._process.ending()) from None
+            raise self._name_agent(await self._process.ending()) from None
         except Exception as error:
-            raise self._named(turn_error(error)) from error
+            raise self._name_agent(turn_error(error)) from error
 
     async def _begin(self, again: str, hints: Mapping[str, Any]) -> bool:
         assert self._connection is not None
@@ -303,21 +303,21 @@ class AgentSession:
         try:
             return await prompt.answer
         except ConnectionError:
-            raise self._named(self.client.problem or await self._process.ending()) from None
+            raise self._name_agent(self.client.problem or await self._process.ending()) from None
         except Exception as error:
-            raise self._named(turn_error(error)) from error
+            raise self._name_agent(turn_error(error)) from error
 
     async def _wait(self, first: Call | None, *, patient: bool = False) -> None:
         """Wait for news. Raises `ModelError` if there are none for too long, or too many."""
         client = self.client
         if client.problem is not None:
-            raise self._named(client.problem)
+            raise self._name_agent(client.problem)
         now = asyncio.get_running_loop().time()
         left = self.agent.idle - (now - client.heard)
         waits = any(call.waits for call in client.turn.calls.values())
         if left <= 0 and not (patient or waits):
             problem = f'it has said nothing for {self.agent.idle:g} s'
-            raise self._named(ModelError(problem, kind='timeout', retryable=True))
+            raise self._name_agent(ModelError(problem, kind='timeout', retryable=True))
         timeout = self.agent.idle if patient or waits else left
         if first is not None:
             timeout = min(timeout, max(0.01, first.since + SETTLE - now))
@@ -325,7 +325,7 @@ class AgentSession:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.changed.wait(), timeout)
 
-    def _named(self, error: ModelError) -> ModelError:
+    def _name_agent(self, error: ModelError) -> ModelError:
         """The error with the agent's name in front, and how long a limit may be waited for."""
         name, error.patience = f'{self.agent.name}: ', self.agent.patience
         if not error.problem.startswith(name):

@@ -48,10 +48,10 @@ class AcceptedEvent:
 
 def accepted_events(shape: Shape, view: View, pattern: type[Pattern] | None) -> list[AcceptedEvent]:
     """What people can send to a run as it is in `view`; `pattern` is its pattern, if there still is one."""
-    return list(_accepted(shape, view, pattern))
+    return list(_find_accepted(shape, view, pattern))
 
 
-def _accepted(shape: Shape, view: View, pattern: type[Pattern] | None) -> Iterator[AcceptedEvent]:
+def _find_accepted(shape: Shape, view: View, pattern: type[Pattern] | None) -> Iterator[AcceptedEvent]:
     inputs: dict[str, type[BaseModel]] = {ANSWER: Answer, **(pattern.inputs if pattern else {})}
     seen = set[tuple[str, str]]()
     for edge in shape.edges:

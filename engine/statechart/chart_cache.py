@@ -29,7 +29,7 @@ def build_chart(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
     if vars(workflow).keys() - {'parameters', 'instructed'} or vars(workflow.parameters).keys() - everything:
         names |= everything  # derived from the parameters, by its own `__init__` or a cached property
     probe = copy.copy(workflow)
-    probe.parameters = _watched(workflow.parameters, names)
+    probe.parameters = _watch(workflow.parameters, names)
     validate_pattern(probe)
     chart = Chart(probe)
     left = weakref.ref(probe), weakref.ref(probe.parameters)
@@ -39,7 +39,7 @@ def build_chart(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
     return chart, frozenset(names)
 
 
-def _watched(parameters: BaseModel, names: set[str]) -> BaseModel:
+def _watch(parameters: BaseModel, names: set[str]) -> BaseModel:
     """A copy of `parameters` that adds the name of every field read to `names`."""
     model = type(parameters)
     fields = model.model_fields.keys()

@@ -27,7 +27,7 @@ def lazy_copy(memory: M) -> M:
     later: dict[str, Callable[[], Any]] = {}
     for name, value in memory.__dict__.items():
         if isinstance(value, (TrackedList, TrackedDict)):
-            later[name] = value.share(_captured)
+            later[name] = value.share(_capture)
         else:
             now[name] = lazy_copy(value) if isinstance(value, Memory) else value
     made: M = object.__new__(_lazy(type(memory)))
@@ -39,10 +39,10 @@ def lazy_copy(memory: M) -> M:
     return made
 
 
-def _captured(value: Any) -> Callable[[], Any]:
+def _capture(value: Any) -> Callable[[], Any]:
     """Capture a value in a list or dict, to be copied later as it is now."""
     if isinstance(value, (TrackedList, TrackedDict)):
-        return value.share(_captured)
+        return value.share(_capture)
     kept = lazy_copy(value) if isinstance(value, Memory) else value
     return lambda: kept
 

@@ -159,14 +159,14 @@ class Tool:
             ToolError: bad arguments, or the tool failed; the message is meant for the model.
         """
         try:
-            values = self.arguments.model_validate(self._given(parse_arguments(arguments)))
+            values = self.arguments.model_validate(self._drop_nulls(parse_arguments(arguments)))
         except ValidationError as error:
             listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
             raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
         given = {name: getattr(values, name) for name in type(values).model_fields}
         return await self.run_limited(self.call(context, **given), context)
 
-    def _given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _drop_nulls(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Drop nulls for optional arguments: strict providers have no other way to omit them."""
         fields = self.arguments.model_fields
         return {

@@ -119,14 +119,14 @@ class _Names:
             start = f'{folder}/' if folder else ''
             found = wanted = f'{start}{_portable(name)}'
             number = 2
-            while _folded(found) in self._taken:
+            while _fold(found) in self._taken:
                 found, number = f'{wanted} ({number})', number + 1
-            self._taken.add(_folded(found))
+            self._taken.add(_fold(found))
             self._given[folder, name] = found
         return self._given[folder, name]
 
 
-def _folded(path: str) -> str:
+def _fold(path: str) -> str:
     """Equal for two names that a file system may treat as the same."""
     return unicodedata.normalize('NFKC', path).casefold()
 

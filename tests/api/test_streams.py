@@ -85,7 +85,7 @@ class TestText:
     ):
         monkeypatch.setattr(sse, 'HEARTBEAT', 0.001)
         run = await started(conductor, 'lone')
-        pieces = sse._encoded(run_messages(conductor, run, 0))
+        pieces = sse._encode(run_messages(conductor, run, 0))
         async for piece in pieces:
             if piece == b': alive\n\n':
                 break

@@ -92,9 +92,9 @@ class Guarded:
 
             @functools.wraps(method)
             async def do(*args: Any, **options: Any) -> Any:
-                caller = await self._allowed(path, named(*args, **options))
+                caller = await self._authorize(path, named(*args, **options))
                 if path in LOGGED:
-                    return await self._logged(path, caller, method, args, options, named)
+                    return await self._log(path, caller, method, args, options, named)
                 with acting_as(caller.name):
                     return await method(*args, **options)
 
@@ -104,7 +104,7 @@ class Guarded:
             @functools.wraps(method)
             async def follow(*args: Any, **options: Any) -> AsyncIterator[Any]:
                 runs = named(*args, **options)
-                caller = await self._allowed(path, runs)
+                caller = await self._authorize(path, runs)
                 if path in LOGGED:
                     await self._record(caller, path, runs=_ids(runs))
                 async with aclosing(method(*args, **options)) as items:
@@ -123,7 +123,7 @@ class Guarded:
 
         return ask
 
-    async def _allowed(self, path: str, runs: Iterable[RunId | RunInfo]) -> Caller:
+    async def _authorize(self, path: str, runs: Iterable[RunId | RunInfo]) -> Caller:
         caller = await self._identity.check()
         try:
             caller.require(DEEDS[path], path)
@@ -138,7 +138,7 @@ class Guarded:
                     raise UnknownRun(info.id)
         return caller
 
-    async def _logged(  # noqa: PLR0913  (the parts of a call)
+    async def _log(  # noqa: PLR0913  (the parts of a call)
         self,
         path: str,
         caller: Caller,
@@ -152,43 +152,45 @@ class Guarded:
             with acting_as(caller.name):
                 made = await method(*args, **options)
         except Exception as error:
-            await self._record(caller, path, runs=runs, said=_said(method, args, options), refused=str(error))
+            await self._record(
+                caller, path, runs=runs, said=_named_arguments(method, args, options), refused=str(error)
+            )
             raise
         new = getattr(made, 'id', made)
         runs = runs or ([RunId(new)] if isinstance(new, str) else [])
-        await self._record(caller, path, runs=runs, said=_said(method, args, options))
+        await self._record(caller, path, runs=runs, said=_named_arguments(method, args, options))
         return made
 
     # Deeds whose values are narrowed to what the caller sees.
 
     async def _runs(self, query: RunQuery | None = None) -> RunPage:
-        return await self._root.runs(self._narrowed(await self._allowed('runs', ()), query))
+        return await self._root.runs(self._narrow(await self._authorize('runs', ()), query))
 
     async def _traffic(self, query: RunQuery | None = None, told: Any = None) -> Any:
-        return await self._root.traffic(self._narrowed(await self._allowed('traffic', ()), query), told)
+        return await self._root.traffic(self._narrow(await self._authorize('traffic', ()), query), told)
 
-    def _narrowed(self, caller: Caller, query: RunQuery | None) -> RunQuery:
+    def _narrow(self, caller: Caller, query: RunQuery | None) -> RunQuery:
         return replace(query or RunQuery(), seen_by=None if caller.role is Role.ADMIN else caller.name)
 
     async def _every(self, place: Any = 'list') -> AsyncIterator[RunInfo]:
-        caller = await self._allowed('every', ())
+        caller = await self._authorize('every', ())
         async for info in self._root.every(place):
             if caller.sees(info):
                 yield info
 
     async def _family(self, run: RunId) -> list[RunId]:
-        caller = await self._allowed('family', [run])
+        caller = await self._authorize('family', [run])
         found = [await self._root.info(one) for one in await self._root.family(run)]
         return [info.id for info in found if caller.sees(info)]
 
     async def _lineage(self, run: RunId) -> Any:
-        caller = await self._allowed('lineage', [run])
+        caller = await self._authorize('lineage', [run])
         family = await self._root.journal.family(run)
         return lineage_tree([info if caller.sees(info) else masked(info) for info in family])
 
     async def _annotate(self, run: RunId, **said: Any) -> RunInfo:
         if 'private' in said:
-            caller, info = await self._allowed('annotate', [run]), await self._root.info(run)
+            caller, info = await self._authorize('annotate', [run]), await self._root.info(run)
             if caller.role is not Role.ADMIN and info.author != caller.name:
                 raise NotAllowed(f'only {info.author or "an administrator"} may hide this run or show it')
         made: RunInfo = await self._behind('annotate', self._root.annotate)(run, **said)
@@ -262,7 +264,9 @@ TOLD: Final = frozenset(
 """Parameters that the audit log quotes: short ones that hold no contents and no secrets."""
 
 
-def _said(method: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Any]:
+def _named_arguments(
+    method: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]
+) -> dict[str, Any]:
     given = _signature(method).bind(*args, **options).arguments
     given |= given.pop('said', {})
     return {

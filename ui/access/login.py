@@ -117,7 +117,7 @@ class Login:
         except LoginRefused as error:
             status, later = (429, 900) if error.later else (401, 0)
             return self._page(request, str(error), name[:100], status, later)
-        return self._entered(request, secret, own_path(str(form.get('next', ''))))
+        return self._enter(request, secret, own_path(str(form.get('next', ''))))
 
     async def leave(self, request: Request) -> Response:
         """End the session, or all of them."""
@@ -162,11 +162,11 @@ class Login:
         except EngineError as error:
             return self._page(request, str(error), status=401)
         secret = await here.begin(account, self._provider.name, **_place(request))
-        answer = self._entered(request, secret, own_path(wanted))
+        answer = self._enter(request, secret, own_path(wanted))
         answer.delete_cookie(STATE_COOKIE, path='/login/')
         return answer
 
-    def _entered(self, request: Request, secret: str, wanted: str) -> Response:
+    def _enter(self, request: Request, secret: str, wanted: str) -> Response:
         answer = RedirectResponse(wanted, 303, headers={'Cache-Control': 'no-store'})
         set_cookie(answer, secret, secure=request.url.scheme == 'https', seconds=int(LONGEST))
         return answer

@@ -168,7 +168,7 @@ class Provider:
 
     async def _account(self, access: Access, claims: Mapping[str, Any]) -> Account:
         issuer, subject = str(claims['iss']), str(claims['sub'])
-        role = self._mapped(claims)
+        role = self._map_role(claims)
         account = await access.accounts.linked(issuer, subject)
         if account is None:
             first = role or self.settings.role
@@ -186,7 +186,7 @@ class Provider:
             await access.audit.write(made, 'account.role', said={'name': account.name, 'role': str(role)})
         return await access.accounts.linked(issuer, subject) or account
 
-    def _mapped(self, claims: Mapping[str, Any]) -> Role | None:
+    def _map_role(self, claims: Mapping[str, Any]) -> Role | None:
         """The highest role that the claims give, if roles are mapped; none of them is the first role."""
         if not self.settings.roles:
             return None

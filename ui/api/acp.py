@@ -142,7 +142,7 @@ class EditorAgent:
         session.cancelled, session.speaker, session.plan = False, '', []
         session.streamed = StreamedText()
         try:
-            return await self._shown(session, session.run)
+            return await self._follow(session, session.run)
         finally:
             for task in session.answering:
                 task.cancel()
@@ -159,7 +159,7 @@ class EditorAgent:
         )
         return handle.id
 
-    async def _shown(self, session: EditorSession, run: RunId) -> schema.PromptResponse:
+    async def _follow(self, session: EditorSession, run: RunId) -> schema.PromptResponse:
         shape = await self._conductor.shape(run)
         roles = {state.path: state.role or state.path for state in shape.states if state.role}
         async with aclosing(self._conductor.watch(run)) as items:
@@ -265,7 +265,7 @@ class EditorAgent:
         folder = result_folder(view)
         if not self._writes or not folder or 'project' not in (await self._conductor.info(run)).parameters:
             return
-        changed = [change async for change in self._changed(run, view.files[folder])]
+        changed = [change async for change in self._changed_files(run, view.files[folder])]
         if not changed:
             return
         root = session.folder.rstrip('/')
@@ -279,9 +279,9 @@ class EditorAgent:
                 await self._editor.write_text_file(content=new, path=f'{root}/{path}', session_id=session.id)
         await self._update(session, update_tool_call(call, status='completed' if allowed else 'failed'))
 
-    async def _changed(self, run: RunId, snapshot: str) -> AsyncIterator[tuple[str, str | None, str]]:
+    async def _changed_files(self, run: RunId, snapshot: str) -> AsyncIterator[tuple[str, str | None, str]]:
         """The text files that the run has added or changed since it was given the project: path, old, new."""
-        first = await self._given(run)
+        first = await self._first_snapshot(run)
         files = self._conductor.workspaces
         before = {file.path: file.digest for file in await files.files(run, first)} if first else {}
         for file in await files.files(run, snapshot):
@@ -298,7 +298,7 @@ class EditorAgent:
             except UnicodeDecodeError:
                 continue
 
-    async def _given(self, run: RunId) -> str:
+    async def _first_snapshot(self, run: RunId) -> str:
         """The snapshot of the project as the run was given it: the first that it has."""
         for step in await self._conductor.transitions(run):
             found = step.event.data.get('snapshots')

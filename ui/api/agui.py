@@ -76,7 +76,7 @@ async def run_with_agui(
     if asked.resume:
         run, after = await _resume(conductor, asked.resume[0])
     else:
-        run, after = await _started(conductor, once, made, asked), 0
+        run, after = await _start(conductor, once, made, asked), 0
     encoder = EventEncoder()
 
     async def body() -> AsyncIterator[str]:
@@ -86,7 +86,7 @@ async def run_with_agui(
     return StreamingResponse(body(), media_type=encoder.get_content_type())
 
 
-async def _started(conductor: Conductor, once: Once, pattern: type[Pattern], asked: RunAgentInput) -> RunId:
+async def _start(conductor: Conductor, once: Once, pattern: type[Pattern], asked: RunAgentInput) -> RunId:
     async def make(run: RunId) -> Response:
         with suppress(JournalConflict):  # This server died after it had started the run.
             await conductor.start(pattern.name, _parameters(pattern, asked), run=run)
@@ -152,41 +152,41 @@ class _Narrator:
                     for event in self._heard(item):
                         yield event
                 elif isinstance(item, Transition):
-                    for event in self._stepped(item):
+                    for event in self._step(item):
                         yield event
                     info = await self._conductor.info(self._run)
                     if info.status is not Status.RUNNING and item.seq >= info.seq:
                         break
-        for event in self._closed():
+        for event in self._close():
             yield event
-        for event in await self._noted(info):
+        for event in await self._note(info):
             yield event
-        yield await self._ended(info, ids)
+        yield await self._end(info, ids)
 
     def _heard(self, delta: Delta) -> Iterator[BaseEvent]:
         self._streamed.add(delta)
         if delta.kind == 'reset':
             for path in [delta.path] if delta.path else {*self._spoken, *self._thought}:
-                yield from self._silenced(path)
+                yield from self._end_message(path)
         elif delta.kind in ('text', 'reasoning') and delta.text:
-            yield from (self._said if delta.kind == 'text' else self._reasoned)(delta.path, delta.text)
+            yield from (self._say if delta.kind == 'text' else self._reason)(delta.path, delta.text)
 
-    def _said(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
-        yield from self._concluded(path)
+    def _say(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
+        yield from self._conclude(path)
         if path not in self._spoken:
             self._spoken[path] = self._id()
             yield TextMessageStartEvent(message_id=self._spoken[path], role='assistant', name=path)
         yield TextMessageContentEvent(message_id=self._spoken[path], delta=text)
 
-    def _reasoned(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
+    def _reason(self, path: StatePath, text: str) -> Iterator[BaseEvent]:
         if path not in self._thought:
             self._thought[path] = self._id()
             yield ReasoningStartEvent(message_id=self._thought[path])
             yield ReasoningMessageStartEvent(message_id=self._thought[path], role='reasoning')
         yield ReasoningMessageContentEvent(message_id=self._thought[path], delta=text)
 
-    def _stepped(self, step: Transition) -> Iterator[BaseEvent]:
-        yield from self._replied(step)
+    def _step(self, step: Transition) -> Iterator[BaseEvent]:
+        yield from self._reply(step)
         for path in step.left:
             if path in self._steps:
                 self._steps.remove(path)
@@ -201,7 +201,7 @@ class _Narrator:
         elif delta := [encode(one) for one in step.changes if one.path.startswith('/memory')]:
             yield StateDeltaEvent(delta=delta)
 
-    def _replied(self, step: Transition) -> Iterator[BaseEvent]:
+    def _reply(self, step: Transition) -> Iterator[BaseEvent]:
         """A model's reply, streamed before or not, and the results of tools."""
         agent = parent_of(step.event.at)
         recorded = step.event.data.get('message')
@@ -209,10 +209,10 @@ class _Narrator:
             message = message_of(recorded)
             thoughts, text = self._streamed.rest(agent, message)
             if thoughts:
-                yield from self._reasoned(agent, thoughts)
+                yield from self._reason(agent, thoughts)
             if text:
-                yield from self._said(agent, text)
-            yield from self._silenced(agent)
+                yield from self._say(agent, text)
+            yield from self._end_message(agent)
             for call in message.calls:
                 yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name)
                 if call.arguments:
@@ -223,27 +223,27 @@ class _Narrator:
                 yield ToolCallResultEvent(
                     message_id=self._id(), tool_call_id=result['id'], content=result['text'], role='tool'
                 )
-        yield from self._silenced(agent)
+        yield from self._end_message(agent)
 
-    def _silenced(self, path: StatePath) -> Iterator[BaseEvent]:
+    def _end_message(self, path: StatePath) -> Iterator[BaseEvent]:
         self._streamed.forget(path)
-        yield from self._concluded(path)
+        yield from self._conclude(path)
         if path in self._spoken:
             yield TextMessageEndEvent(message_id=self._spoken.pop(path))
 
-    def _concluded(self, path: StatePath) -> Iterator[BaseEvent]:
+    def _conclude(self, path: StatePath) -> Iterator[BaseEvent]:
         if path in self._thought:
             thought = self._thought.pop(path)
             yield ReasoningMessageEndEvent(message_id=thought)
             yield ReasoningEndEvent(message_id=thought)
 
-    def _closed(self) -> Iterator[BaseEvent]:
+    def _close(self) -> Iterator[BaseEvent]:
         for path in {*self._spoken, *self._thought}:
-            yield from self._silenced(path)
+            yield from self._end_message(path)
         for step in reversed(self._steps):
             yield StepFinishedEvent(step_name=step)
 
-    async def _noted(self, info: RunInfo) -> list[BaseEvent]:
+    async def _note(self, info: RunInfo) -> list[BaseEvent]:
         """A message with what must stand beside the result, for which the outcome has no room."""
         notes = result_notes(await self._conductor.view(self._run)) if info.status is Status.DONE else []
         if not notes:
@@ -255,7 +255,7 @@ class _Narrator:
             TextMessageEndEvent(message_id=message),
         ]
 
-    async def _ended(self, info: RunInfo, ids: Any) -> BaseEvent:
+    async def _end(self, info: RunInfo, ids: Any) -> BaseEvent:
         if info.status is Status.FAILED:
             return RunErrorEvent(message=info.error or 'the run failed', code='failed')
         if info.status is Status.CANCELLED:

@@ -89,11 +89,11 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
         app.add_middleware(CORSMiddleware, **SHARED, allow_origins=list(origins))
     for part in ROUTES:
         app.include_router(part.router)
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _describe(app)  # type: ignore[method-assign]
     return app
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
+def _describe(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, with examples, and with errors under their own media type."""
     if app.openapi_schema is None:
         found = FastAPI.openapi(app)

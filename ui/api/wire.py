@@ -126,7 +126,7 @@ def _derive(record: type[Any], name: str, *, given: bool) -> type[BaseModel]:
     hints, said = get_type_hints(record, include_extras=True), _docstrings(record)
     made: dict[str, Any] = {}
     for field in fields(record):
-        kind = _mapped(hints[field.name], given=given)
+        kind = _map_type(hints[field.name], given=given)
         if hints[field.name] == Instant and field.name in NEVER:
             kind = MAYBE
         default = _default(field) if given else ...
@@ -142,7 +142,7 @@ def _default(field: Field[Any]) -> Any:
     return ... if field.default_factory is MISSING else field.default_factory()
 
 
-def _mapped(kind: Any, *, given: bool) -> Any:
+def _map_type(kind: Any, *, given: bool) -> Any:
     """A type with records replaced by their models and moments by RFC 3339."""
     if kind == Instant:
         return MOMENT
@@ -151,7 +151,7 @@ def _mapped(kind: Any, *, given: bool) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (None, Literal) or not inner:
         return kind
-    made = tuple(one if one is ... else _mapped(one, given=given) for one in inner)
+    made = tuple(one if one is ... else _map_type(one, given=given) for one in inner)
     if origin in (Union, UnionType):
         return Union[made]  # noqa: UP007  (of a tuple)
     return CONTAINERS.get(origin, origin)[made]

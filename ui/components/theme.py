@@ -83,19 +83,19 @@ def fill_topbar(draw: Callable[[], None] | None) -> None:
 def serve_assets() -> None:
     """Serve one style sheet and the scripts, and add them to every page."""
     app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
-    font = _stamped(ICONS)
+    font = _stamp(ICONS)
     sheet = style_sheet(SHEETS, font)
 
     @app.get('/hemicycle.css', include_in_schema=False)
     def style() -> Response:
         return Response(sheet, media_type='text/css', headers={'Cache-Control': 'public, max-age=31536000'})
 
-    lighten_pages(_stamped(str(SCRIPT)))
+    lighten_pages(_stamp(str(SCRIPT)))
     ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', font), shared=True)
-    ui.add_head_html(f'<script defer src="{_stamped(SHORTCUTS)}"></script>', shared=True)
+    ui.add_head_html(f'<script defer src="{_stamp(SHORTCUTS)}"></script>', shared=True)
 
 
-def _stamped(asset: str) -> str:
+def _stamp(asset: str) -> str:
     """The address of an asset, which is another after each change of it."""
     return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
 

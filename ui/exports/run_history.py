@@ -92,7 +92,7 @@ class _Reader:
         notes = [[note.text, note_date(note)] for note in self._notes.get(step.seq, ())]
         self._text += sum(len(text) for text, _ in notes)
         self._text += sum(_length(change[2]) for change in changes) + len(block['text'] if block else '')
-        return _filled(
+        return _fill(
             time=step.time,
             title=headline(step),
             raised=step.raised,
@@ -150,7 +150,7 @@ def _way(way: Any) -> dict[str, Any]:
     }
 
 
-def _filled(**fields: Any) -> dict[str, Any]:
+def _fill(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 

@@ -42,7 +42,7 @@ class FleetSettings:
         host, colon, port = temporal.strip().rpartition(':')
         if not (colon and host and port.isascii() and port.isdecimal()):
             raise InvalidInput({'--temporal': f'must be HOST:PORT, such as 127.0.0.1:7233, not {temporal!r}'})
-        token = os.environ.get(TOKEN, '').strip() or _kept_token(home)
+        token = os.environ.get(TOKEN, '').strip() or _load_token(home)
         return cls(temporal=temporal.strip(), namespace=namespace, token=token)
 
     def connection(self, url: str) -> Connection:
@@ -79,7 +79,7 @@ class Connections:
         self._known.clear()
 
 
-def _kept_token(home: Path) -> str:
+def _load_token(home: Path) -> str:
     """The token of the processes that share this folder."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = home / 'fleet-token'

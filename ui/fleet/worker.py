@@ -113,7 +113,7 @@ class FleetWorker:
             self._started = conductor.clock.now()
             with self._signals():
                 async with self._serving(conductor):
-                    temporal = await self._connected()
+                    temporal = await self._connect()
                     if temporal:
                         await self._work(temporal, Finder(temporal, connections))
         finally:
@@ -134,7 +134,7 @@ class FleetWorker:
             runs=self._driver.driven,
         )
 
-    async def _connected(self) -> Temporal | None:
+    async def _connect(self) -> Temporal | None:
         """Temporal, once it answers; None if this process is to leave before."""
         said = False
         while not self._leaving.is_set():

@@ -149,10 +149,10 @@ def _more(values: tuple[float, float]) -> str:
 
 def edges_text(edges: tuple[str, ...]) -> str:
     """Edges in words: `reviewing → analyzing`; a state that contains both ends is named once."""
-    return ', '.join(map(_shown, edges))
+    return ', '.join(map(_format, edges))
 
 
-def _shown(edge: str) -> str:
+def _format(edge: str) -> str:
     source, _, dest = edge.partition('>')
     inside = parent_of(source)
     if dest == source:

@@ -183,19 +183,19 @@ def elapsed(since: float, now: float, born: float) -> float:
 
 def short_json(value: Any, limit: int = 160) -> str:
     """A JSON value on one line, its fractions to six significant digits."""
-    text = value if isinstance(value, str) else json.dumps(_rounded(value), ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else json.dumps(_round(value), ensure_ascii=False, default=str)
     text = ' '.join(text.split())
     return text if len(text) <= limit else f'{text[: limit - 1]}…'
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     match value:
         case float() if math.isfinite(value) and not value.is_integer():
             return float(f'{value:.6g}')
         case dict():
-            return {name: _rounded(held) for name, held in value.items()}
+            return {name: _round(held) for name, held in value.items()}
         case list() | tuple():
-            return [_rounded(held) for held in value]
+            return [_round(held) for held in value]
     return value
 
 
@@ -211,12 +211,12 @@ def brief_value(value: Any) -> str:
         case float():
             return f'{value:,.4g}' if abs(value) < 10_000 else f'{value:,.0f}'
         case list() | dict():
-            text = _listed(value)
+            text = _format_entries(value)
             return text if 0 < len(text) <= WORDED else count(len(value), 'entry', 'entries')
     return short_json(value, WORDED)
 
 
-def _listed(value: list[Any] | dict[str, Any]) -> str:
+def _format_entries(value: list[Any] | dict[str, Any]) -> str:
     """The entries of a flat list or mapping; '' of a nested one."""
     held = value.values() if isinstance(value, dict) else value
     if any(isinstance(one, (list, dict)) for one in held):

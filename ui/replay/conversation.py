@@ -58,13 +58,13 @@ def json_to_markdown(text: str) -> str:
     except json.JSONDecodeError:
         return text
     return (
-        '\n\n'.join(_said(name, value) for name, value in values.items())
+        '\n\n'.join(_describe(name, value) for name, value in values.items())
         if isinstance(values, dict)
         else text
     )
 
 
-def _said(name: str, value: Any) -> str:
+def _describe(name: str, value: Any) -> str:
     title = f'**{name.replace("_", " ").capitalize()}**'
     if isinstance(value, bool):
         return f'{title}: {"yes" if value else "no"}'

@@ -85,16 +85,16 @@ class Conversation:
             replace(part, id=part.id or f'{chat.id}-{number}') if isinstance(part, ToolCall) else part
             for number, part in numbered
         )
-        return self._said(Message(role='assistant', parts=parts), chat, usage_of(chat), batch)
+        return self._say(Message(role='assistant', parts=parts), chat, usage_of(chat), batch)
 
     def conclude(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
         """It ends without any call of a model that the trace holds: what its own span says it said."""
         assert visit.span is not None
         reply = said_in(visit.span).reply or Message.of('assistant', UNKNOWN)
         known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
-        return self._said(reply, visit.span, usage_of(visit.span) if known else None, ())
+        return self._say(reply, visit.span, usage_of(visit.span) if known else None, ())
 
-    def _said(
+    def _say(
         self, message: Message, span: Span, usage: Usage | None, batch: Sequence[Span]
     ) -> tuple[dict[str, Any], list[Change]]:
         agent, model = self._agent, model_name(span)

@@ -130,9 +130,13 @@ def said_in(span: Span) -> Said:
     asked, answered = _Pile(), _Pile()
     for part in _parts(parsed(about.get(names.INSTRUCTIONS))):
         asked.add('system', [part])
-    for message in _listed(about, 'input') or _numbered(about, 'input') or _events(span, choice=False):
+    for message in (
+        _list_messages(about, 'input') or _collect_numbered(about, 'input') or _events(span, choice=False)
+    ):
         _take(asked, message)
-    for message in _listed(about, 'output') or _numbered(about, 'output') or _events(span, choice=True):
+    for message in (
+        _list_messages(about, 'output') or _collect_numbered(about, 'output') or _events(span, choice=True)
+    ):
         _take(answered, {'role': 'assistant', **message})
     if not answered.messages:
         _take(answered, _spoken(about))
@@ -152,7 +156,7 @@ def parsed(value: Any) -> Any:
     return value
 
 
-def _listed(about: Mapping[str, Any], way: str) -> list[Any]:
+def _list_messages(about: Mapping[str, Any], way: str) -> list[Any]:
     found = parsed(first_of(about, LISTED[way]))
     if isinstance(found, Mapping):
         config = found.get('config')
@@ -169,16 +173,16 @@ def _listed(about: Mapping[str, Any], way: str) -> list[Any]:
     return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
 
 
-def _numbered(about: Mapping[str, Any], way: str) -> list[Any]:
+def _collect_numbered(about: Mapping[str, Any], way: str) -> list[Any]:
     for prefix in NUMBERED[way]:
-        if found := _nested(
+        if found := _nest(
             {name.removeprefix(prefix): value for name, value in about.items() if name.startswith(prefix)}
         ):
             return [item.get('message', item) for item in found]
     return []
 
 
-def _nested(flat: Mapping[str, Any]) -> list[Any]:
+def _nest(flat: Mapping[str, Any]) -> list[Any]:
     """Attributes such as `0.message.tool_calls.1.tool_call.id` as lists and mappings."""
     items: dict[int, dict[str, Any]] = {}
     for name, value in flat.items():
@@ -195,7 +199,7 @@ def _mapping(flat: Mapping[str, Any]) -> dict[str, Any]:
     return {
         head: held['']
         if '' in held
-        else (_nested(held) if all(PLACES.fullmatch(rest) for rest in held) else _mapping(held))
+        else (_nest(held) if all(PLACES.fullmatch(rest) for rest in held) else _mapping(held))
         for head, held in inner.items()
     }
 

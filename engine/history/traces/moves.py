@@ -131,7 +131,7 @@ class AgentMoves:
                                changes=changes, attempt=number + 2)  # fmt: skip
                     leaf = after
                 continue
-            data, changes = self._told(talk, point)
+            data, changes = self._tell(talk, point)
             changes = [*changes, *self._ask(place, asked)]
             dest = place.leaf(after) if rest or not failed else NOWHERE
             yield Move(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
@@ -148,7 +148,7 @@ class AgentMoves:
                        changes=changes)  # fmt: skip
         return bool(failed)
 
-    def _told(self, talk: Conversation, point: _Point) -> tuple[dict[str, Any], list[Change]]:
+    def _tell(self, talk: Conversation, point: _Point) -> tuple[dict[str, Any], list[Change]]:
         if point.kind == 'results':
             return talk.receive(point.batch)
         assert point.chat is not None

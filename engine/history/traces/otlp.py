@@ -29,7 +29,7 @@ REQUESTS = re.compile(
 def is_trace_file(file: BinaryIO) -> bool:
     """Whether this looks like OTLP/JSON, compressed or not; the file is then at its beginning again."""
     try:
-        head = _opened(file).read(HEAD)
+        head = _decompress(file).read(HEAD)
     except (OSError, EOFError, zlib.error):
         return False
     finally:
@@ -37,7 +37,7 @@ def is_trace_file(file: BinaryIO) -> bool:
     return REQUESTS.match(head) is not None
 
 
-def _opened(file: BinaryIO) -> BinaryIO:
+def _decompress(file: BinaryIO) -> BinaryIO:
     magic = file.read(2)
     file.seek(0)
     return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if magic == b'\x1f\x8b' else file
@@ -175,7 +175,7 @@ class SpanReader:
     def read(self) -> list[Span]:
         """All spans, in the file's order. Blocks. Raises `BundleError`, which names the field."""
         try:
-            raw = _opened(self._file).read(MAX_BYTES + 1)
+            raw = _decompress(self._file).read(MAX_BYTES + 1)
         except (OSError, EOFError, zlib.error):
             raise BundleError(0, 'the file is damaged or was cut off') from None
         if len(raw) > MAX_BYTES:

@@ -65,7 +65,7 @@ class Prices:
             return own.of(usage, written_hour)
         if charged is not None or usage.source == 'missing':
             return charged
-        return _listed(endpoint.url, model, usage, written_hour)
+        return _list_price(endpoint.url, model, usage, written_hour)
 
     def cache_saving(self, endpoint: Endpoint, model: str, usage: Usage) -> float | None:
         """Dollars saved by the provider's cache, less the extra price of writing to it; None if unknown.
@@ -80,7 +80,7 @@ class Prices:
         return None if cost is None or plain is None else plain - cost
 
 
-def _listed(url: str, model: str, usage: Usage, written_hour: int) -> float | None:
+def _list_price(url: str, model: str, usage: Usage, written_hour: int) -> float | None:
     """The cost by the bundled `genai-prices` list, loaded on demand and never downloaded."""
     import genai_prices
 

@@ -39,7 +39,7 @@ def _differences(old: Any, new: Any, at: str) -> Iterator[tuple[str, int]]:
             yield from _differences(one, other, f'{at}[{place}]')
     elif old != new:
         same = _same(old, new) if isinstance(old, str) and isinstance(new, str) else 0
-        shown = f'{at}: recorded {_shown(old, same)}, asked {_shown(new, same)}'
+        shown = f'{at}: recorded {_excerpt(old, same)}, asked {_excerpt(new, same)}'
         yield shown, len(repr(old)) + len(repr(new)) - 2 * same
 
 
@@ -49,7 +49,7 @@ def _same(one: str, other: str) -> int:
     return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
-def _shown(value: Any, same: int) -> str:
+def _excerpt(value: Any, same: int) -> str:
     """A value as text; for a long string, the part around the first difference."""
     if not isinstance(value, str) or len(value) <= MOST_TEXT:
         return repr(value)[:MOST_TEXT]

@@ -26,7 +26,7 @@ COUNTS = re.compile(r'(.+: \d+ .+) in [\d.]+ s')
 def improvise(request: ModelRequest) -> Turn:
     """One reply, deterministic for a request."""
     hints = request.hints
-    asked = _asked(request)
+    asked = _latest_request(request)
     subject = extract_topic(hints.task or _task(asked))
     # A rejected answer is repaired by the schema alone: what was suggested may be what was wrong.
     played = None if asked.startswith(UNFIT) else tool_agents.act(request, subject)
@@ -41,7 +41,7 @@ def improvise(request: ModelRequest) -> Turn:
     return Turn.model_construct(answer=_answer(request, subject, asked))
 
 
-def _asked(request: ModelRequest) -> str:
+def _latest_request(request: ModelRequest) -> str:
     """The latest request."""
     texts = (message.text for message in reversed(request.messages) if message.role == 'user')
     return next((text for text in texts if not text.startswith(NOTICE)), '')
@@ -64,9 +64,9 @@ def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
         return (*writes, Call(tool='run_tests', arguments={}))
     calls: list[Call] = []
     if 'get_previous' in offered:
-        found = re.findall(r'^- (\S+) \(task ', _asked(request), flags=re.M)
+        found = re.findall(r'^- (\S+) \(task ', _latest_request(request), flags=re.M)
         calls += [Call(tool='get_previous', arguments={'role': role}) for role in dict.fromkeys(found)]
-    if 'compare_candidates' in offered and (names := re.findall(CANDIDATE, _asked(request))):
+    if 'compare_candidates' in offered and (names := re.findall(CANDIDATE, _latest_request(request))):
         calls.append(Call(tool='list_files', arguments={}))
         calls += [
             Call(tool='compare_candidates', arguments={'first': one, 'second': other})

@@ -17,8 +17,8 @@ def opening(topic: Topic, role: str, visit: int) -> str:
     """The model's reasoning before it begins."""
     if visit > 1:
         return f'This came back. I will look at what I had noted on {topic.term(0)} and answer each point.'
-    number = f' It names {_listed(topic.numbers[:3])}, so that can be checked.' if topic.numbers else ''
-    return f'This is about {topic.about}. What matters is {_listed(topic.terms[:3])}.{number}'
+    number = f' It names {_join_words(topic.numbers[:3])}, so that can be checked.' if topic.numbers else ''
+    return f'This is about {topic.about}. What matters is {_join_words(topic.terms[:3])}.{number}'
 
 
 def plan(topic: Topic) -> str:
@@ -185,14 +185,14 @@ def _neutral(topic: Topic) -> tuple[str, ...]:
 
 def _facts(topic: Topic, worked_out: str) -> list[str]:
     facts = [
-        f'The question turns on {_listed(topic.terms[:3])}.',
+        f'The question turns on {_join_words(topic.terms[:3])}.',
         f'The cost of {topic.term(0)} comes in two parts, to begin with and every year; keep them apart.',
         'Whether anything is gained can be seen only against how things are today.',
     ]
     if topic.options:
-        facts.insert(1, f'The task itself names the alternatives: {_listed(topic.options)}.')
+        facts.insert(1, f'The task itself names the alternatives: {_join_words(topic.options)}.')
     if topic.numbers:
-        facts.append(f'The task gives these figures: {_listed(topic.numbers[:5])}.')
+        facts.append(f'The task gives these figures: {_join_words(topic.numbers[:5])}.')
     return [*facts, worked_out] if worked_out else facts
 
 
@@ -243,5 +243,5 @@ def _cell(text: str) -> str:
     return text.replace('|', '/')
 
 
-def _listed(items: Sequence[str]) -> str:
+def _join_words(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f'{", ".join(items[:-1])} and {items[-1]}'

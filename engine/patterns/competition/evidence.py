@@ -54,7 +54,7 @@ async def examine(checks: Checks, folder: str, activity: Activity) -> dict[str, 
     work = activity.workspace(folder)
     snapshot = await work.snapshot()
     files = await activity.services.workspaces.files(activity.run.id, snapshot)
-    given = set(await _given(checks))
+    given = set(await _list_checks(checks))
     notes = [
         FileEntry(path=file.path, digest=file.digest, size=file.size, executable=file.executable)
         for file in files
@@ -109,7 +109,7 @@ async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:
 NOTHING = Evidence(required=Suite(problem='no file was written'), own=Suite(problem='no file was written'))
 
 
-async def _given(checks: Checks) -> list[str]:
+async def _list_checks(checks: Checks) -> list[str]:
     return await project.project_paths(checks.tests) if checks.tests else []
 
 
@@ -137,7 +137,7 @@ async def _run_tests(
 async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity: Activity) -> SuiteResult:
     # After the author's own tests, so whatever those did to the folder is gone.
     await copy.restore(snapshot)
-    given = await _given(checks)
+    given = await _list_checks(checks)
     if given:
         await project.copy_project(checks.tests, copy)
     tests = [path for path in given if _is_test(path)]

@@ -43,7 +43,7 @@ def parse_position(text: str, names: Collection[str] = ()) -> Position:
             word, rest = after.groups() if after else ('', rest)
         if word:
             verdicts.add(KEYWORDS[word])
-        best = best or _named(rest, names)
+        best = best or _find_name(rest, names)
         if rest and word != 'APPROVE':
             changes.append(rest.strip())
     if agrees and not verdicts:
@@ -70,6 +70,6 @@ def _plain_lines(text: str) -> list[str]:
     return lines
 
 
-def _named(text: str, names: Collection[str]) -> str:
+def _find_name(text: str, names: Collection[str]) -> str:
     found = [(place.start(), name) for name in names if (place := re.search(rf'\b{re.escape(name)}\b', text))]
     return min(found)[1] if found else ''

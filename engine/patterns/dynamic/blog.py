@@ -44,29 +44,29 @@ def _first_day(memory: Any) -> dict[str, str]:
     return {'start': memory.given['first_day']} if memory.given['first_day'] else {}
 
 
-def _found(made: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_findings(made: Mapping[str, Any]) -> dict[str, Any]:
     return {name: made[name] for name in ('recent_posts', 'events', 'links') if made.get(name)}
 
 
 def _outline(memory: Any, made: Mapping[str, Any]) -> Any:
     asked = made['analysis']
-    arguments = {'topic': asked['topic'], 'sections': asked['sections'], 'research': _found(made)}
+    arguments = {'topic': asked['topic'], 'sections': asked['sections'], 'research': _collect_findings(made)}
     return [('generate_outline', {**arguments, 'target_words': asked['target_words']})]
 
 
 def _expand(memory: Any, made: Mapping[str, Any]) -> Any:
     tone = made['analysis']['tone']
     titles = [section['title'] for section in made['outline']['sections']]
-    shared = {'research': _found(made), 'tone': tone}
+    shared = {'research': _collect_findings(made), 'tone': tone}
     return [('expand_section', {'section_title': title, **shared}) for title in titles]
 
 
 def _assemble(memory: Any, made: Mapping[str, Any]) -> Any:
     titles = [item['title'] for item in made['outline']['sections']]
-    return [('assemble_content', {'sections': titles, 'outro': _unmentioned(made)})]
+    return [('assemble_content', {'sections': titles, 'outro': _list_unmentioned(made)})]
 
 
-def _unmentioned(made: Mapping[str, Any]) -> str:
+def _list_unmentioned(made: Mapping[str, Any]) -> str:
     """The dates, earlier posts and links that no section mentions, as lists for the end of the post."""
     written = '\n'.join(made['section_content'].values())
     events = [

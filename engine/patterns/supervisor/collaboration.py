@@ -17,7 +17,7 @@ LONGEST_RESULT = 1_000
 """Maximum characters of a result in the checklist; the full text is among the results."""
 
 
-def _named(text: str) -> str:
+def _normalize_name(text: str) -> str:
     return text.strip().lower()
 
 
@@ -30,7 +30,7 @@ class DelegatedTask(_Record):
     """One part of the objective, for one worker."""
 
     task_id: str = Field(min_length=1, max_length=80, description='A short name, not used twice in the plan')
-    assigned_to: Annotated[str, AfterValidator(_named)] = Field(
+    assigned_to: Annotated[str, AfterValidator(_normalize_name)] = Field(
         min_length=1, description='The role that does it, one of those that were named'
     )
     description: str = Field(

@@ -41,7 +41,7 @@ async def run_collaborative_task(
         EngineError: there is no plan or answer; the message says why. Failed tasks are part of the result.
     """
     given = {**parameters, 'objective': objective, 'max_tasks': max_tasks}
-    return (await _run(catalog or _configured(), PATTERN, given, models or {})).result
+    return (await _run(catalog or _load_catalog(), PATTERN, given, models or {})).result
 
 
 async def execute_plan(
@@ -67,7 +67,7 @@ async def execute_plan(
         ValueError: the tasks cannot be ordered.
         EngineError: there is no answer; the message says why.
     """
-    catalog = catalog or _configured()
+    catalog = catalog or _load_catalog()
     ready = state.apart()
     ended = [result.task_id for result in ready.completed_results]
     ready.delegate(order_tasks(ready.pending_tasks, ended))
@@ -87,7 +87,7 @@ async def execute_plan(
     return await _run(catalog, PATTERN, {**parameters, 'objective': state.objective}, models or {})
 
 
-def _configured() -> Catalog:
+def _load_catalog() -> Catalog:
     return Catalog.load(endpoints=endpoints_file())
 
 

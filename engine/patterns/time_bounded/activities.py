@@ -63,10 +63,10 @@ class Activities:
             command=self.parameters.test_command,
             seconds=self.parameters.test_seconds,
         )
-        return {'tests': _counted(tested)}
+        return {'tests': _count_tests(tested)}
 
 
-def _counted(tested: SuiteResult) -> dict[str, Any]:
+def _count_tests(tested: SuiteResult) -> dict[str, Any]:
     report = tested.report
     if report is None:
         return {'passed': False, 'text': tested.text or 'no tests were found'}

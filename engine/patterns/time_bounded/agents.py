@@ -249,15 +249,14 @@ class AgentRequests:
 
     def prompt_fix_review(self, memory: Memory) -> str:
         """The supervisor's prompt to review the tester's findings and fix plan."""
-        return (
-            f'{self._step(memory.step)}\n\n{self._tested(memory)}\n\nVerify these findings and the fix plan.'
-        )
+        found = self._describe_tests(memory)
+        return f'{self._step(memory.step)}\n\n{found}\n\nVerify these findings and the fix plan.'
 
     def prompt_step_review(self, memory: Memory) -> str:
         """The supervisor's prompt to review a tested step, with the tester's findings."""
         return (
             f'{self._step(memory.step)}\n\nFiles changed: {", ".join(memory.step.changed_files)}\n'
-            f'{self._tested(memory)}\n\n{memory.diff[:MOST_DIFF]}\n\n'
+            f'{self._describe_tests(memory)}\n\n{memory.diff[:MOST_DIFF]}\n\n'
             'Verify that the step is complete and that the findings hold; give the evidence.'
         )
 
@@ -274,7 +273,7 @@ class AgentRequests:
     def _step(self, step: PlanStep) -> str:
         return f'Step {step.id} ({step.complexity}):\n{step.description}'
 
-    def _tested(self, memory: Memory) -> str:
+    def _describe_tests(self, memory: Memory) -> str:
         tests = memory.step.test_results
         if tests is None:
             return 'It has not been tested.'

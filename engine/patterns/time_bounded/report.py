@@ -107,7 +107,7 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
         evidence=goal['evidence'] if goal else '',
         metrics=memory['metrics'],
         time_limit=memory['time_limit'],
-        used=_used(memory['clock'], sum(spent.values())),
+        used=_time_used(memory['clock'], sum(spent.values())),
         seconds=spent,
         rounds=_rounds(memory),
         messages=dict(Counter(message['type'] for message in memory['messages'])),
@@ -147,7 +147,7 @@ def _settle(memory: Mapping[str, Any], status: Status, error: str) -> dict[str, 
     }
 
 
-def _used(clock: Mapping[str, Any], spent: float) -> float:
+def _time_used(clock: Mapping[str, Any], spent: float) -> float:
     """Time used of the limit; for runs recorded before unspent time carried over, the phases alone."""
     if not clock.get('flows') or clock['stopped'] < 0:
         return spent

@@ -218,16 +218,18 @@ class OrchestrationState(Memory):
     def failed_steps(self) -> tuple[str, ...]:
         """Failed steps of the round's own plan; those of sub-plans count through their blocked step."""
         names = self.plans[self.plan_stack[0]].steps
-        return tuple(name for name in self._counted(names) if self.steps[name].status is StepStatus.FAILED)
+        return tuple(
+            name for name in self._count_names(names) if self.steps[name].status is StepStatus.FAILED
+        )
 
     @property
     def unfinished_steps(self) -> tuple[str, ...]:
         """The steps of the round's own plan that are not complete."""
         names = self.plans[self.plan_stack[0]].steps if self.plan_stack else ()
-        counted = self._counted(names)
+        counted = self._count_names(names)
         return tuple(name for name in counted if self.steps[name].status is not StepStatus.COMPLETED)
 
-    def _counted(self, names: Sequence[str]) -> Sequence[str]:
+    def _count_names(self, names: Sequence[str]) -> Sequence[str]:
         return [name for name in names if name not in self.superseded]
 
     def next_step(self, acceptable: int) -> PlanStep | None:
@@ -462,7 +464,7 @@ class OrchestrationState(Memory):
 
     def is_complete(self, plan: ExecutionPlan) -> bool:
         """Whether all steps of a plan are complete."""
-        return all(self.steps[name].status is StepStatus.COMPLETED for name in self._counted(plan.steps))
+        return all(self.steps[name].status is StepStatus.COMPLETED for name in self._count_names(plan.steps))
 
     def refusals_by_gate(self) -> dict[str, int]:
         """How often in a row each gate refused the step under way, or the goal."""

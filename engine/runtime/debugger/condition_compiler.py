@@ -112,11 +112,11 @@ class ConditionCompiler:
         match node:
             case ast.Attribute(value=inner, attr=name):
                 self._note_field(inner, name)
-                return _reached(self.read(inner, depth), lambda run: name)
+                return _index(self.read(inner, depth), lambda run: name)
             case ast.Subscript(value=inner, slice=index) if not isinstance(index, ast.Slice):
                 if isinstance(index, ast.Constant):
                     self._note_field(inner, index.value)
-                return _reached(self.read(inner, depth), self.read(index, depth))
+                return _index(self.read(inner, depth), self.read(index, depth))
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 parts = [self.read(item, depth) for item in items]
                 return lambda run: [part(run) for part in parts]
@@ -125,7 +125,7 @@ class ConditionCompiler:
     def _operation(self, node: ast.expr, depth: int) -> Part:
         match node:
             case ast.BoolOp(op=kind, values=values):
-                return _joined(isinstance(kind, ast.Or), [self.read(value, depth) for value in values])
+                return _join(isinstance(kind, ast.Or), [self.read(value, depth) for value in values])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 part = self.read(operand, depth)
                 return lambda run: not part(run)
@@ -243,11 +243,11 @@ def _answers(
         run.local = before
 
 
-def _reached(inner: Part, key: Part) -> Part:
+def _index(inner: Part, key: Part) -> Part:
     return lambda run: reach(inner(run), key(run))
 
 
-def _joined(one_is_enough: bool, parts: list[Part]) -> Part:
+def _join(one_is_enough: bool, parts: list[Part]) -> Part:
     def joined(run: Evaluation) -> bool:
         return any(part(run) for part in parts) if one_is_enough else all(part(run) for part in parts)
 

@@ -78,7 +78,7 @@ class GuardExplanations:
         says, looks = self._known.get((source, dest, guard), ('', ()))
         came = {'data': event.data, 'ran': event.ran, 'time': event.time}
         document = {**before, 'parameters': self._parameters, 'event': came}
-        found = ((_named(look, document), _value(look, document)) for look in looks)
+        found = ((_name_location(look, document), _value(look, document)) for look in looks)
         return GuardExplanation(says, tuple((name, value) for name, value in found if value is not MISSING))
 
     def refusal(self, guard: GuardResult, before: Mapping[str, Any], event: Event) -> str:
@@ -137,7 +137,7 @@ def _parts(pointer: str, document: Any) -> Iterator[str]:
         yield str(_value(Access(pointer=part[1:-1]), document)) if inner else part
 
 
-def _named(look: Access, document: Any) -> str:
+def _name_location(look: Access, document: Any) -> str:
     """The location for people: memory and parameters need no prefix."""
     if not look.pointer:
         return look.named

@@ -113,17 +113,17 @@ async def _part(block: types.ContentBlock, context: ToolContext) -> str:
         case 'text':
             return block.text
         case 'image' | 'audio':
-            return await _kept(block.mime_type, block.data, context)
+            return await _keep(block.mime_type, block.data, context)
         case 'resource_link':
             return f'[{block.title or block.name}: {block.uri}]'
         case _:
             resource = block.resource
             if hasattr(resource, 'text'):
                 return str(resource.text)
-            return await _kept(f'{resource.mime_type or "file"} {resource.uri}', resource.blob, context)
+            return await _keep(f'{resource.mime_type or "file"} {resource.uri}', resource.blob, context)
 
 
-async def _kept(what: str, data: str, context: ToolContext) -> str:
+async def _keep(what: str, data: str, context: ToolContext) -> str:
     try:
         content = base64.b64decode(data)
     except ValueError:

@@ -292,7 +292,7 @@ class _Known:
         self.renew()
 
     def renew(self) -> None:
-        self.session = McpSession(self.server, self._changed, self.tokens)
+        self.session = McpSession(self.server, self._notify, self.tokens)
         self.lock = asyncio.Lock()
         self.listed, self.stale = 0.0, True
         self.standing: dict[str, AskingCall] = {}
@@ -318,7 +318,7 @@ class _Known:
         hidden = self.server.hide(text)
         return self.tokens.secret_filter.text(hidden) if self.tokens else hidden
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self.stale = True
 
 

@@ -126,7 +126,7 @@ class McpSession:
                 await self.close()
                 problem = 'the connection was lost; whether the call was carried out is not known'
                 raise self.connection_error(problem) from None
-            raise ToolError(self._named(error.message)) from None
+            raise ToolError(self._name_server(error.message)) from None
         except (ToolError, asyncio.CancelledError):
             raise
         except Exception as error:  # Protocol errors, broken pipes and HTTP errors all end here.
@@ -188,7 +188,7 @@ class McpSession:
         return await stack.enter_async_context(
             Client(
                 transport,
-                message_handler=self._told,
+                message_handler=self._on_message,
                 cache=None,
                 extensions=[Tasks(server.task_seconds)],
                 elicitation_callback=self._ask,
@@ -245,7 +245,7 @@ class McpSession:
             await asyncio.sleep(AGAIN)
         await asyncio.Event().wait()  # An older server, which sends notifications.
 
-    async def _told(self, message: Any) -> None:
+    async def _on_message(self, message: Any) -> None:
         if getattr(message, 'method', '') == 'notifications/tools/list_changed':
             self._changed()
 
@@ -277,9 +277,9 @@ class McpSession:
         errors = self._errors.strip()
         if self._refusal:
             problem = f'{problem} ({self._refusal}{HINTS.get(self._refusal[5:8], "")})'
-        return ConnectionLost(self._named(f'{problem}; it wrote: {errors}' if errors else problem))
+        return ConnectionLost(self._name_server(f'{problem}; it wrote: {errors}' if errors else problem))
 
-    def _named(self, problem: str) -> str:
+    def _name_server(self, problem: str) -> str:
         return f'MCP server {self._server.name}: {self._server.hide(problem)}'
 
 

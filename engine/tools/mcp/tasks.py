@@ -105,7 +105,7 @@ class Tasks(ClientExtension):
                     await context.session.send_request(UpdateTask(params=update), types.EmptyResult)
                     call.extend(self._seconds)
                 elif state.status != 'working':
-                    return _ended(state)
+                    return _result_of(state)
                 pause = state.poll_interval_ms
         except BaseException as error:
             if not isinstance(error, ToolError):
@@ -152,7 +152,7 @@ async def call_as_task(
         raise
 
 
-def _ended(state: TaskState) -> types.CallToolResult:
+def _result_of(state: TaskState) -> types.CallToolResult:
     if state.status == 'completed':
         return types.CallToolResult.model_validate(state.result or {'content': []})
     said = (state.error or {}).get('message') or state.status_message or 'it does not say why'

@@ -50,7 +50,7 @@ class Notion:
         name = next(name for name, item in properties.items() if item['type'] == 'title')
         keyed = properties.get(KEY, {}).get('type') == 'rich_text'
         mark = f'Draft of run {key}'
-        if url := await (self._find_keyed(key) if keyed else self._marked(name, title, mark)):
+        if url := await (self._find_keyed(key) if keyed else self._find_marked(name, title, mark)):
             return url, False
         blocks = blocks_of(markdown)
         if not keyed:
@@ -79,7 +79,7 @@ class Notion:
             return str(page.get('url', ''))
         return ''
 
-    async def _marked(self, name: str, title: str, mark: str) -> str:
+    async def _find_marked(self, name: str, title: str, mark: str) -> str:
         """The URL of the page with this title whose first line is the mark; '' if there is none."""
         for page in await self._query({'property': name, 'title': {'equals': title}}):
             children = await self._call('GET', f'blocks/{page["id"]}/children?page_size=1')

@@ -50,7 +50,7 @@ def _blocks(node: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any]]:
             for item in node.children:
                 yield from _item(LISTS[node.type], item, depth)
         case 'blockquote':
-            yield from _with_text('quote', _joined(node))
+            yield from _with_text('quote', _join_paragraphs(node))
         case 'fence' | 'code_block':
             language = LANGUAGES.get(node.info.strip().partition(' ')[0].lower(), 'plain text')
             yield from _with_text('code', rich_text(node.content.removesuffix('\n')), language=language)
@@ -94,7 +94,7 @@ def _row(row: SyntaxTreeNode) -> dict[str, Any]:
     return {'object': 'block', 'type': 'table_row', 'table_row': {'cells': cells}}
 
 
-def _joined(node: SyntaxTreeNode) -> list[dict[str, Any]]:
+def _join_paragraphs(node: SyntaxTreeNode) -> list[dict[str, Any]]:
     """The paragraphs of a quotation as one text."""
     found: list[dict[str, Any]] = []
     for child in node.children:

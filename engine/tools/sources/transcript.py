@@ -175,7 +175,7 @@ def _plain(text: str) -> list[Cue]:
     cues: list[Cue] = []
     now, given = 0.0, True
     for paragraph in re.split(r'\n\s*\n', text):
-        for time, lines in _timed(paragraph.split('\n')):
+        for time, lines in _group_by_time(paragraph.split('\n')):
             if time is not None:
                 now, given = time, True
             for speaker, said in _turns(lines, cues[-1].speaker if cues else ''):
@@ -188,7 +188,7 @@ def _plain(text: str) -> list[Cue]:
     return cues
 
 
-def _timed(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]:
+def _group_by_time(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]:
     """Group a paragraph's lines by the time each group begins with. Anything not a time is text."""
     time: float | None = None
     group: list[str] = []

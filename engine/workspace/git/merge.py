@@ -185,7 +185,7 @@ class GitMerge:
         only: Sequence[str],
         variables: Mapping[str, str],
     ) -> _Result:
-        before, after = await self._changed(only)
+        before, after = await self._changed_files(only)
         ground = await self._ground(onto, variables)
         base = await self._tree(ground, before, before | after, variables)
         agent = await self._tree(base, after, before | after, variables)
@@ -207,7 +207,9 @@ class GitMerge:
             tree = await self._resolve(tree, known, onto, agent, variables)
         return _Result(tree, agent, tuple(path for path in found if path not in known), (ours, theirs))
 
-    async def _changed(self, only: Sequence[str]) -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
+    async def _changed_files(
+        self, only: Sequence[str]
+    ) -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
         """The files that the agent has changed, before and after, by their paths in the repository."""
         objects, prefix = self._work.objects, self._repository.prefix
 

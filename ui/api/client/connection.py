@@ -68,7 +68,7 @@ class Connection:
 
     async def get(self, path: str, **query: Any) -> Any:
         """The JSON value at a path. Raises `EngineError`."""
-        return (await self.ask('GET', path, safe=True, params=_given(query))).json()
+        return (await self.ask('GET', path, safe=True, params=_drop_missing(query))).json()
 
     async def one(self, record: type[R], path: str, **query: Any) -> R:
         """The record at a path. Raises `EngineError`."""
@@ -158,7 +158,7 @@ def error_of(answer: httpx.Response) -> EngineError:
     return error
 
 
-def _given(query: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_missing(query: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in query.items()

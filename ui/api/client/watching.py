@@ -44,7 +44,7 @@ class Watching:
         while True:
             self._alive = False
             try:
-                async with aclosing(self._connected()) as items:
+                async with aclosing(self._connect()) as items:
                     async for item in items:
                         yield item
             except RunIsOver:
@@ -59,14 +59,14 @@ class Watching:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    async def _connected(self) -> AsyncGenerator[Item]:
-        async with aclosing(stream_items(self._connection, self._run, self._seen, self._told)) as items:
+    async def _connect(self) -> AsyncGenerator[Item]:
+        async with aclosing(stream_items(self._connection, self._run, self._seen, self._tell)) as items:
             async for item in items:
                 yield item
                 if isinstance(item, Transition):
                     self._seen = item.seq
 
-    def _told(self, rests: int | None) -> None:
+    def _tell(self, rests: int | None) -> None:
         self._alive = True
         if rests is not None:
             self._rests(rests)

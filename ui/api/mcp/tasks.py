@@ -94,7 +94,7 @@ class Tasks:
         if not starts_run(self._conductor().catalog, name):
             raise MCPError(METHOD_NOT_FOUND, f'{name} answers at once: call it without a task')
         try:
-            info = await self._started(name, given)
+            info = await self._start(name, given)
         except EngineError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
         hint = f'Run {info.id} has started and runs on its own.'
@@ -106,7 +106,7 @@ class Tasks:
         """The task for a call of a client that has the extension; None for other calls."""
         if not _has_extension(context) or not starts_run(self._conductor().catalog, name):
             return None
-        return {'resultType': 'task', **_modern(await self._started(name, given))}
+        return {'resultType': 'task', **_modern(await self._start(name, given))}
 
     async def get(self, context: Context, asked: GetTaskRequestParams) -> dict[str, Any]:
         """How a task is."""
@@ -134,7 +134,7 @@ class Tasks:
                 answered = info.seq
                 await self._ask(context, info)
             else:
-                await _moved(conductor, info, context.session.report_progress)
+                await _wait_for_step(conductor, info, context.session.report_progress)
             info = await conductor.info(info.id)
         made = as_result(await describe(conductor, info.id))
         return made.model_copy(update={'meta': {RELATED: {'taskId': info.id}}})
@@ -172,7 +172,7 @@ class Tasks:
             await question.answer(self._conductor(), answer)
         return {}
 
-    async def _started(self, name: str, given: Mapping[str, Any]) -> RunInfo:
+    async def _start(self, name: str, given: Mapping[str, Any]) -> RunInfo:
         run, _ = await begin_run(self._conductor(), name, given)
         return await self._conductor().info(run)
 
@@ -198,7 +198,9 @@ class Tasks:
         asking = asyncio.ensure_future(
             context.session.send_request(ElicitRequest(params=params), ElicitResult)
         )
-        moved = asyncio.ensure_future(_moved(self._conductor(), info, context.session.report_progress))
+        moved = asyncio.ensure_future(
+            _wait_for_step(self._conductor(), info, context.session.report_progress)
+        )
         try:  # Whoever answers first, here or on a page.
             await asyncio.wait({asking, moved}, return_when=asyncio.FIRST_COMPLETED)
             if asking.done() and not asking.exception():
@@ -209,7 +211,7 @@ class Tasks:
             await asyncio.wait({asking, moved})
 
 
-async def _moved(conductor: Conductor, info: RunInfo, tell: Tell) -> None:
+async def _wait_for_step(conductor: Conductor, info: RunInfo, tell: Tell) -> None:
     """Wait until a run has taken a step."""
     async with aclosing(conductor.watch(info.id, after=info.seq)) as items:
         async for item in items:
@@ -233,7 +235,7 @@ def _status(info: RunInfo) -> str:
     return ENDED.get(info.status, 'working')
 
 
-def _told(info: RunInfo) -> dict[str, Any]:
+def _describe(info: RunInfo) -> dict[str, Any]:
     message = info.error or (f'waits for a person: {info.waiting}' if info.waiting else f'step {info.seq}')
     return {
         'taskId': info.id,
@@ -245,11 +247,11 @@ def _told(info: RunInfo) -> dict[str, Any]:
 
 
 def _task(info: RunInfo) -> dict[str, Any]:
-    return {**_told(info), 'ttl': None, 'pollInterval': POLL_MS}
+    return {**_describe(info), 'ttl': None, 'pollInterval': POLL_MS}
 
 
 def _modern(info: RunInfo) -> dict[str, Any]:
-    task = {**_told(info), 'ttlMs': None, 'pollIntervalMs': POLL_MS}
+    task = {**_describe(info), 'ttlMs': None, 'pollIntervalMs': POLL_MS}
     # There, `failed` is for errors of the protocol: a run that fails has a result that says so.
     return task | ({'status': 'completed'} if task['status'] == 'failed' else {})
 

@@ -156,7 +156,7 @@ async def call(conductor: Conductor, name: str, given: Mapping[str, Any], tell: 
     """Call a tool. Raises `EngineError`: there is none of that name, or its arguments are wrong."""
     if name in STEERING:
         made = STEERING[name]
-        return await made.work(conductor, _checked(made.arguments, given), tell)
+        return await made.work(conductor, _check(made.arguments, given), tell)
     run, seconds = await begin_run(conductor, name, given)
     return await wait_for(conductor, run, seconds, tell)
 
@@ -164,7 +164,7 @@ async def call(conductor: Conductor, name: str, given: Mapping[str, Any], tell: 
 async def begin_run(conductor: Conductor, name: str, given: Mapping[str, Any]) -> tuple[RunId, float]:
     """Start the run of a pattern's tool or a fork; also the seconds to wait for it. Raises `EngineError`."""
     if name == FORK:
-        asked = _checked(Fork, given)
+        asked = _check(Fork, given)
         variation = ForkOverrides(instructions=asked.instructions, models=asked.models)
         forked = await conductor.fork(RunId(asked.run), asked.at, title=asked.title, variation=variation)
         return forked, asked.wait_seconds
@@ -176,7 +176,7 @@ async def begin_run(conductor: Conductor, name: str, given: Mapping[str, Any]) -
     return (await conductor.start(name, parameters)).id, seconds
 
 
-def _checked(arguments: type[A], given: Mapping[str, Any]) -> A:
+def _check(arguments: type[A], given: Mapping[str, Any]) -> A:
     try:
         return arguments.model_validate(given)
     except ValidationError as error:

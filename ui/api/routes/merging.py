@@ -96,20 +96,20 @@ async def compose(conductor: Engine, run: Run, wanted: Composed) -> Mergeable:
 @router.post('/test', response_model=wire(SuiteResult), responses=REFUSES)
 async def test_work(conductor: Engine, run: Run, wanted: Whose) -> SuiteResult:
     """Run the run's tests on a copy of an agent's work."""
-    found = await _found(conductor, run, wanted)
+    found = await _find(conductor, run, wanted)
     return await _refusing(conductor.merging.test(found, wanted.agent or found.best))
 
 
 @router.post('/preview', response_model=wire(MergePreview), responses=REFUSES)
 async def preview_merge(conductor: Engine, run: Run, wanted: Previewed) -> MergePreview:
     """Work out a merge: its files, conflicts and patch; nothing is changed."""
-    return await _preview(conductor, await _found(conductor, run, wanted), wanted)
+    return await _preview(conductor, await _find(conductor, run, wanted), wanted)
 
 
 @router.post('/merge', responses=REFUSES)
 async def merge(conductor: Engine, run: Run, wanted: Merged) -> dict[str, str]:
     """Merge as previewed: one commit on the branch, whose id is answered."""
-    found = await _found(conductor, run, wanted)
+    found = await _find(conductor, run, wanted)
     previewed = MergePreview(  # all that counts of it: the branch, and where it was
         branch=wanted.into, onto=wanted.onto, is_new=False, checked_out='', paths=(), conflicts=(), patch=''
     )
@@ -129,7 +129,7 @@ async def send_back(conductor: Engine, once: OneTime, run: Run, wanted: SentBack
     return await once(respond, place=PLACE)
 
 
-async def _found(conductor: Conductor, run: str, wanted: Whose) -> Mergeable:
+async def _find(conductor: Conductor, run: str, wanted: Whose) -> Mergeable:
     found = await conductor.merging.mergeable(RunId(run))
     if wanted.result is None:
         return found

@@ -134,13 +134,13 @@ async def try_mcp_server(conductor: Engine, name: Name) -> ServerHealth:
 async def list_tools(conductor: Engine) -> list[ToolInfo]:
     """List the tools that agents can use."""
     tools = conductor.catalog.tools
-    return [_described(tools[name]) for name in sorted(tools)]
+    return [_describe(tools[name]) for name in sorted(tools)]
 
 
 @router.get('/tools/{name}', tags=TOOLS, response_model=wire(ToolInfo), responses=problems(404))
 async def get_tool(conductor: Engine, name: Name) -> ToolInfo:
     """Describe a tool."""
-    return _described(_tool(conductor, name))
+    return _describe(_tool(conductor, name))
 
 
 @router.post(
@@ -161,7 +161,7 @@ def _tool(conductor: Conductor, name: str) -> Tool:
     return conductor.catalog.tools[name]
 
 
-def _described(tool: Tool) -> ToolInfo:
+def _describe(tool: Tool) -> ToolInfo:
     return ToolInfo(
         name=tool.name,
         description=tool.description,

@@ -120,7 +120,7 @@ async def accepts(conductor: Engine, run: Run) -> list[AcceptedEvent]:
 async def send(conductor: Engine, run: Run, seen: Seen, event: Sent, response: Response) -> RunInfo:
     """Send an event to a run; it is journaled when this answers."""
     await conductor.send(RunId(run), event.name, at=event.at, data=event.data, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/pause', **ANSWERS)
@@ -129,7 +129,7 @@ async def pause(
 ) -> RunInfo:
     """Start nothing new in a run or a region; work in progress finishes."""
     await conductor.pause(RunId(run), where.at, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/resume', **ANSWERS)
@@ -138,7 +138,7 @@ async def resume(
 ) -> RunInfo:
     """Resume a paused run or region."""
     await conductor.resume(RunId(run), where.at, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/step', **ANSWERS)
@@ -147,7 +147,7 @@ async def step(
 ) -> RunInfo:
     """Continue for one step, then pause."""
     await conductor.step(RunId(run), wanted.how, wanted.at, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/cancel', **ANSWERS)
@@ -156,14 +156,14 @@ async def cancel(
 ) -> RunInfo:
     """Cancel a run for good."""
     await conductor.cancel(RunId(run), why.reason, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/extend', **ANSWERS)
 async def extend(conductor: Engine, run: Run, seen: Seen, response: Response, more: Increase) -> RunInfo:
     """Raise the budget of a run; if it was spent, the run continues."""
     await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/approve', **ANSWERS)
@@ -173,7 +173,7 @@ async def approve(
     """Allow the tool calls that wait for a person."""
     data = given.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
     await conductor.send(RunId(run), 'approve', at=given.at, data=data, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/deny', **ANSWERS)
@@ -183,21 +183,21 @@ async def deny(
     """Refuse the tool calls that wait for a person; the agent continues without them."""
     data = given.model_dump(include={'reason'}, exclude_defaults=True)
     await conductor.send(RunId(run), 'deny', at=given.at, data=data, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.put('/seats/{seat}', **ANSWERS)
 async def take_seat(conductor: Engine, run: Run, seat: Seat, seen: Seen, response: Response) -> RunInfo:
     """Take an agent's seat, to do its part there: `say`, `hand_in`, `plan` or `judge`."""
     await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.delete('/seats/{seat}', **ANSWERS)
 async def hand_back(conductor: Engine, run: Run, seat: Seat, seen: Seen, response: Response) -> RunInfo:
     """Hand an agent's seat back to its model."""
     await conductor.send(RunId(run), 'hand_back', data={'seat': seat}, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.post('/edit', **ANSWERS)
@@ -205,7 +205,7 @@ async def edit(conductor: Engine, run: Run, seen: Seen, response: Response, give
     """Change memory or agents of a paused run."""
     changes = [item.model_dump() for item in given.changes]
     await conductor.send(RunId(run), 'edit', data={'changes': changes}, seen=seen)
-    return await _moved(conductor, run, response)
+    return await _wait_for_step(conductor, run, response)
 
 
 @router.get('/breakpoints', response_model=many(Breakpoint), responses=problems(404))
@@ -229,5 +229,5 @@ async def probe(conductor: Engine, run: Run, given: Condition) -> ConditionResul
     return await conductor.probe(RunId(run), given.condition)
 
 
-async def _moved(conductor: Conductor, run: str, response: Response) -> RunInfo:
+async def _wait_for_step(conductor: Conductor, run: str, response: Response) -> RunInfo:
     return tag(response, await conductor.info(RunId(run)))

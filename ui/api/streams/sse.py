@@ -91,7 +91,7 @@ def _stream(request: Request, messages: AsyncIterator[StreamMessage]) -> Respons
     async def body() -> AsyncIterator[bytes]:
         state.streams += 1
         try:
-            async for piece in _encoded(messages):
+            async for piece in _encode(messages):
                 yield piece
         finally:
             state.streams -= 1
@@ -99,7 +99,7 @@ def _stream(request: Request, messages: AsyncIterator[StreamMessage]) -> Respons
     return StreamingResponse(body(), media_type='text/event-stream', headers=HEADERS)
 
 
-async def _encoded(messages: AsyncIterator[StreamMessage]) -> AsyncIterator[bytes]:
+async def _encode(messages: AsyncIterator[StreamMessage]) -> AsyncIterator[bytes]:
     yield format_sse_event(retry=RETRY_MS)
     coming = asyncio.ensure_future(anext(messages, None))
     try:

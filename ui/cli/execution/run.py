@@ -256,10 +256,10 @@ async def _run(
                 'record': False,
                 'parameters': {**like.parameters, **start['parameters']},
             }
-        return await follow(conductor, _started(conductor, start), reporter, ask=prompt_for(reporter))
+        return await follow(conductor, _start(conductor, start), reporter, ask=prompt_for(reporter))
 
 
-async def _started(conductor: Conductor, start: dict[str, Any]) -> RunId:
+async def _start(conductor: Conductor, start: dict[str, Any]) -> RunId:
     return (await conductor.start(**start)).id
 
 

@@ -85,7 +85,7 @@ def send(  # noqa: PLR0913  (its arguments are the command's)
             if not event:
                 await _print_accepted(conductor, found, as_json)
                 return ExitCode.DONE
-            given = data or await _asked(conductor, found, event)
+            given = data or await _ask(conductor, found, event)
         async with claim(storage, settings, catalog, found, what=event, paused=False) as conductor:
             reporter, after = reporter_for(as_json, quiet), (await conductor.info(found)).seq
 
@@ -98,7 +98,7 @@ def send(  # noqa: PLR0913  (its arguments are the command's)
     raise typer.Exit(asyncio.run(work()))
 
 
-async def _asked(conductor: Conductor, run: RunId, event: str) -> dict[str, Any]:
+async def _ask(conductor: Conductor, run: RunId, event: str) -> dict[str, Any]:
     """What a person at a terminal answers, where a question is to be answered."""
     if event != ANSWER or not sys.stdin.isatty():
         return {}

@@ -82,7 +82,7 @@ def check(
         junit.write_bytes(_report(found))
     if any(isinstance(result, str) for result in found.values()):
         raise typer.Exit(ExitCode.REFUSED)
-    raise typer.Exit(ExitCode.DONE if all(map(_passed, found.values())) else ExitCode.FAILED)
+    raise typer.Exit(ExitCode.DONE if all(map(_has_passed, found.values())) else ExitCode.FAILED)
 
 
 def read_test(file: Path) -> RegressionTest:
@@ -132,7 +132,7 @@ async def _outcome(catalog: Catalog, file: Path) -> Outcome:
         return error.strerror or str(error)
 
 
-def _passed(result: Outcome) -> bool:
+def _has_passed(result: Outcome) -> bool:
     return isinstance(result, RegressionResult) and result.passed
 
 
@@ -157,7 +157,7 @@ def _format(file: Path, result: Outcome, as_json: bool) -> None:
 
 def _report(found: dict[Path, Outcome]) -> bytes:
     broken = sum(isinstance(result, str) for result in found.values())
-    failed = sum(not _passed(result) for result in found.values()) - broken
+    failed = sum(not _has_passed(result) for result in found.values()) - broken
     numbers = {'tests': str(len(found)), 'failures': str(failed), 'errors': str(broken)}
     suite = ET.Element('testsuite', {'name': 'hemicycle', **numbers})
     for file, result in found.items():

@@ -118,11 +118,11 @@ def _tell(preview: MergePreview, whose: str) -> list[str]:
     lines = [f'The work of {whose} changes {where}{also}:', *(f'  {path}' for path in preview.paths)]
     for conflict in preview.conflicts:
         lines.append(f'Conflict: {conflict.path}')
-        lines += [f'  {line}' for line in _marked(conflict.text)]
+        lines += [f'  {line}' for line in _mark_conflicts(conflict.text)]
     return lines
 
 
-def _marked(text: str | None) -> list[str]:
+def _mark_conflicts(text: str | None) -> list[str]:
     """The lines in conflict, with their marks."""
     if text is None:
         return ['one side has removed it, or it is no text']

@@ -202,17 +202,17 @@ class ProgressReporter:
             self._documents.pop(delta.path, None)
             self._heard.discard(delta.path)
             return
-        said = self._decoded(delta)
+        said = self._decode(delta)
         if delta.kind != 'arguments':
             self._heard.add(delta.path)
         if (delta.path, 'reasoning') in self._partial and delta.kind == 'text':
             self._flush(delta.path)
-        *lines, rest = self._wrapped(delta.path, self._partial.get(key, '') + strip_control(said))
+        *lines, rest = self._wrap(delta.path, self._partial.get(key, '') + strip_control(said))
         for line in lines:
             self._console.print(self._speech(key, line))
         self._partial[key] = rest
 
-    def _decoded(self, delta: Delta) -> str:
+    def _decode(self, delta: Delta) -> str:
         """The readable text a piece adds: tool arguments and structured answers come as JSON."""
         if delta.kind == 'reasoning':
             return delta.text
@@ -281,7 +281,7 @@ class ProgressReporter:
             return
         text = strip_control(message_of(message).text)
         if text and path not in self._heard:
-            for line in self._wrapped(path, text):
+            for line in self._wrap(path, text):
                 self._console.print(self._speech((path, 'text'), line))
         self._heard.discard(path)
 
@@ -293,7 +293,7 @@ class ProgressReporter:
                 if rest.strip():
                     self._console.print(self._speech(key, rest))
 
-    def _wrapped(self, path: str, text: str) -> list[str]:
+    def _wrap(self, path: str, text: str) -> list[str]:
         """The text in wrapped lines; the last one may still grow."""
         room = min(self._console.width, WIDEST if self._console.width < UNBOUNDED else UNBOUNDED)
         width = max(NARROWEST, room - len(path) - 18)

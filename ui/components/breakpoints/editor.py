@@ -64,7 +64,11 @@ class BreakpointEditor:
     async def read(self) -> Breakpoint | None:
         """The breakpoint as filled in; None if something is invalid, which is then shown."""
         kind, when = self._kind.value, self._when.text
-        path = _picked(self._edge, self._edges) if kind == 'edge' else _picked(self._state, self._states)
+        path = (
+            _selected_path(self._edge, self._edges)
+            if kind == 'edge'
+            else _selected_path(self._state, self._states)
+        )
         if kind and not path:
             self._problem.show(UNKNOWN.format('edge' if kind == 'edge' else 'state'))
             (self._edge if kind == 'edge' else self._state).run_method('focus')
@@ -99,7 +103,7 @@ def _picker(options: Mapping[str, str], value: str, name: str) -> Combobox:
     return box
 
 
-def _picked(box: Combobox, options: Mapping[str, str]) -> str:
+def _selected_path(box: Combobox, options: Mapping[str, str]) -> str:
     """The state or edge with the text in the field; '' if there is none."""
     text = str(box.value or '').strip()
     return next((name for name, shown in options.items() if shown == text), '')

@@ -33,7 +33,7 @@ class CollapseMenu:
         self._shape, self._on_change, self._first, self._kept = shape, on_change, first, kept
         self._holders = foldable(shape)
         self._boxes: dict[str, ui.checkbox] = {}
-        remembered = self._remembered()
+        remembered = self._recall()
         self.by_hand = remembered is not None
         """Whether a person chose what is collapsed."""
         self.folded = first(shape) if remembered is None else remembered
@@ -97,6 +97,6 @@ class CollapseMenu:
         known = {**app.storage.user.get(self._kept, {}), self._shape.pattern: folded}
         app.storage.user[self._kept] = {name: value for name, value in known.items() if value is not None}
 
-    def _remembered(self) -> frozenset[str] | None:
+    def _recall(self) -> frozenset[str] | None:
         known = app.storage.user.get(self._kept, {}).get(self._shape.pattern)
         return frozenset(self._holders) & frozenset(known) if isinstance(known, list) else None

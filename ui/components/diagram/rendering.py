@@ -224,14 +224,14 @@ class _Drawing:
             return inside
         by_path = {str(state.path): state for state in inside}
         rows = _rows(list(by_path), self._per_row(list(by_path)))
-        boxes = any(self._drawn_as_cluster(path) for path in by_path)
+        boxes = any(self._is_cluster(path) for path in by_path)
         return [by_path[path] for row in rows for path in (reversed(row) if boxes else row)]
 
     def _flatten(self, cluster: graphviz.Digraph, path: str) -> None:
         """Draw an agent in rows: the states that work, those that wait for a person, and its ends."""
         rows: list[list[str]] = [[], [], []]
         for state in self.inside[path]:
-            if self._drawn_as_cluster(state.path):
+            if self._is_cluster(state.path):
                 continue  # an agent that this one calls: Graphviz places boxes by their edges
             rows[2 if state.kind == 'final' else 1 if state.waits else 0].append(state.path)
         for row in rows:
@@ -270,7 +270,7 @@ class _Drawing:
 
     def _per_row(self, regions: list[str]) -> int:
         """The number of regions side by side: a diagram is drawn in a page column, taller than wide."""
-        small = not any(self._drawn_as_cluster(region) for region in regions)
+        small = not any(self._is_cluster(region) for region in regions)
         most = 3 if small else 2
         return 2 if len(regions) == 4 else most
 
@@ -296,9 +296,9 @@ class _Drawing:
     def _connect(self, graph: graphviz.Digraph, edge: tuple[str, str], label: str, failing: bool) -> None:
         source, dest = edge
         options = {'id': f'e:{source}>{dest}'}
-        if self._drawn_as_cluster(source):
+        if self._is_cluster(source):
             options['ltail'] = f'cluster_{source}'
-        if self._drawn_as_cluster(dest):
+        if self._is_cluster(dest):
             options['lhead'] = f'cluster_{dest}'
         if failing or dest.endswith('.failed'):
             options |= {'style': 'dashed', 'weight': '0'}
@@ -312,12 +312,12 @@ class _Drawing:
             **options,
         )
 
-    def _drawn_as_cluster(self, path: str) -> bool:
+    def _is_cluster(self, path: str) -> bool:
         return any(child.path not in self.hidden for child in self.inside.get(path, ()))
 
     def _anchor(self, path: str, *, out: bool) -> str:
         """A node inside a cluster that stands for the cluster at an edge's end."""
-        while self._drawn_as_cluster(path):
+        while self._is_cluster(path):
             inner = self.inside[path]
             state = self.shape.state(path)
             if out and state is not None and state.kind == 'parallel':

@@ -62,7 +62,7 @@ def draw_thumbnail(made: type[Pattern], shape: Shape) -> None:
     tools = made.role.tools if issubclass(made, DynamicAgent) else ()
     parts = build_thumbnail(shape, tools)
     with ui.element('div').classes('sketch').props('role="img"') as drawn:
-        set_attributes(drawn, aria_label=f'{made.title}: {", then ".join(map(_said, parts))}')
+        set_attributes(drawn, aria_label=f'{made.title}: {", then ".join(map(_label, parts))}')
         for number, part in enumerate(parts):
             with ui.element('span').classes('sketch-step'):
                 if number:
@@ -79,7 +79,7 @@ def draw_thumbnail(made: type[Pattern], shape: Shape) -> None:
                     Text('span', '↺', 'sketch-back', title=f'May lead back to {part.back}')
 
 
-def _said(part: Station) -> str:
+def _label(part: Station) -> str:
     inside = (
         f' ({", ".join(part.inside)}{f" and {part.more} more" if part.more else ""})' if part.inside else ''
     )

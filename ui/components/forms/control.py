@@ -41,7 +41,7 @@ class Control:
         self._on_change, self._on_leave = on_change, on_leave
         with ui.element('div').classes(f'field {field.kind}') as self._box:
             if field.kind == 'boolean':
-                self._control: ValueElement[Any] = self._drawn()
+                self._control: ValueElement[Any] = self._draw()
             else:
                 with ui.element('div').classes('field-head'):
                     head = Text('label', field.title, 'label')
@@ -50,13 +50,13 @@ class Control:
                     ui.element('div').classes('grow')
                     self._count = Text('span', '', 'muted small num')
                     self._draw_examples()
-                self._control = self._drawn()
+                self._control = self._draw()
                 set_attributes(head, for_=self._control.html_id)
             self._draw_words()
-        self._control.on_value_change(lambda _: self._changed())
+        self._control.on_value_change(lambda _: self._notify())
         self._control.on('blur', self._left)
 
-    def _drawn(self) -> ValueElement[Any]:
+    def _draw(self) -> ValueElement[Any]:
         field, start = self.field, self.field.write(self.field.default)
         if field.kind == 'boolean':
             return ui.checkbox(field.title, value=start)
@@ -141,7 +141,7 @@ class Control:
     _quiet = False
     _withheld = ''
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self._close()
         if self.field.kind in TEXTS and self.field.most is not None:
             size = len(str(self.raw))
@@ -156,7 +156,7 @@ class Control:
 
     def complain(self, problem: str, *, gently: bool) -> None:
         """Show a problem, or none; gently, not while a text may still reach its minimum length."""
-        if gently and not self.visited and not self.problem and self._unfinished():
+        if gently and not self.visited and not self.problem and self._is_unfinished():
             problem = ''
         if problem == self.problem:
             return
@@ -165,7 +165,7 @@ class Control:
         self._box.classes(add='bad' if problem else '', remove='' if problem else 'bad')
         set_attributes(self._control, aria_invalid='true' if problem else 'false')
 
-    def _unfinished(self) -> bool:
+    def _is_unfinished(self) -> bool:
         size = len(str(self.raw))
         is_text = self.field.kind in (*TEXTS, 'json')
         return size == 0 or (is_text and size < (self.field.least or 1))

@@ -38,7 +38,7 @@ class Form:
 
     def _draw(self, members: Iterable[Field]) -> None:
         for field in members:
-            self.controls[field.name] = Control(field, on_change=self._changed, on_leave=self._left)
+            self.controls[field.name] = Control(field, on_change=self._notify, on_leave=self._left)
 
     @property
     def raw(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Form:
         self._whole.show(others)
         self._whole.set_visibility(bool(others))
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self.check(gently=True)
         self._on_change()
 

@@ -28,13 +28,13 @@ def narrow_model(
         if choices.get(name):
             values = tuple(choices[name]) if field.is_required() else ('', *choices[name])
             kind = Literal[values]
-        found[name] = (kind, _labelled(field) if choices.get(name) else field)
+        found[name] = (kind, _add_label(field) if choices.get(name) else field)
     made = create_model(model.__name__, __config__=model.model_config, **found)
     made.__doc__ = model.__doc__
     return made
 
 
-def _labelled(field: FieldInfo) -> FieldInfo:
+def _add_label(field: FieldInfo) -> FieldInfo:
     found = copy(field)
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     found.json_schema_extra = {**extra, 'labels': {'': '–'}}

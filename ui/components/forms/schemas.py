@@ -47,7 +47,7 @@ def _arguments(
 ) -> Iterator[Argument]:
     required = schema.get('required', ())
     for name, given in schema.get('properties', {}).items():
-        found = _resolved(given, root)
+        found = _resolve(given, root)
         yield Argument(
             name=f'{inside}{name}',
             kind=_kind(found, root),
@@ -55,12 +55,12 @@ def _arguments(
             rules=tuple(_rules(found)),
             help=str(found.get('description', '')),
         )
-        inner, mark = (_resolved(found['items'], root), '[].') if found.get('items') else (found, '.')
+        inner, mark = (_resolve(found['items'], root), '[].') if found.get('items') else (found, '.')
         if depth < DEEPEST:
             yield from _arguments(inner, root, f'{inside}{name}{mark}', depth + 1)
 
 
-def _resolved(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     """The schema with its reference resolved, and without the null of `… or null`."""
     made = dict(schema) if isinstance(schema, Mapping) else {}
     for _ in range(DEEPEST):
@@ -77,13 +77,13 @@ def _resolved(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
 
 def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     if 'enum' in schema or 'const' in schema:
-        return 'one of ' + ', '.join(map(_shown, schema.get('enum', [schema.get('const')])))
+        return 'one of ' + ', '.join(map(_format, schema.get('enum', [schema.get('const')])))
     if parts := schema.get('anyOf') or schema.get('oneOf'):
-        return ' or '.join(dict.fromkeys(_kind(_resolved(part, root), root) for part in parts))
+        return ' or '.join(dict.fromkeys(_kind(_resolve(part, root), root) for part in parts))
     kinds = schema.get('type', ())
     words = ' or '.join(KINDS.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
     if schema.get('items') and words == 'list':
-        return f'list of {_kind(_resolved(schema["items"], root), root)}'
+        return f'list of {_kind(_resolve(schema["items"], root), root)}'
     return words or 'anything'
 
 
@@ -107,10 +107,10 @@ def _rules(schema: Mapping[str, Any]) -> Iterator[str]:
     if 'pattern' in schema:
         yield f'matches {schema["pattern"]}'
     if schema.get('default') not in (None, ''):
-        yield f'{_shown(schema["default"])} by default'
+        yield f'{_format(schema["default"])} by default'
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value or 'nothing'
 
 

@@ -37,8 +37,8 @@ class Numbers:
         with self._root:
             Text('h2', 'Outcome, time and cost')
             _measures([(line.name, line.a, line.b, line.difference) for line in measures(found)], 'Measures')
-            _counted('How often states were entered', found.states, inner=False)
-            _counted('How often tools were called', found.tools)
+            _draw_counts('How often states were entered', found.states, inner=False)
+            _draw_counts('How often tools were called', found.tools)
             for title, a, b in (
                 ('Parameters', found.a.info.parameters, found.b.info.parameters),
                 ('Models', found.a.models, found.b.models),
@@ -59,7 +59,7 @@ class Numbers:
                             Text('p', 'No answer.', 'muted')
 
 
-def _counted(title: str, counts: Mapping[str, tuple[int, int]], *, inner: bool = True) -> None:
+def _draw_counts(title: str, counts: Mapping[str, tuple[int, int]], *, inner: bool = True) -> None:
     """Counts that differ; without `inner`, states inside agents are left out."""
     differ = [
         (path_text(name), f'{a:,}', f'{b:,}', difference(a, b))

@@ -56,7 +56,7 @@ class CompareScreen:
             self._chart = ComparisonChart(found, self._pick)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Details"'):
-                self._tabs = Tabs('Step, transcript, memory, files and numbers', on_change=self._opened)
+                self._tabs = Tabs('Step, transcript, memory, files and numbers', on_change=self._on_open)
                 with self._tabs.panel('Step'):
                     self._step = StepPane(self._sides)
                 with self._tabs.panel('Transcript'):
@@ -143,7 +143,7 @@ class CompareScreen:
         self._tabs.open('Step')
         await self.go(place)
 
-    def _opened(self) -> None:
+    def _on_open(self) -> None:
         ui.timer(0, self._fill, once=True)
 
     async def _part(self) -> None:

@@ -176,9 +176,9 @@ class ForkForm:
         self._busy = True
         self._go.classes('busy')
         try:
-            await self._started(said, limits)
+            await self._start(said, limits)
         except InvalidInput as error:
-            blamed = self._blamed(error)
+            blamed = self._find_faulty(error)
             self._refuse(blamed, error)
             blamed.go_to_problem()
         except EngineError as error:
@@ -187,7 +187,7 @@ class ForkForm:
             self._busy = False
             self._go.classes(remove='busy')
 
-    async def _started(self, said: Mapping[str, ForkOverrides], limits: BudgetLimits) -> None:
+    async def _start(self, said: Mapping[str, ForkOverrides], limits: BudgetLimits) -> None:
         run, at, title = self._origin.info.id, self._origin.view.seq, str(self._title.value or '')
         paused, conductor = bool(self._paused.value), self._backend()
         if len(said) == 1:
@@ -201,7 +201,7 @@ class ForkForm:
         info = await conductor.info(runs[0])
         ui.navigate.to(f'/variants/{info.options["group"]}')
 
-    def _blamed(self, error: InvalidInput) -> Variant:
+    def _find_faulty(self, error: InvalidInput) -> Variant:
         """With several variants, the one that a problem names: `B: models.writer`."""
         name = next(iter(error.problems), '').partition(':')[0]
         return next((variant for variant in self._variants if variant.name == name), self._variants[0])

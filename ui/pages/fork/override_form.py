@@ -35,7 +35,7 @@ class OverrideForm:
             if hint:
                 Text('p', hint, 'muted small')
             self._body = ui.element('div').classes('form')
-        self.root.on('toggle', self._drawn, js_handler='(event) => event.target.open && emit()')
+        self.root.on('toggle', self._draw, js_handler='(event) => event.target.open && emit()')
         self.root.set_visibility(bool(fields))
 
     @property
@@ -67,7 +67,7 @@ class OverrideForm:
     def complain(self, problems: Mapping[str, str]) -> None:
         """Show a problem at its field, or clear it."""
         if problems and not self._controls:
-            self._drawn()
+            self._draw()
         for name, control in self._controls.items():
             control.complain(problems.get(name, ''), gently=False)
 
@@ -81,12 +81,12 @@ class OverrideForm:
     def _stands(self, name: str) -> Any:
         return self._fields[name].write(self._fields[name].default)
 
-    def _drawn(self) -> None:
+    def _draw(self) -> None:
         if self._controls or not self._fields:
             return
         with self._body:
             for name, field in self._fields.items():
-                control = Control(field, on_change=self._changed, on_leave=lambda: None)
+                control = Control(field, on_change=self._notify, on_leave=lambda: None)
                 control.put(self._kept.get(name, self._stands(name)))
                 self._controls[name] = control
             undo = button('Restore the original', icon='undo', kind='quiet small')
@@ -94,9 +94,9 @@ class OverrideForm:
 
     def _undo(self) -> None:
         self.fill({})
-        self._changed()
+        self._notify()
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self._tell()
         self._on_change()
 

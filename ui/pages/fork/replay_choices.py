@@ -63,7 +63,7 @@ class ReplayChoices:
     def _choice(self, title: str, options: Mapping[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('field'):
             head = ui.element('div').classes('field-head')
-            choice = NativeSelect(options, value=value, on_change=self._changed)
+            choice = NativeSelect(options, value=value, on_change=self._notify)
             with head:
                 label(title, choice)
         return choice
@@ -89,13 +89,13 @@ class ReplayChoices:
         if self._who.value:
             self._own[self._who.value] = self._how.value
             self._who.set_value('')
-            self._changed()
+            self._notify()
 
     def _drop(self, path: str) -> None:
         self._own.pop(path, None)
-        self._changed()
+        self._notify()
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self._tell()
         self._on_change()
 

@@ -57,7 +57,7 @@ class Origin:
     def fields(self) -> dict[str, list[Field]]:
         """What can be changed, by form; each field holds the current value."""
         own = self.info.parameters
-        tasks = {path: said for path, agent in self.view.agents.items() if (said := _told_last(agent))}
+        tasks = {path: said for path, agent in self.view.agents.items() if (said := _last_task(agent))}
         roles = {agent.role: agent for agent in self.staff}
         names = ('instructions', 'tools', 'effort')
         changed, given, effort = (dict(self.info.options.get(name, {})) for name in names)
@@ -196,7 +196,7 @@ def _place(where: str) -> tuple[str, str]:
     ]
 
 
-def _told_last(agent: Mapping[str, Any]) -> str:
+def _last_task(agent: Mapping[str, Any]) -> str:
     said = [message for message in agent.get('messages', ()) if message.get('role') == 'user']
     parts = said[-1].get('parts', ()) if said else ()
     return ''.join(part.get('text', '') for part in parts if part.get('kind') == 'text')

@@ -38,7 +38,7 @@ def register(backend: Backend) -> None:
                     Text('p', 'Pick a pattern and run a sample. No key, no setup, no cost.', 'muted')
             with ui.element('div').classes('notices'):
                 draw_load_errors(backend)
-                await _stranded(backend)
+                await _draw_stranded(backend)
             with ui.element('div').classes('home'):
                 with ui.element('div').classes('home-main'):
                     needs, running = NeedsYou(attention), RunningNow(backend)
@@ -72,7 +72,7 @@ async def _any_runs(backend: Backend) -> bool:
         return True  # the list of runs says what is wrong
 
 
-async def _stranded(backend: Backend) -> None:
+async def _draw_stranded(backend: Backend) -> None:
     found = []
     for run, reason in backend().stranded.items():
         try:

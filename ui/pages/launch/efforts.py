@@ -27,7 +27,7 @@ LEFT_OPEN = 'left to the model'
 class EffortControl(Control):
     """A field for a level or a number of tokens."""
 
-    def _drawn(self) -> ValueElement[Any]:
+    def _draw(self) -> ValueElement[Any]:
         self.box = Combobox('', label='Levels', none='Any number of tokens can be typed.', single=True)
         self.box.offer([{'label': 'Levels', 'note': '', 'options': list(EFFORT_LEVELS)}])
         return self.box
@@ -51,7 +51,7 @@ class Efforts:
         self._tell()
 
     def _line(self, field: Field) -> EffortControl:
-        control = EffortControl(field, on_change=self._changed, on_leave=self._judge_left)
+        control = EffortControl(field, on_change=self._notify, on_leave=self._judge_left)
         set_attributes(control.box, placeholder='same as all roles' if field.name else LEFT_OPEN)
         return control
 
@@ -114,7 +114,7 @@ class Efforts:
             if control.visited:
                 self._judge(control)
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self._judge_left()
         self._tell()
         self._on_change()

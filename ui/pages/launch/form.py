@@ -91,7 +91,7 @@ class LaunchForm:
                     self._size.on('click', self._enlarge)
                 self._chart = ui.element('div').classes('launch-diagram')
         self._page.on('keydown', self.start, js_handler=RUN_KEYS)
-        self._settle = ui.timer(SETTLE, self._settled, active=False, immediate=False)
+        self._settle = ui.timer(SETTLE, self._on_settled, active=False, immediate=False)
         self._diagram: Diagram | None = None
         self._room: Room = (480, 490)
         self._folded: frozenset[str] = frozenset()
@@ -233,7 +233,7 @@ class LaunchForm:
         self._say_models()
         self._touch()
 
-    async def _settled(self) -> None:
+    async def _on_settled(self) -> None:
         self._settle.deactivate()
         self._keep(
             {
@@ -288,13 +288,13 @@ class LaunchForm:
                     self._diagram = Diagram(
                         drawn, label=f'State diagram of {self._made.title}', states=states
                     )
-                    self._diagram.on_room(self._measured)
+                    self._diagram.on_room(self._on_resize)
                 else:
                     Text('p', INSTALL if not has_graphviz() else 'The chart cannot be drawn.', 'empty')
         elif drawn:
             self._diagram.show(drawn, states)
 
-    async def _measured(self, width: int, height: int, _held: bool) -> None:
+    async def _on_resize(self, width: int, height: int, _held: bool) -> None:
         if (width, height) != self._room and self._shape is not None:
             self._room = (width, height)
             await self._draw(self._shape)

@@ -43,7 +43,7 @@ ANY_MODEL = 'Nothing listed fits. Any endpoint/model can be typed.'
 class ModelControl(Control):
     """A field for one model, or for several in fallback order."""
 
-    def _drawn(self) -> ValueElement[Any]:
+    def _draw(self) -> ValueElement[Any]:
         self.box = Combobox('', label='Available models', none=ANY_MODEL)
         return self.box
 
@@ -68,7 +68,7 @@ class Models:
         self._tell()
 
     def _line(self, field: Field) -> ModelControl:
-        control = ModelControl(field, on_change=self._changed, on_leave=self.check_gently)
+        control = ModelControl(field, on_change=self._notify, on_leave=self.check_gently)
         control.box.offer(model_groups(self._registry, busy=bool(self._busy)), self._busy)
         set_attributes(control.box, placeholder=PLACEHOLDERS.get(field.name, 'same as all roles'))
         return control
@@ -152,7 +152,7 @@ class Models:
         control.complain('' if gently and not control.visited else problem, gently=False)
         return not problem
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         self.check_gently()
         self._tell()
         self._on_change()

@@ -58,7 +58,7 @@ class Result:
         for shown in (self._tests, self._trouble, self._place):
             shown.clear()
 
-    async def _composed(self) -> Mergeable | None:
+    async def _find_composed(self) -> Mergeable | None:
         picks = self._picks()
         if not picks:
             ui.notify('Take a file or a change first.', type='warning')
@@ -70,7 +70,7 @@ class Result:
             return None
 
     async def _test(self) -> None:
-        made = await self._composed()
+        made = await self._find_composed()
         if made is None:
             return
         self._tests.clear()
@@ -88,12 +88,12 @@ class Result:
             Text('pre', ran.text.strip()[-3_000:], 'review-output', tabindex='0')
 
     async def _patch(self) -> None:
-        if made := await self._composed():
+        if made := await self._find_composed():
             text = format_patch(await self._conductor.merging.changes(made, made.best))
             ui.download.content(text.encode(), f'{self._found.run.id}.patch')
 
     async def _describe(self) -> None:
-        if made := await self._composed():
+        if made := await self._find_composed():
             changes = await self._conductor.merging.changes(made, made.best)
             words = pull_request(self._found, self._found.best or made.best, changes)
             ui.download.content(words.encode(), f'{self._found.run.id}.md')
@@ -109,7 +109,7 @@ class Result:
             await self._show(self._preview.branch)
 
     async def _show(self, branch: str) -> None:
-        made = await self._composed()
+        made = await self._find_composed()
         if made is None:
             return
         try:
@@ -153,7 +153,7 @@ class Result:
         text = f'One commit is made on {preview.branch}.{also}'
         if not await confirm(f'Merge into {preview.branch}?', text, yes='Merge', no='Cancel', kind='primary'):
             return
-        made = await self._composed()
+        made = await self._find_composed()
         if made is None:
             return
         try:

@@ -93,7 +93,7 @@ class Screen:
             Splitters(keep='run').show(3, 1)
             self._chart = ChartPane(context, self.follower, self.seek, self._be_charted, self._desk.places)
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
-                tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._opened(tabs.shown))
+                tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._on_open(tabs.shown))
                 self._tabs = tabs
                 DiagramSwitch(tabs.aside, self._hide_diagram)
                 with tabs.panel(AGENTS):
@@ -308,7 +308,7 @@ class Screen:
     def _show_panels(self, view: View) -> None:
         self._panels.show(view, live=self._at is None, mine=self._mine)
 
-    def _opened(self, tab: str) -> None:
+    def _on_open(self, tab: str) -> None:
         self._files.open(tab == 'Files')
         self._transcript.open(tab == 'Transcript')
         self._panels.open(tab)

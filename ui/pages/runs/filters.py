@@ -179,7 +179,7 @@ class FilterBar:
             self._picked.on('click', self._drop)
         self.pick(filters)
         for field in (self._text, self._since, self._until):
-            field.on_value_change(lambda _: self._changed())
+            field.on_value_change(lambda _: self._notify())
 
     def _fold(self) -> None:
         self._box.classes(toggle='folded')
@@ -195,7 +195,7 @@ class FilterBar:
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('filter'):
-            choice = NativeSelect(options, value=value, on_change=self._changed)
+            choice = NativeSelect(options, value=value, on_change=self._notify)
             label(name, choice, 'visually-hidden')
         return choice
 
@@ -235,7 +235,7 @@ class FilterBar:
         self.pick(self._read().all)
         self._on_change(self._filters)
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         read = self._filters if self._setting else self._read()
         if read != replace(self._filters, page=1):
             self._filters = read

@@ -60,7 +60,7 @@ class RunList:
         self._actions, self._acted = RunActions(backend, on_done=self._done), False
         self._menu = RunMenu(backend, self._actions)
         self._acts = RowActions(menu=self._menu.open, tick=self._tick, star=self._star)
-        self._selection = Selection(on_change=self._ticked)
+        self._selection = Selection(on_change=self._on_tick)
         self._bar = bar or FilterBar(filters, self._titles, on_change=self.narrow)
         self._heat = None if bar or trash else self._heat_link()
         self._trouble = ui.element('div').classes('ghost')
@@ -68,7 +68,7 @@ class RunList:
         self._told = Text('p', 'Loading runs…', 'visually-hidden', role='status')
         with ui.element('div').classes('card runs') as self._card:
             with ui.element('div').classes('run-top'):
-                self._head = ListHead(filters, self._sorted, self._card)
+                self._head = ListHead(filters, self._on_sort, self._card)
                 self._bulk = BulkBar(
                     self._selection, self._actions.for_deleted if trash else self._actions.for_several
                 )
@@ -198,7 +198,7 @@ class RunList:
     def _tick(self, row: RunRow, on: bool, reach: bool) -> None:
         self._selection.tick(row.info.id, on, reach=reach)
 
-    def _ticked(self) -> None:
+    def _on_tick(self) -> None:
         for run, row in self._rows.items():
             row.tick(run in self._selection)
         self._bulk.show()
@@ -244,7 +244,7 @@ class RunList:
         ui.navigate.history.replace(filters.address(self._path))
         background_tasks.create(self.look(), name='list runs')
 
-    def _sorted(self, filters: Filters) -> None:
+    def _on_sort(self, filters: Filters) -> None:
         self.narrow(replace(self.filters, sort=filters.sort, up=filters.up, page=1))
         self._bar.pick(self.filters)
 

@@ -182,7 +182,7 @@ class RunMenu:
         info, self._row = row.info, row  # the menu of another row is closing and deletes itself
         with row.menu_button, menu(f'Actions for {info.title}') as opened:
             self._open = opened
-            opened.on('hide', lambda: self._closed(opened))
+            opened.on('hide', lambda: self._on_close(opened))
             if info.deleted:
                 _item('restore_from_trash', 'Restore', 'restore', lambda: self._actions.restore([info]))
                 _item(
@@ -221,7 +221,7 @@ class RunMenu:
             _item('stop_circle', 'Cancel run', 'cancel', lambda: self._actions.cancel(info), 'danger')
         _item(*DELETE, 'delete', lambda: self._actions.delete([info]), 'danger')
 
-    def _closed(self, opened: ui.menu) -> None:
+    def _on_close(self, opened: ui.menu) -> None:
         if self._open is opened:
             self._open = None
         opened.delete()

@@ -44,7 +44,7 @@ class Endpoints:
     def __init__(self, backend: Backend) -> None:
         """Draw them."""
         self._backend, self._cards, self._busy = backend, dict[str, EndpointCard](), False
-        self._connect = ConnectDialog(backend, self._changed)
+        self._connect = ConnectDialog(backend, self._redraw)
         with ui.element('div').classes('section-head'):
             Text('h2', 'Models', id='models')
             ui.element('div').classes('grow')
@@ -113,7 +113,7 @@ class Endpoints:
             with self._none:
                 empty_state('cloud_off', 'No live model is configured; the scripted model plays all roles.')
 
-    def _changed(self) -> None:
+    def _redraw(self) -> None:
         """Draw all cards anew: the configuration has changed."""
         for card in self._cards.values():
             card.delete()

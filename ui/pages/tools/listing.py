@@ -93,7 +93,7 @@ class ToolList:
         self._count = Text('p', '', 'visually-hidden', role='status')
         self._place = ui.element('div').classes('toolbox')
         self._far: ui.element | None = None
-        self._text.on_value_change(lambda _: self._changed())
+        self._text.on_value_change(lambda _: self._on_change())
         self._show()
 
     def draw_servers(self) -> None:
@@ -124,11 +124,11 @@ class ToolList:
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('filter'):
-            choice = NativeSelect(options, value=value, on_change=self._changed)
+            choice = NativeSelect(options, value=value, on_change=self._on_change)
             label(name, choice, 'visually-hidden')
         return choice
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         wanted = {'text': self._text.value, 'category': self._category.value, 'kind': self._kind.value}
         query = urlencode({name: value for name, value in wanted.items() if value})
         ui.navigate.history.replace(f'/tools?{query}' if query else '/tools')
@@ -139,8 +139,8 @@ class ToolList:
             control.set_value('')
 
     def _show(self) -> None:
-        found = self._found(far=False)
-        self._count.show(count(len(found) + len(self._found(far=True)), 'tool'))
+        found = self._find(far=False)
+        self._count.show(count(len(found) + len(self._find(far=True)), 'tool'))
         self._draw(self._place, found)
         with self._place:
             if not found:
@@ -153,9 +153,9 @@ class ToolList:
 
     def _show_far(self) -> None:
         if self._far is not None:
-            self._draw(self._far, self._found(far=True))
+            self._draw(self._far, self._find(far=True))
 
-    def _found(self, *, far: bool) -> list[Tool]:
+    def _find(self, *, far: bool) -> list[Tool]:
         tools = (
             tool for tool in self._backend().catalog.tools.values() if isinstance(tool, RemoteTool) is far
         )
@@ -195,10 +195,10 @@ class ToolList:
             Text('p', first_sentence(tool.description), 'muted')
             with ui.element('span').classes('tool-foot'):
                 draw_flags(tool)
-                Text('span', _used(using), 'muted small')
+                Text('span', _describe_users(using), 'muted small')
 
 
-def _used(using: list[ToolUser]) -> str:
+def _describe_users(using: list[ToolUser]) -> str:
     roles = list(dict.fromkeys(user.agent.role.replace('_', ' ') for user in using))
     if not roles:
         return 'Not used by any pattern'

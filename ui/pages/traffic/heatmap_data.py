@@ -94,7 +94,7 @@ def _edges(traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Iterable[E
         if name:
             failing[name] = failing.get(name, True) and edge.trigger in ('failed', 'expired')
     taken = {f'{edge.source}>{edge.dest}': edge for edge in traffic.edges if edge.dest}
-    merged = aggregate({name: [edge] for name, edge in taken.items()}, folded, _joined, edges=True)
+    merged = aggregate({name: [edge] for name, edge in taken.items()}, folded, _join, edges=True)
     out: Counter[str] = Counter()
     for name, several in merged.items():
         out[name.partition('>')[0]] += sum(edge.times for edge in several)
@@ -112,7 +112,7 @@ def _edges(traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Iterable[E
         )
 
 
-def _joined(lists: list[list[EdgeTraffic]]) -> list[EdgeTraffic]:
+def _join(lists: list[list[EdgeTraffic]]) -> list[EdgeTraffic]:
     return [edge for edges in lists for edge in edges]
 
 

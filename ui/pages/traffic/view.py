@@ -45,7 +45,7 @@ class TrafficView:
         mode: Mode = next((mode for mode in MODES if mode == filters.show), 'often')
         with ui.element('div').classes('section heat-page') as self._all:
             self._bar = FilterBar(filters, titles, on_change=self._filter, one=True)
-            self._surveying = TrafficLoader(backend, on_found=self._found)
+            self._surveying = TrafficLoader(backend, on_found=self._on_found)
             self._summary = Text('p', '', 'heat-summary', role='status')
             self._notes = ui.element('div').classes('ghost')
             with ui.element('div').classes('heat-body') as self._body:
@@ -84,7 +84,7 @@ class TrafficView:
         if not self._surveying.busy and not self._surveying.stopped:
             self._surveying.ask(self._asked)
 
-    async def _found(self, traffic: Traffic) -> None:
+    async def _on_found(self, traffic: Traffic) -> None:
         if traffic == self._traffic:
             return
         self._traffic = traffic

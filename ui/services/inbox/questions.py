@@ -102,7 +102,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
         events=events,
         calls=calls,
         question=question,
-        said=_said(agent),
+        said=_last_words(agent),
     )
 
 
@@ -121,7 +121,7 @@ def _calls(agent: Mapping[str, Any]) -> Iterator[PendingCall]:
         yield PendingCall(id=call.id, name=call.name, arguments=call.arguments)
 
 
-def _said(agent: Mapping[str, Any]) -> str:
+def _last_words(agent: Mapping[str, Any]) -> str:
     messages = agent.get('messages') or ()
     return message_of(messages[-1]).text if messages else ''
 

@@ -169,7 +169,7 @@ class Triggers:
 
     async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
         """Claim the tick of what came, and start its run; or find that this was done before."""
-        parameters = _mapped(trigger, document)
+        parameters = _map_parameters(trigger, document)
         if before := await self.ticks.get(key):
             return before
         tick = new_tick(key, trigger.id, self._conductor.clock.now(), parameters)
@@ -191,7 +191,7 @@ def _read(entry: Entry) -> Trigger:
     return TRIGGER.validate_python(dict(entry.body))
 
 
-def _mapped(trigger: Trigger, document: Any) -> dict[str, Any]:
+def _map_parameters(trigger: Trigger, document: Any) -> dict[str, Any]:
     """The parameters that are taken from what came. Raises `InvalidInput` if one is not in it."""
     missing = object()
     found = {

@@ -333,7 +333,7 @@ def _blocks(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict
                     'input': parse_arguments(part.arguments),
                 }
             case ToolResult():
-                shown = _shown(part.text, images.get(part.id, ()))
+                shown = _result_content(part.text, images.get(part.id, ()))
                 failed = {} if part.ok else {'is_error': True}
                 yield {'type': 'tool_result', 'tool_use_id': part.id, **shown, **failed}
             case Opaque(provider=provider, data=data) if provider == endpoint.name:
@@ -341,7 +341,7 @@ def _blocks(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict
         thought = part.text if isinstance(part, Reasoning) else ''
 
 
-def _shown(text: str, images: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _result_content(text: str, images: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The content of a result."""
     if not images:
         return {'content': text} if text else {}

@@ -94,7 +94,7 @@ def plan_answer(request: ModelRequest, endpoint: Endpoint, model: str, *, thinks
         'When you give your final answer, give it as one JSON object and nothing else. '
         'It must fit this JSON schema:\n' + json.dumps(dict(request.schema), ensure_ascii=False)
     )
-    return replace(plan, messages=_told(request.messages, wish))
+    return replace(plan, messages=_add_request(request.messages, wish))
 
 
 class AnswerUnwrapper:
@@ -194,7 +194,7 @@ def _keyword(name: str, item: Any, dropped: frozenset[str]) -> tuple[str, Any]:
     return 'anyOf' if name == 'oneOf' else name, _strict(item, dropped)
 
 
-def _told(messages: tuple[Message, ...], wish: str) -> tuple[Message, ...]:
+def _add_request(messages: tuple[Message, ...], wish: str) -> tuple[Message, ...]:
     """The messages with a request added to the instructions."""
     if messages and messages[0].role == 'system':
         first = Message.of('system', f'{messages[0].text}\n\n{wish}')

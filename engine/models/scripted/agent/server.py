@@ -233,7 +233,7 @@ class ScriptedAgent:
             ),
         )
         try:
-            if kind in self._asks and not await self._allowed(session, call, kind, arguments):
+            if kind in self._asks and not await self._is_allowed(session, call, kind, arguments):
                 raise Refused('A person did not allow this.')
             await self._client.session_update(
                 session_id=session.id, update=update_tool_call(call.id, status='in_progress')
@@ -252,7 +252,7 @@ class ScriptedAgent:
         )
         return ToolResult(id=call.id, name=call.name, text=text, ok=ok)
 
-    async def _allowed(
+    async def _is_allowed(
         self, session: Session, call: ToolCall, kind: Any, arguments: Mapping[str, Any]
     ) -> bool:
         from acp import schema

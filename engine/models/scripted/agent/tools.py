@@ -104,9 +104,11 @@ class Toolbox:
         tests = [str(given['path'])] if given.get('path') else []
         options = ['-q', '-p', 'no:cacheprovider', '--color=no', '--tb=short']
         try:
-            return _counted(await self._run(shlex.join([sys.executable, '-m', 'pytest', *options, *tests])))
+            return _lead_with_counts(
+                await self._run(shlex.join([sys.executable, '-m', 'pytest', *options, *tests]))
+            )
         except Refused as error:
-            raise Refused(_counted(str(error))) from None
+            raise Refused(_lead_with_counts(str(error))) from None
 
     async def git(self, given: Mapping[str, Any]) -> str:
         """Run git."""
@@ -132,7 +134,7 @@ class Toolbox:
         return str(shown.output).strip()
 
 
-def _counted(report: str) -> str:
+def _lead_with_counts(report: str) -> str:
     """A report of pytest with its counts in front, what passed first: scenarios look for them there."""
     last = re.findall(r'^(.*\bin [\d.]+)s(?: \(.*\))?$', report, re.MULTILINE)
     named = {what: count for count, what in re.findall(r'(\d+) (\w+)', last[-1])} if last else {}

@@ -50,7 +50,7 @@ async def chapter_markers(
     transcript = transcript_of(context)
     found, notes = _at_pauses(transcript['cues']), list[str]()
     if chapters:
-        found, notes = _checked(chapters, transcript['duration'])
+        found, notes = _check_chapters(chapters, transcript['duration'])
     if transcript.get('estimated'):
         found = [{**item, 'estimated': True} if item['startTime'] else item for item in found]
     document = {'version': VERSION, 'chapters': found}
@@ -69,7 +69,7 @@ def chapter_list(chapters: Sequence[Mapping[str, Any]], before: str = '') -> str
     )
 
 
-def _checked(chapters: Sequence[Chapter], duration: float) -> tuple[list[dict[str, Any]], list[str]]:
+def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[dict[str, Any]], list[str]]:
     """The chapters with usable times, and what is wrong with others. Raises `ToolError` if none is left."""
     found: list[dict[str, Any]] = []
     wrong: list[str] = []

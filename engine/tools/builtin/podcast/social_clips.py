@@ -51,7 +51,7 @@ async def social_clips(
         question = f'Choose {wanted} quotations of this episode for short clips.\n\n{as_data(part)}'
         for again in (False, True):
             chosen: Clips = await context.ask(question, output=Clips)
-            kept, missed = _checked(chosen.clips[:wanted], transcript['cues'])
+            kept, missed = _check_clips(chosen.clips[:wanted], transcript['cues'])
             if kept or again:
                 break
             listed = '\n'.join(missed)
@@ -69,7 +69,7 @@ def _shares(count: int, parts: int) -> list[int]:
     return [max(1, count // parts + (number < count % parts)) for number in range(parts)]
 
 
-def _checked(
+def _check_clips(
     clips: Sequence[Clip], cues: Sequence[Mapping[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Clips with their times, and the quotations not found in the transcript."""

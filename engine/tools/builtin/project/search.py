@@ -36,7 +36,7 @@ async def search(
             raise ToolError(
                 f'only plain texts can be searched for (literal). {await context.commands.problem()}'
             )
-        return _told(await _plainly(context.files, pattern, place))
+        return _report(await _plainly(context.files, pattern, place))
     ripgrep = shutil.which('rg', path=PLACES)
     own = [sys.executable, '-I', '-c', PROGRAM, str(int(literal)), pattern, place]
     by_ripgrep = ['rg', '--line-number', '--no-heading', '--with-filename', '--color=never', '--sort=path']
@@ -45,10 +45,10 @@ async def search(
     ran = await context.commands.run(command, context.files, limits=Limits(seconds=30, output=1 << 20))
     if ran.ended not in ('exit', 'output') or (ran.code > 1 and ran.ended == 'exit'):
         raise ToolError(f'{ran.output.strip()[:1_000]} {ran.summary}')
-    return _told([line.removeprefix('./') for line in ran.output.splitlines()])
+    return _report([line.removeprefix('./') for line in ran.output.splitlines()])
 
 
-def _told(lines: list[str]) -> str:
+def _report(lines: list[str]) -> str:
     if not lines:
         return 'Nothing matches.'
     more = [f'[there is more: these are the first {MOST} lines]'] if len(lines) > MOST else []

@@ -59,11 +59,11 @@ def _value(node: ast.expr) -> Any:
                 and first.bit_length() * second > MOST_BITS
             ):
                 raise OverflowError(TOO_LARGE)
-            return _checked(OPERATORS[type(op)](first, second))
+            return _check_number(OPERATORS[type(op)](first, second))
     raise ValueError(node)
 
 
-def _checked(value: Any) -> int | float:
+def _check_number(value: Any) -> int | float:
     if isinstance(value, complex):
         raise ArithmeticError('the result is not a real number')
     if isinstance(value, int) and value.bit_length() > MOST_BITS:

@@ -224,17 +224,17 @@ class AgentPanes:
                 self._answer = Conversation([], label='Result', follow=False)
         self._result.set_visibility(False)
 
-    def _answered(self, view: View) -> Any:
+    def _answer_of(self, view: View) -> Any:
         shape = self._context.shape
         return view.memory.get(shape.answer) if shape.answer and view.status.ended else None
 
     def _has_result(self, view: View) -> bool:
-        return bool(self._answered(view)) or bool(view.error)
+        return bool(self._answer_of(view)) or bool(view.error)
 
     def _show_result(self, view: View, *, shown: bool) -> None:
         self._result.set_visibility(shown)
         if shown:
-            answer = self._answered(view)
+            answer = self._answer_of(view)
             failed = view.status is not Status.DONE or bool(view.error)
             self._result.classes(add='failed' if failed else '', remove='' if failed else 'failed')
             why = f':** {view.error}' if view.error else '.**'

@@ -29,7 +29,7 @@ def join_summary(stage: Stage, view: View, history: History) -> str:
     stay = latest(history.stays, stage.key, view.seq)
     facts = [
         f'joined at step {stay.seq}' if stay else '',
-        f'{sum(map(_answered, known.values()))} of {len(known)} answered',
+        f'{sum(map(_has_answered, known.values()))} of {len(known)} answered',
         f'{failed} failed' if failed else '',
         count(tools, 'tool call') if tools else '',
         usage_summary(spent),
@@ -38,7 +38,7 @@ def join_summary(stage: Stage, view: View, history: History) -> str:
     return ' · '.join(filter(None, facts))
 
 
-def _answered(agent: Mapping[str, Any]) -> bool:
+def _has_answered(agent: Mapping[str, Any]) -> bool:
     """Whether its last message is an answer rather than a call or a task."""
     last = (agent.get('messages') or [{'role': '', 'parts': ()}])[-1]
     asks = any(part['kind'] == 'call' for part in last['parts'])

@@ -71,8 +71,8 @@ class QuestionForm:
             if self._form:
                 self._form.refuse(problems)
         except EngineError as error:
-            await notify_errors(_refused(error))
+            await notify_errors(_show_refusal(error))
 
 
-async def _refused(error: EngineError) -> None:
+async def _show_refusal(error: EngineError) -> None:
     raise error

@@ -101,7 +101,7 @@ class Cast:
         return shown or list(stage.agents)
 
     def _last(self, view: View) -> list[str]:
-        ended = {path: self._ended(path, view.seq) for path in self._agents if path in view.agents}
+        ended = {path: self._end_of(path, view.seq) for path in self._agents if path in view.agents}
         if not ended:
             return []
         newest = max(ended, key=lambda path: ended[path])
@@ -111,7 +111,7 @@ class Cast:
         inner = max(around, key=len)
         return [path for path in ended if within(path, inner)]
 
-    def _ended(self, path: str, seq: int) -> int:
+    def _end_of(self, path: str, seq: int) -> int:
         stay = latest(self._history.stays, path, seq)
         return stay.seq if stay else 0
 

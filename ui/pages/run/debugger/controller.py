@@ -140,13 +140,13 @@ class DebugController:
             if not self.view.paused and any(not within(leaf, at) for leaf in self.view.active):
                 await notify_errors(self._conductor.pause(self._run))
         elif self.view.paused and any(
-            self.held(leaf) and not self._ended(leaf) for leaf in self.view.active if not within(leaf, at)
+            self.held(leaf) and not self._has_ended(leaf) for leaf in self.view.active if not within(leaf, at)
         ):
             if at not in self.view.held:
                 await notify_errors(self._conductor.pause(self._run, at))
             await notify_errors(self._conductor.resume(self._run))
 
-    def _ended(self, leaf: str) -> bool:
+    def _has_ended(self, leaf: str) -> bool:
         state = self.shape.state(leaf)
         return state is not None and state.kind == 'final'
 

@@ -82,7 +82,7 @@ class ChartPane:
                     on_fold=self._folds.turn,
                     on_context=lambda asked: places.open(asked, self._folds.folded),
                 )
-                self._drawing.on_room(self._measured)
+                self._drawing.on_room(self._on_resize)
                 self.why.of(self._drawing)
             self._plan = PlanChecklist(self._shape, context.history, seek)
 
@@ -109,7 +109,7 @@ class ChartPane:
         if not self._drawn or (hidden and not (self._folds.by_hand or self._held or self.why.is_open)):
             await self.draw()
 
-    async def _measured(self, width: int, height: int, held: bool) -> None:
+    async def _on_resize(self, width: int, height: int, held: bool) -> None:
         self._held = held
         if not held and (width, height) != self._room and self._fitted is not None:
             self._room = (width, height)

@@ -77,11 +77,11 @@ class RunTitle:
         with self._place:
             field = text_input(self._info.title, maxlength='200', aria_label='Title of the run')
             field.classes('run-rename').props('autofocus')
-            field.on('keydown', lambda event: self._renamed(str(event.args)), js_handler=DONE)
+            field.on('keydown', lambda event: self._on_rename(str(event.args)), js_handler=DONE)
             field.on('keydown.esc', self._shut)
-            button('Save', kind='small primary').on('click', lambda: self._renamed(str(field.value or '')))
+            button('Save', kind='small primary').on('click', lambda: self._on_rename(str(field.value or '')))
 
-    async def _renamed(self, title: str) -> None:
+    async def _on_rename(self, title: str) -> None:
         title = ' '.join(title.split())[:200]
         if title and title != self._info.title:
             await self._say(title=title)

@@ -62,7 +62,7 @@ class Inspector:
         """A newer step, which is shown once nobody reads this one."""
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
             Engagement(self._engage)
-            self._tabs = Tabs('Step, memory, usage or breakpoints', on_change=self._opened)
+            self._tabs = Tabs('Step, memory, usage or breakpoints', on_change=self._on_open)
             with self._tabs.panel('Step'):
                 self._step = ui.element('div').classes('step')
                 self.below = ui.element('div').classes('ghost')
@@ -117,7 +117,7 @@ class Inspector:
         if title != self._tabs.shown:
             self._tabs.open(title)
 
-    def _opened(self) -> None:
+    def _on_open(self) -> None:
         self._fill()
         self._on_tab()
 
@@ -222,14 +222,14 @@ def _agents(view: View, shape: Shape) -> Iterator[tuple[str, Sequence[tuple[str,
     """Each agent with its criteria: name, whether it holds (None if not evaluated), what is missing."""
     known = {str(state.path): state.criteria for state in shape.states if state.criteria}
     for path in dict.fromkeys([*known, *view.agents]):
-        judged = _judged(view.agents.get(path, {}).get('criteria'))
+        judged = _list_judgements(view.agents.get(path, {}).get('criteria'))
         if judged:
             yield path, judged
         elif path in known:
             yield path, [(name, None, '') for name in known[path]]
 
 
-def _judged(value: Any) -> list[tuple[str, bool | None, str]]:
+def _list_judgements(value: Any) -> list[tuple[str, bool | None, str]]:
     if not isinstance(value, (list, tuple)):
         return []
     return [

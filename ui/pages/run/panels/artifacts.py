@@ -45,7 +45,7 @@ class Artifacts:
     def show(self, view: View) -> None:
         """Show the artifacts at another step, once the tab is visible."""
         self._view = view
-        self._offered = self._offered or bool(_made(view))
+        self._offered = self._offered or bool(_collect_artifacts(view))
         self._tabs.offer(TITLE, self._offered)
         self.refresh()
 
@@ -53,7 +53,7 @@ class Artifacts:
         """Redraw changes, if the tab is visible."""
         if self._view is None or self._tabs.shown != TITLE:
             return
-        made = _made(self._view)
+        made = _collect_artifacts(self._view)
         self._none.set_visibility(not made)
         for key in [key for key, (item, _) in self._drawn.items() if made.get(key) != item]:
             self._drawn.pop(key)[1].delete()
@@ -129,7 +129,7 @@ def _as_file(name: str, value: Any) -> tuple[str, str]:
     return f'{name}.json', json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _made(view: View) -> dict[Key, Mapping[str, Any]]:
+def _collect_artifacts(view: View) -> dict[Key, Mapping[str, Any]]:
     """All artifacts at a step, grouped by agent."""
     return {
         (path, name): item

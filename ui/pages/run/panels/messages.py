@@ -66,14 +66,14 @@ class Messages(Panel):
                 self._words = text_input(wanted.text, kind='search', placeholder='Contains')
                 self._words.props('debounce=200')
                 label('Contains', self._words, 'visually-hidden')
-                self._words.on_value_change(lambda _: self._changed())
+                self._words.on_value_change(lambda _: self._on_change())
             with ui.element('div').classes('messages-forms').props('role="group" aria-label="Draw as"'):
                 self._forms = {form: self._form(form, title, icon) for form, title, icon in FORMS}
             self._count = Text('span', '', 'muted small num', role='status')
 
     def _choice(self, name: str, options: dict[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('messages-filter'):
-            choice = NativeSelect(options, value=value, on_change=self._changed)
+            choice = NativeSelect(options, value=value, on_change=self._on_change)
             label(name, choice, 'muted small')
         return choice
 
@@ -132,7 +132,7 @@ class Messages(Panel):
         self._none.set_visibility(not shown)
         self._list.set_visibility(bool(shown))
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         self.wanted = MessageFilter(
             sender=self._sender.value,
             recipient=self._recipient.value,

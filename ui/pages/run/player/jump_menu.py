@@ -43,7 +43,7 @@ class JumpMenu:
                     self._arrows(sort.title, lambda on, kind=kind: self.jump(kind, on=on))  # type: ignore[misc]
             with ui.element('div').classes('jump'):
                 Text('span', '≔', 'jump-glyph', aria_hidden='true')
-                self._places = NativeSelect({'': 'Memory field…'}, value='', on_change=self._picked)
+                self._places = NativeSelect({'': 'Memory field…'}, value='', on_change=self._on_pick)
                 set_attributes(self._places, aria_label='Memory field to follow')
                 Text('kbd', 'm')
                 self._arrows('memory change', lambda on: self.change(on=on))
@@ -93,7 +93,7 @@ class JumpMenu:
     def _own(self, known: Mapping[str, Any]) -> dict[str, str]:
         return {self.place: pointer_text(self.place)} if self.place and self.place not in known else {}
 
-    def _picked(self) -> None:
+    def _on_pick(self) -> None:
         self.place = self._places.value
 
     def _arrows(self, title: str, jump: Callable[[bool], Awaitable[None]]) -> None:

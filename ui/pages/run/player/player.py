@@ -64,7 +64,7 @@ class Player:
             self._speed = NativeSelect(speeds, value='1').classes('speed').props('aria-label="Speed"')
             self._draw_jumps()
             self._link = self._button('link', 'Copy link to this step', None)
-            self._link.classes('player-link').on('click', self._copied, js_handler=COPY)
+            self._link.classes('player-link').on('click', self._on_copy, js_handler=COPY)
             self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
             self._live.on('click', lambda: self._leap(None))
             self.viewers = Viewers(viewer, seek)
@@ -220,7 +220,7 @@ class Player:
         if self._view is not None:
             self._jumps.offer(self._view)
 
-    def _copied(self, event: object) -> None:
+    def _on_copy(self, event: object) -> None:
         there, link = event.args  # type: ignore[attr-defined]
         if there:
             ui.notify('Link copied.', type='positive')

@@ -45,13 +45,13 @@ class Viewers:
         for index, one in enumerate(self._buttons):
             one.set_visibility(index < len(others))
             if index < len(others):
-                said = self._said(others[index])
+                said = self._describe(others[index])
                 self._names[index].show(_brief(others[index]))
                 set_attributes(one, aria_label=said, title=said)
         self._more.show(f'+{len(others) - MOST}' if len(others) > MOST else '')
         self._root.set_visibility(bool(others))
 
-    def _said(self, other: Viewer) -> str:
+    def _describe(self, other: Viewer) -> str:
         own = other.name == self._viewer.name
         who = other.name if not own else 'You, in another window' if other.name else 'Another window'
         return f'{who}: at ' + ('the newest step' if other.at is None else f'step {other.at}')

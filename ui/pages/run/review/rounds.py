@@ -80,7 +80,7 @@ class DebateTable:
                 now = whose[0] == name and whose[1] == number
                 by = whose[2] if now else None
                 about = tuple(points.about(turn) for turn in turns)
-                said = partial(self._said, turns, by, points)
+                said = partial(self._draw_turns, turns, by, points)
                 cell = self._fill(name, number, (turns, by, about), said)
                 cell.classes(add='now' if now else '', remove='' if now else 'now')
         for number in self._columns:
@@ -132,7 +132,7 @@ class DebateTable:
             Text('span', ', '.join(models), 'muted small')
         self._seats.control(name)
 
-    def _said(self, turns: Sequence[Turn], by_person: bool | None, points: Points) -> None:
+    def _draw_turns(self, turns: Sequence[Turn], by_person: bool | None, points: Points) -> None:
         for turn in turns:
             draw_turn(turn, self._link, points)
         if by_person is not None:

@@ -56,9 +56,9 @@ def draw_verdict(
         text = (
             'No agreement was reached. This summary of the debate cannot approve anything.'
             if synthesized
-            else f'Agreed by {_joined(by)} in round {consensus.get("round")}.'
+            else f'Agreed by {_join_names(by)} in round {consensus.get("round")}.'
             if len(by) > 1
-            else f'Decided by {_joined(by)}, the only reviewer.'
+            else f'Decided by {_join_names(by)}, the only reviewer.'
         )
         Text('p', text, 'muted')
         Text('p', str(consensus.get('text', '')), 'verdict-text')
@@ -99,5 +99,5 @@ def _list(title: str, entries: Sequence[Any], nothing: str) -> None:
                 Text('li', str(entry))
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ' and '.join([', '.join(names[:-1]), names[-1]]) if len(names) > 1 else ''.join(names)

@@ -16,12 +16,11 @@ from temporalio.exceptions import ApplicationError
 from engine.errors import JournalUnavailable
 from engine.records import RunId, StatePath
 from engine.runtime import KeptTimer, LiveRuns, Run
+from ui.fleet.heartbeat import beating
 from ui.fleet.records import DRIVE, Placement, Rest
 from ui.web.fleet import DrivenRun
 
 log = logging.getLogger('hemicycle')
-BEAT: Final = 1.0
-"""Seconds between signs of life."""
 LOOK: Final = 0.2
 """Seconds between looks whether a run rests."""
 LINGER: Final = 2.0
@@ -82,7 +81,7 @@ class Driver:
         run = RunId(placement.run)
         if run not in self._driven and not self.has_room:
             return Rest(why='moves', timers=timers)
-        async with self._seat(run, placement.pattern) as seat, _beating():
+        async with self._seat(run, placement.pattern) as seat, beating():
             live = await self._take(run, timers)
             if live is None:
                 return Rest(why='ended')
@@ -150,22 +149,6 @@ class Driver:
                 await asyncio.wait({drained}, timeout=LOOK)
             drained.cancel()
         return [asdict(timer) for timer in await self._runs.let_go(live)]
-
-
-@contextlib.asynccontextmanager
-async def _beating() -> AsyncIterator[None]:
-    """Show Temporal that this activity is alive."""
-
-    async def beat() -> None:
-        while True:
-            activity.heartbeat()
-            await asyncio.sleep(BEAT)
-
-    beats = asyncio.create_task(beat(), name='heartbeat')
-    try:
-        yield
-    finally:
-        beats.cancel()
 
 
 def _timer(kept: dict[str, Any]) -> KeptTimer:

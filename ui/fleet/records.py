@@ -8,6 +8,9 @@ from typing import Any, Final, Literal
 WORKFLOW: Final = 'hemicycle-run'
 DRIVE, FIND, WAKE = 'drive', 'find', 'wake'
 """The activities, and the signal."""
+SCHEDULE_WORKFLOW: Final = 'hemicycle-schedule'
+HANDLE: Final = 'handle'
+"""Its activity."""
 CONTROL: Final = 'hemicycle'
 """The task queue that every worker serves: workflows, and finding workers for runs."""
 LABEL_TAG: Final = 'worker:'

@@ -54,7 +54,7 @@ class Temporal:
         Raises:
             TemporalUnavailable
         """
-        with _answers():
+        with answers():
             client = await Client.connect(
                 address, namespace=namespace, identity=identity or None, lazy=not identity
             )
@@ -62,7 +62,7 @@ class Temporal:
 
     async def place(self, placement: Placement) -> None:
         """Have a run driven; wakes it if it is placed already. Raises `TemporalUnavailable`."""
-        with _answers():
+        with answers():
             await self.client.start_workflow(
                 WORKFLOW,
                 args=[placement, []],
@@ -75,7 +75,7 @@ class Temporal:
 
     async def is_held(self, run: RunId) -> bool:
         """Whether some worker has taken the run and not let go of it yet. Raises `TemporalUnavailable`."""
-        with _answers():
+        with answers():
             try:
                 found = await self.client.get_workflow_handle(workflow_id(run)).describe(rpc_timeout=TIMEOUT)
             except RPCError as error:
@@ -87,7 +87,7 @@ class Temporal:
 
     async def placed(self) -> AsyncIterator[Placed]:
         """All runs that have an open workflow. Raises `TemporalUnavailable`."""
-        with _answers():
+        with answers():
             async for found in self.client.list_workflows(OPEN, rpc_timeout=TIMEOUT):
                 reason = await found.memo_value(MEMO, '')
                 yield Placed(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
@@ -99,13 +99,14 @@ class Temporal:
             task_queue=TaskQueue(name=CONTROL),
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
         )
-        with _answers():
+        with answers():
             found = await self.client.workflow_service.describe_task_queue(asked, timeout=TIMEOUT)
         return sorted({poller.identity for poller in found.pollers})
 
 
 @contextlib.contextmanager
-def _answers() -> Iterator[None]:
+def answers() -> Iterator[None]:
+    """Turn what the client raises into `TemporalUnavailable`."""
     try:
         yield
     except (RPCError, RuntimeError) as error:  # A client that never connected raises `RuntimeError`.

@@ -12,6 +12,7 @@ from engine import Conductor, EngineError, InvalidInput, Status
 from engine.records import RunId
 from engine.runtime import LiveRuns
 from ui.fleet.finder import Finder
+from ui.fleet.schedules.placer import TemporalPlacer
 from ui.fleet.settings import Connections, FleetSettings
 from ui.fleet.temporal import Temporal
 from ui.fleet.web import FleetRuns
@@ -57,6 +58,7 @@ class LiveFleet:
     def __init__(self, temporal: Temporal, conductor: Conductor, connections: Connections) -> None:
         self._temporal, self._conductor, self._connections = temporal, conductor, connections
         self._finder = Finder(temporal, connections)
+        self.schedules = TemporalPlacer(temporal)
 
     async def workers(self) -> list[WorkerInfo]:
         """All workers, by name."""

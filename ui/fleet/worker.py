@@ -10,6 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
@@ -34,15 +35,19 @@ from engine.history import program_version
 from engine.runtime import LiveRuns
 from ui.api.access import PREFIX
 from ui.api.app import build_api
-from ui.fleet.driver import BEAT, Driver
+from ui.fleet.driver import Driver
 from ui.fleet.finder import Finder
+from ui.fleet.heartbeat import BEAT
 from ui.fleet.owners import name_of, owner_of
 from ui.fleet.records import CONTROL, queue_name
 from ui.fleet.routes import TokenOnly, worker_routes
 from ui.fleet.runs import WorkerRuns
+from ui.fleet.schedules.handler import ScheduleHandler
+from ui.fleet.schedules.workflow import ScheduleWorkflow
 from ui.fleet.settings import Connections, FleetSettings
 from ui.fleet.temporal import Temporal, TemporalUnavailable
 from ui.fleet.versions import version_of
+from ui.fleet.web import FleetRuns
 from ui.fleet.workflow import RunWorkflow
 from ui.web.backend import Backend
 from ui.web.fleet import WorkerInfo
@@ -115,7 +120,7 @@ class FleetWorker:
                 async with self._serving(conductor):
                     temporal = await self._connect()
                     if temporal:
-                        await self._work(temporal, Finder(temporal, connections))
+                        await self._work(temporal, connections)
         finally:
             await connections.close()
             await conductor.close()
@@ -150,8 +155,16 @@ class FleetWorker:
                 await asyncio.wait_for(self._leaving.wait(), AGAIN)
         return None
 
-    async def _work(self, temporal: Temporal, finder: Finder) -> None:
-        workers = [self._control(temporal, finder), *self._drivers(temporal)]
+    async def _work(self, temporal: Temporal, connections: Connections) -> None:
+        starts_runs = partial(FleetRuns, temporal=temporal, connect=connections)
+        schedules = ScheduleHandler(partial(self._open, name_of(self.owner), starts_runs))
+        try:
+            await self._take(temporal, Finder(temporal, connections), schedules)
+        finally:
+            await schedules.close()
+
+    async def _take(self, temporal: Temporal, finder: Finder, schedules: ScheduleHandler) -> None:
+        workers = [self._control(temporal, finder, schedules), *self._drivers(temporal)]
         running = [asyncio.create_task(worker.run()) for worker in workers]
         log.info('%s takes runs of %s', name_of(self.owner), ', '.join(sorted(self._versions)))
         leaving = asyncio.create_task(self._leaving.wait())
@@ -163,12 +176,12 @@ class FleetWorker:
         for task in done - {leaving}:
             await task  # Why it could not go on.
 
-    def _control(self, temporal: Temporal, finder: Finder) -> Worker:
+    def _control(self, temporal: Temporal, finder: Finder, schedules: ScheduleHandler) -> Worker:
         return Worker(
             temporal.client,
             task_queue=CONTROL,
-            workflows=[RunWorkflow],
-            activities=[finder.find],
+            workflows=[RunWorkflow, ScheduleWorkflow],
+            activities=[finder.find, schedules.handle],
             workflow_runner=UnsandboxedWorkflowRunner(),
             # A dead worker's cache would be waited for; and these histories are short.
             max_cached_workflows=0,

@@ -147,12 +147,19 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         tune()
         free_closed_pages()
         access = await access_where_closed(door, Access(conductor.journal, conductor.clock))
-        services = Services(conductor, url=url, now=time.time, audit=access.audit if access else None)
+        workers = fleet and look_after(fleet(conductor))
+        services = Services(
+            conductor,
+            url=url,
+            now=time.time,
+            audit=access.audit if access else None,
+            placer=workers.schedules if workers else None,
+        )
         services.start()
         backend.open(
             conductor,
             access,
-            fleet=fleet and look_after(fleet(conductor)),
+            fleet=workers,
             services=services,
         )
         background_tasks.create(reload_signed_out(backend), name='reload pages of those who are logged out')

@@ -11,7 +11,7 @@ from engine import Conductor
 from ui.access.audit_log import AuditLog
 from ui.services.inbox import Inbox, InboxItem
 from ui.services.notifications import Channels, MailServer, Notifications
-from ui.services.schedules import Schedules, Triggers
+from ui.services.schedules import SchedulePlacer, Schedules, Triggers
 
 log = logging.getLogger('hemicycle')
 DAY = 86_400.0
@@ -20,7 +20,7 @@ DAY = 86_400.0
 class Services:
     """The inbox, the notifications and the schedules of a server."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (its collaborators)
         self,
         conductor: Conductor,
         *,
@@ -28,6 +28,7 @@ class Services:
         channels: Channels | None = None,
         now: Callable[[], float] | None = None,
         audit: AuditLog | None = None,
+        placer: SchedulePlacer | None = None,
     ) -> None:
         """Make them; nothing is done before `start`.
 
@@ -37,12 +38,13 @@ class Services:
             channels: how messages are sent; by default for real.
             now: the time by the calendar, for schedules; by default the conductor's clock.
             audit: where runs that schedules and triggers start are noted; None while nobody logs in.
+            placer: knows when schedules are due, in a fleet.
         """
         self.conductor = conductor
         self._channels = channels or Channels(MailServer.of_environment())
         self.inbox = Inbox(conductor)
         self.notifications = Notifications(conductor, self._channels, url=url.rstrip('/'))
-        self.schedules, self.triggers = Schedules(conductor, now), Triggers(conductor)
+        self.schedules, self.triggers = Schedules(conductor, now, placer), Triggers(conductor)
         self.schedules.ticks.audit = self.triggers.ticks.audit = audit
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.records import RunId, RunInfo
+from ui.services.schedules import SchedulePlacer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,10 @@ class WaitingRun:
 
 class FleetView(Protocol):
     """What the page of workers shows and does."""
+
+    @property
+    def schedules(self) -> SchedulePlacer:
+        """What knows when schedules are due."""
 
     async def workers(self) -> list[WorkerInfo]:
         """All workers, by name. Raises `EngineError` if Temporal cannot be asked."""

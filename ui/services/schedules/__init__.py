@@ -1,5 +1,6 @@
 """Schedules and triggers: runs that start by the clock, by a webhook or by a file."""
 
+from ui.services.schedules.placing import SchedulePlacer
 from ui.services.schedules.records import (
     Action,
     Schedule,
@@ -19,6 +20,7 @@ __all__ = [
     'Interval',
     'Overlap',
     'Schedule',
+    'SchedulePlacer',
     'SchedulePolicy',
     'ScheduleSpec',
     'Schedules',

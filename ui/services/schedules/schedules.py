@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
 from engine.journal import Entry, EntryQuery
 from engine.records import RunInfo
 from engine.runtime import acting_as
+from ui.services.schedules.placing import SchedulePlacer
 from ui.services.schedules.records import Action, Schedule, Tick, UnknownSchedule
 from ui.services.schedules.ticks import Source, Ticks, new_tick
 
@@ -26,6 +27,8 @@ NEVER = 1e15
 """The rank of a schedule that is not due any more."""
 LOOK = 5.0
 """Seconds between two looks at most: another process may have written a schedule."""
+LATE = 15.0
+"""Seconds after which a server handles what the workers of a fleet should have handled."""
 AT_ONCE = 1_000
 """Times of a schedule that are handled in one look; the rest follows in the next."""
 NEXT_TIMES = 5
@@ -39,10 +42,17 @@ class Schedules:
     Args:
         conductor: starts the runs, and keeps the schedules in its journal.
         now: the time by the calendar, in seconds since 1970; by default the conductor's clock.
+        placer: in a fleet, has workers handle what is due.
     """
 
-    def __init__(self, conductor: Conductor, now: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self,
+        conductor: Conductor,
+        now: Callable[[], float] | None = None,
+        placer: SchedulePlacer | None = None,
+    ) -> None:
         self._conductor, self.ticks = conductor, Ticks(conductor)
+        self._placer = placer
         self._now = now or conductor.clock.now
         self._changed = asyncio.Event()
 
@@ -150,18 +160,65 @@ class Schedules:
                 changed.cancel()
 
     async def look(self) -> float:
-        """Handle all times that are due; returns the seconds until the next look."""
+        """Handle all times that are due; returns the seconds until the next look.
+
+        In a fleet workers handle them; what they have not handled after `LATE` seconds is handled here.
+        """
         known = {one.id: one for one in await self.list()}
+        placed = await self._place(list(known.values()))
+
+        def here(schedule: str, due: float) -> float:
+            return due + LATE if schedule in placed else due
+
+        now, wait = self._now(), LOOK
         for state in ('claimed', 'buffered'):
             for tick in reversed(await self.ticks.list(state=state)):
-                if schedule := known.get(tick.source):
+                schedule = known.get(tick.source)
+                if schedule and here(schedule.id, tick.due) <= now:
                     await self._take_up(schedule, tick)
-        now, wait = self._now(), LOOK
         for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now)):
-            await self._handle(entry, now)
+            if here(entry.key, entry.rank) <= now:
+                await self._handle(entry, now)
         for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now + LOOK)):
-            wait = min(wait, max(0.0, entry.rank - self._now()))
+            wait = min(wait, max(0.0, here(entry.key, entry.rank) - self._now()))
         return wait
+
+    async def handle(
+        self, schedule: str, moment: float, *, waiting: bool = False, again: bool = False
+    ) -> bool:
+        """Handle the times of one schedule that have come: in a fleet, when its placer says so.
+
+        Args:
+            schedule: its id; one that is gone has nothing to be handled.
+            moment: what time it is, at least: the placer's clock may be ahead of ours.
+            waiting: whether this was said to be called again.
+            again: whether the call before may have been cut off.
+
+        Returns:
+            Whether to call this again soon: a time waits for the run before it.
+        """
+        entry = await self._conductor.journal.entry(KIND, schedule)
+        if entry is None:
+            return False
+        found, now = self._read(entry), max(self._now(), moment)
+        before = await self.ticks.list(schedule, state='buffered')
+        cut_off = await self.ticks.list(schedule, state='claimed') if again else ()
+        for tick in reversed([*before, *cut_off]):
+            await self._take_up(found, tick)
+        if entry.rank <= now:
+            await self._handle(entry, now)
+        after = await self.ticks.list(schedule, state='buffered', limit=1)
+        return bool(after) and (waiting or not before)
+
+    async def _place(self, schedules: Sequence[Schedule]) -> Collection[str]:
+        """The ids of the schedules that somebody else takes care of."""
+        if self._placer is None:
+            return ()
+        try:
+            return await self._placer.place(schedules)
+        except EngineError as error:
+            log.warning('schedules are handled by this server: %s', error)
+            return ()
 
     async def clean_up(self) -> None:
         """Forget ticks of long ago."""
@@ -172,7 +229,10 @@ class Schedules:
         if tick.state == 'buffered':
             if await self._busy(schedule, tick):
                 return
-            tick = await self.ticks.store(replace(tick, state='claimed'))
+            try:
+                (tick,) = await self.ticks.claim([replace(tick, state='claimed')])
+            except EntryChanged:
+                return  # Somebody else goes on with it.
         if tick.state == 'claimed':
             await self.ticks.start(tick, schedule.action, _source(schedule))
 

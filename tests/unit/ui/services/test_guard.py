@@ -17,7 +17,7 @@ from ui.services.schedules import Action, Schedules, Trigger, Triggers
 from ui.services.services import Services
 
 pytestmark = pytest.mark.anyio
-SERVER = {'run', 'adopt', 'look', 'close', 'clean_up', 'check', 'assigned', 'waiting', 'receive'}
+SERVER = {'run', 'adopt', 'handle', 'look', 'close', 'clean_up', 'check', 'assigned', 'waiting', 'receive'}
 CLASSES = {
     'inbox': Inbox,
     'notifications': Notifications,

@@ -1,0 +1,145 @@
+"""Schedules in a fleet: Temporal wakes the workers, without any server, and each time has exactly one run."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.client import Client, ScheduleListDescription
+
+from engine.journal import EntryQuery, Journal
+from engine.records import RunQuery
+from tests.crash.fleet.processes import Fleet, Process, until
+from ui.fleet.schedules.placer import PREFIX
+
+pytestmark = pytest.mark.commands
+
+
+@pytest.fixture
+async def temporal(fleet: Fleet) -> Client:
+    return await Client.connect(f'127.0.0.1:{fleet.port}')
+
+
+async def placed(temporal: Client) -> list[ScheduleListDescription]:
+    """What Temporal has of our schedules."""
+    return [one async for one in await temporal.list_schedules() if one.id.startswith(PREFIX)]
+
+
+def is_paused(one: ScheduleListDescription) -> bool:
+    assert one.schedule
+    return one.schedule.state.paused
+
+
+async def add(web: httpx.AsyncClient, fleet: Fleet, **given: Any) -> str:
+    action = {'pattern': 'counting', 'parameters': {'calls': str(fleet.calls), 'steps': 1, 'pause': 0.0}}
+    body = {'name': 'often', 'action': action, 'policy': {'overlap': 'allow_all'}, **given}
+    answer = await web.post('schedules', json=body)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()['id'])
+
+
+async def started(reader: Journal) -> int:
+    return len(await reader.entries(EntryQuery(kind='tick', state='started')))
+
+
+async def test_each_second_has_one_run_though_servers_and_workers_are_killed(
+    fleet: Fleet, server: Process, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    first = await fleet.worker()
+    schedule = await add(web, fleet, spec={'intervals': [{'every': 1}]})
+
+    async def has(number: int) -> bool:
+        return await started(reader) >= number
+
+    await until(lambda: has(2), 'the worker starts runs')
+    server.kill()
+    alone = await started(reader)
+    await until(lambda: has(alone + 3), 'the worker starts runs without a server')
+    first.kill()
+    killed = await started(reader)
+    second = await fleet.worker()
+    await until(lambda: has(killed + 3), 'another worker starts runs', second)
+    last = await fleet.web()
+    async with httpx.AsyncClient(base_url=f'{last.url}/api/v1/', timeout=30) as other:
+        answer = await other.patch(f'schedules/{schedule}', json={'paused': True})
+        assert answer.is_success, answer.text
+
+    async def settled() -> bool:
+        ticks = await reader.entries(EntryQuery(kind='tick'))
+        return all(tick.state == 'started' for tick in ticks)
+
+    await until(settled, 'all times have their run')
+    ticks = sorted(await reader.entries(EntryQuery(kind='tick')), key=lambda tick: tick.rank)
+    assert {after.rank - before.rank for before, after in pairwise(ticks)} == {1.0}
+    runs = (await reader.runs(RunQuery(limit=1_000))).runs
+    assert sorted(info.id for info in runs) == sorted(tick.body['run'] for tick in ticks)
+    assert {info.author for info in runs} == {'schedule:often'}
+    await fleet.ended([str(info.id) for info in runs], reader)
+
+
+async def test_temporal_has_what_is_scheduled_as_it_is_changed(
+    fleet: Fleet, web: httpx.AsyncClient, temporal: Client
+) -> None:
+    spec = {'cron': ['30 2 * * MON-FRI', '0 9 13 * FRI'], 'time_zone': 'Europe/Berlin'}
+    schedule = await add(web, fleet, spec=spec)
+    found: list[ScheduleListDescription] = []
+
+    async def has(number: int, paused: bool) -> bool:
+        found[:] = await placed(temporal)
+        return len(found) == number and all(is_paused(one) == paused for one in found)
+
+    await until(lambda: has(1, False), 'Temporal has the schedule')
+    ours = (await web.get(f'schedules/{schedule}')).json()['next_times']
+    assert found[0].info
+    theirs = {moment.isoformat()[:19] for moment in found[0].info.next_action_times}
+    assert {moment[:19] for moment in ours[:3]} <= theirs
+    await web.patch(f'schedules/{schedule}', json={'paused': True, 'note': 'holidays'})
+    await until(lambda: has(1, True), 'Temporal has it paused')
+    assert found[0].schedule
+    assert found[0].schedule.state.note == 'holidays'
+    await web.delete(f'schedules/{schedule}')
+    await until(lambda: has(0, False), 'Temporal has no schedule any more')
+
+
+class Alone(Fleet):
+    """The same database, served without Temporal."""
+
+    def _placed(self) -> list[str]:
+        return []
+
+
+async def test_a_schedule_moves_into_a_fleet_and_out_of_it(
+    fleet: Fleet, temporal: Client, reader: Journal
+) -> None:
+    alone = Alone(fleet.home, fleet.database, processes=fleet.processes)
+    before = await alone.web()
+    async with httpx.AsyncClient(base_url=f'{before.url}/api/v1/', timeout=30) as web:
+        await add(web, fleet, spec={'intervals': [{'every': 1}]})
+
+    async def has(number: int) -> bool:
+        return await started(reader) >= number
+
+    await until(lambda: has(2), 'the server starts runs')
+    before.kill()
+    server = await fleet.web()
+    await fleet.worker()
+
+    async def is_placed() -> bool:
+        return bool(await placed(temporal))
+
+    await until(is_placed, 'Temporal has the schedule')
+    server.kill()
+    moved = await started(reader)
+    await until(lambda: has(moved + 2), 'the worker starts runs')
+    for process in fleet.processes:
+        process.kill()
+    back = await started(reader)
+    after = await alone.web()
+    begun = time.time()
+    await until(lambda: has(back + 2), 'a server without a fleet starts runs', after)
+    assert time.time() - begun < 15
+    ticks = sorted(await reader.entries(EntryQuery(kind='tick')), key=lambda tick: tick.rank)
+    assert {after.rank - before.rank for before, after in pairwise(ticks)} == {1.0}

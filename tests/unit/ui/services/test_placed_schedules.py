@@ -1,0 +1,122 @@
+"""Schedules that a fleet's engine takes care of: the server only handles what nobody else has handled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+
+import pytest
+
+from engine import Conductor, EngineError, SimulatedClock
+from tests.unit.ui.services.test_schedules import NOON, conductor_of, every, runs
+from ui.services.schedules import Schedule, Schedules
+from ui.services.schedules.schedules import LATE
+
+pytestmark = pytest.mark.anyio
+
+
+class Placer:
+    """Takes care of all schedules, or cannot be reached."""
+
+    def __init__(self) -> None:
+        self.away = False
+
+    async def place(self, schedules: Sequence[Schedule]) -> Collection[str]:
+        if self.away:
+            raise EngineError('it does not answer')
+        return [one.id for one in schedules]
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with conductor_of() as conductor:
+        yield conductor
+
+
+def clock_of(conductor: Conductor) -> SimulatedClock:
+    assert isinstance(conductor.clock, SimulatedClock)
+    return conductor.clock
+
+
+async def test_a_server_waits_before_it_handles_what_a_worker_should_have(conductor: Conductor) -> None:
+    schedules = Schedules(conductor, placer=Placer())
+    await schedules.add(every(60))
+    await clock_of(conductor).advance(60 + LATE - 1)
+    assert await schedules.look() == pytest.approx(1)
+    assert await runs(conductor) == []
+    await clock_of(conductor).advance(1)
+    await schedules.look()
+    assert len(await runs(conductor)) == 1
+
+
+async def test_a_server_handles_all_while_the_placer_is_away(conductor: Conductor) -> None:
+    placer = Placer()
+    schedules = Schedules(conductor, placer=placer)
+    await schedules.add(every(60))
+    await clock_of(conductor).advance(60)
+    placer.away = True
+    await schedules.look()
+    assert len(await runs(conductor)) == 1
+
+
+async def test_what_a_worker_handles_starts_once(conductor: Conductor) -> None:
+    server, worker = Schedules(conductor, placer=Placer()), Schedules(conductor)
+    made = await server.add(every(60))
+    await clock_of(conductor).advance(60)
+    assert await worker.handle(made.id, NOON + 60) is False
+    assert await worker.handle(made.id, NOON + 60) is False
+    await clock_of(conductor).advance(LATE)
+    await server.look()
+    (tick,) = await server.log(made.id)
+    assert [tick.run] == await runs(conductor)
+
+
+async def test_the_placers_clock_may_be_ahead(conductor: Conductor) -> None:
+    worker = Schedules(conductor)
+    made = await worker.add(every(60))
+    await clock_of(conductor).advance(59)
+    await worker.handle(made.id, NOON + 60)
+    assert len(await runs(conductor)) == 1
+
+
+async def test_a_schedule_that_is_gone_is_not_handled(conductor: Conductor) -> None:
+    worker = Schedules(conductor)
+    made = await worker.add(every(60))
+    await worker.remove(made.id)
+    assert await worker.handle(made.id, NOON + 60) is False
+    assert await runs(conductor) == []
+
+
+async def test_a_time_that_waits_is_asked_for_until_it_starts() -> None:
+    blocked = asyncio.Event()
+    async with conductor_of(reply=lambda request: blocked) as conductor:
+        worker = Schedules(conductor)
+        made = await worker.add(every(60, overlap='buffer_one'))
+        clock = clock_of(conductor)
+        await clock.advance(60)
+        assert await worker.handle(made.id, NOON + 60) is False
+        (first,) = await worker.log(made.id)
+        await clock.advance(60)
+        assert await worker.handle(made.id, NOON + 120) is True
+        assert await worker.handle(made.id, NOON + 121) is False  # That it waits is known already.
+        assert await worker.handle(made.id, NOON + 122, waiting=True) is True
+        await conductor.cancel(first.run)
+        assert await worker.handle(made.id, NOON + 123, waiting=True) is False
+        assert [tick.state for tick in await worker.log(made.id)] == ['started', 'started']
+
+
+async def test_a_call_that_was_cut_off_is_finished(conductor: Conductor) -> None:
+    worker = Schedules(conductor)
+    made = await worker.add(every(60))
+    await clock_of(conductor).advance(60)
+
+    async def cut(*given: object) -> None:
+        raise ConnectionError
+
+    start, worker.ticks.start = worker.ticks.start, cut  # type: ignore[method-assign,assignment]
+    with pytest.raises(ConnectionError):
+        await worker.handle(made.id, NOON + 60)
+    worker.ticks.start = start  # type: ignore[method-assign]
+    assert [tick.state for tick in await worker.log(made.id)] == ['claimed']
+    await worker.handle(made.id, NOON + 60, again=True)
+    assert [tick.state for tick in await worker.log(made.id)] == ['started']

@@ -1,0 +1,29 @@
+"""Signs of life of an activity: without them Temporal gives its work to another worker."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Final
+
+from temporalio import activity
+
+BEAT: Final = 1.0
+"""Seconds between two."""
+
+
+@contextlib.asynccontextmanager
+async def beating() -> AsyncIterator[None]:
+    """Show Temporal that this activity is alive."""
+
+    async def beat() -> None:
+        while True:
+            activity.heartbeat()
+            await asyncio.sleep(BEAT)
+
+    beats = asyncio.create_task(beat(), name='heartbeat')
+    try:
+        yield
+    finally:
+        beats.cancel()

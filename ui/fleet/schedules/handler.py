@@ -1,0 +1,55 @@
+"""ScheduleHandler: the activity of a worker that handles the times of a schedule."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from temporalio import activity
+
+from engine import Conductor
+from ui.access.access import Access
+from ui.fleet.heartbeat import beating
+from ui.fleet.records import HANDLE
+from ui.services.schedules import Schedules
+
+
+class ScheduleHandler:
+    """Handles what is due, as a server without a fleet does.
+
+    Args:
+        open_conductor: makes what starts the runs, once it is needed.
+    """
+
+    def __init__(self, open_conductor: Callable[[], Awaitable[Conductor]]) -> None:
+        self._open = open_conductor
+        self._opening = asyncio.Lock()
+        self._conductor: Conductor | None = None
+        self._schedules: Schedules | None = None
+
+    @activity.defn(name=HANDLE)
+    async def handle(self, schedule: str, moment: float, waiting: bool) -> bool:
+        """Handle the times of a schedule that have come until `moment` or now.
+
+        Returns:
+            Whether one waits for the run before it; `waiting` if that was said already.
+        """
+        async with beating():
+            found = await self._made()
+            return await found.handle(schedule, moment, waiting=waiting, again=activity.info().attempt > 1)
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        if self._conductor:
+            await self._conductor.close()
+
+    async def _made(self) -> Schedules:
+        async with self._opening:
+            if self._schedules is None:
+                self._conductor = conductor = await self._open()
+                access = Access(conductor.journal, conductor.clock)
+                self._schedules = Schedules(conductor, time.time)
+                # As a server does: what nobody started by hand is noted where people log in.
+                self._schedules.ticks.audit = access.audit if await access.accounts.any() else None
+            return self._schedules

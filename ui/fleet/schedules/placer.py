@@ -1,0 +1,159 @@
+"""Gives Temporal a schedule for each of ours: only to wake a worker; what a time means, ours say."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from cronsim import CronSim
+from temporalio.client import (
+    Schedule,
+    ScheduleActionStartWorkflow,
+    ScheduleAlreadyRunningError,
+    ScheduleCalendarSpec,
+    ScheduleIntervalSpec,
+    ScheduleOverlapPolicy,
+    SchedulePolicy,
+    ScheduleRange,
+    ScheduleSpec,
+    ScheduleState,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from ui.fleet.records import CONTROL, SCHEDULE_WORKFLOW
+from ui.fleet.temporal import TIMEOUT, Temporal, answers
+from ui.services import schedules as ours
+
+PREFIX: Final = 'hemicycle-schedule-'
+FORMAT: Final = 1
+"""Of what is made of a schedule: another number places all of them anew."""
+LOOK_AGAIN: Final = 60.0
+"""Seconds after which Temporal is asked what it has, though nothing was changed here."""
+CATCH_UP: Final = timedelta(seconds=60)
+"""Each wake handles all times that have passed: after an outage of Temporal the last ones are enough."""
+
+
+class TemporalPlacer:
+    """Keeps Temporal's schedules the same as ours.
+
+    The name of each ends in a digest of what it was made from. So nothing is ever changed there: what is
+    missing is created, and what nobody wants any more is deleted.
+
+    Args:
+        temporal: keeps them.
+    """
+
+    def __init__(self, temporal: Temporal) -> None:
+        self._temporal = temporal
+        self._placed: set[str] = set()
+        self._until = 0.0
+
+    async def place(self, schedules: Sequence[ours.Schedule]) -> set[str]:
+        """Have Temporal wake a worker whenever one of these is due.
+
+        Returns:
+            The ids of those that it takes care of. Only whole seconds can be told to Temporal.
+
+        Raises:
+            TemporalUnavailable
+        """
+        wanted = {_name(one): one for one in schedules if _is_told_in_seconds(one.spec)}
+        now = asyncio.get_running_loop().time()
+        if wanted.keys() != self._placed or now > self._until:
+            self._placed = set()
+            await self._sync(wanted)
+            self._placed, self._until = set(wanted), now + LOOK_AGAIN
+        return {one.id for one in wanted.values()}
+
+    async def _sync(self, wanted: dict[str, ours.Schedule]) -> None:
+        client = self._temporal.client
+        with answers():
+            found = {one.id async for one in await client.list_schedules(rpc_timeout=TIMEOUT)}
+            there = {name for name in found if name.startswith(PREFIX)}
+            for name in wanted.keys() - there:
+                try:
+                    await client.create_schedule(name, temporal_schedule(wanted[name]), rpc_timeout=TIMEOUT)
+                except ScheduleAlreadyRunningError:
+                    continue  # Another server was faster.
+            for name in there - wanted.keys():
+                try:
+                    await client.get_schedule_handle(name).delete(rpc_timeout=TIMEOUT)
+                except RPCError as error:
+                    if error.status != RPCStatusCode.NOT_FOUND:
+                        raise
+
+
+def temporal_schedule(schedule: ours.Schedule) -> Schedule:
+    """What wakes a worker at all times of a schedule, and perhaps at some more.
+
+    More, because a day of the month *or* of the week, the last Friday and the like cannot be told: each wake
+    asks our own schedule what is due. A time that the clock leaves out in spring is not told either: a server
+    handles it some seconds later.
+    """
+    spec = schedule.spec
+    return Schedule(
+        action=ScheduleActionStartWorkflow(
+            SCHEDULE_WORKFLOW,
+            args=[schedule.id],
+            id=f'{SCHEDULE_WORKFLOW}-{schedule.id}',
+            task_queue=CONTROL,
+        ),
+        spec=ScheduleSpec(
+            calendars=[calendar for text in spec.cron for calendar in _calendars(text)],
+            intervals=[
+                ScheduleIntervalSpec(every=timedelta(seconds=one.every), offset=timedelta(seconds=one.offset))
+                for one in spec.intervals
+            ],
+            start_at=_moment(spec.start),
+            end_at=_moment(spec.end),
+            time_zone_name=spec.time_zone,
+        ),
+        # Whether runs may overlap is decided by the worker, from the journal.
+        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.ALLOW_ALL, catchup_window=CATCH_UP),
+        state=ScheduleState(note=schedule.note or schedule.name, paused=schedule.paused),
+    )
+
+
+def _calendars(expression: str) -> Iterator[ScheduleCalendarSpec]:
+    parsed = CronSim(expression, datetime.now(UTC))
+    days, weekdays = _ranges(parsed.days, range(1, 32)), _ranges(parsed.weekdays, range(8))
+    all_days, all_weekdays = _ranges(range(1, 32), ()), _ranges(range(7), ())
+    both = [(days, weekdays)] if parsed.day_and else [(days, all_weekdays), (all_days, weekdays)]
+    for one, other in both:
+        yield ScheduleCalendarSpec(
+            second=_ranges(parsed.seconds, ()),
+            minute=_ranges(parsed.minutes, ()),
+            hour=_ranges(parsed.hours, ()),
+            day_of_month=one,
+            month=_ranges(parsed.months, ()),
+            day_of_week=other,
+            comment=expression,
+        )
+
+
+def _ranges(items: Iterable[object], known: Sequence[int]) -> list[ScheduleRange]:
+    """The values of a field; all that are `known` if one is a rule such as "the last"."""
+    found = list(items)
+    if known and any(item not in known for item in found):
+        found = list(known)
+    numbers = {int(item) % 7 if known == range(8) else int(item) for item in found}  # type: ignore[call-overload]
+    return [ScheduleRange(number) for number in sorted(numbers)]
+
+
+def _moment(seconds: float) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None
+
+
+def _is_told_in_seconds(spec: ours.ScheduleSpec) -> bool:
+    return all(one.every % 1 == one.offset % 1 == 0 for one in spec.intervals)
+
+
+def _name(schedule: ours.Schedule) -> str:
+    made_from = [FORMAT, asdict(schedule.spec), schedule.paused, schedule.note, schedule.name]
+    digest = hashlib.sha256(json.dumps(made_from, default=list).encode()).hexdigest()
+    return f'{PREFIX}{schedule.id}-{digest[:12]}'

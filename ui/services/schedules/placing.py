@@ -1,0 +1,22 @@
+"""SchedulePlacer: what in a fleet knows when schedules are due."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from ui.services.schedules.records import Schedule
+
+
+class SchedulePlacer(Protocol):
+    """Has workers handle the times of schedules, so that they need no server."""
+
+    async def place(self, schedules: Sequence[Schedule]) -> Collection[str]:
+        """Take care of these schedules from now on, and of no others.
+
+        Returns:
+            The ids of those that it does take care of.
+
+        Raises:
+            EngineError: it cannot be reached.
+        """

@@ -1,6 +1,7 @@
 """Models: one file, one provider. The scripted one is the default and needs no key."""
 
 from engine.models.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
+from engine.models.http.call_hooks import CallTiming
 from engine.models.http.endpoint_settings import endpoints_file
 from engine.models.protocol import candidate_models
 from engine.models.registry import (
@@ -18,6 +19,7 @@ __all__ = [
     'EFFORT_SYNTAX',
     'LOCAL_ENDPOINTS',
     'PROVIDERS',
+    'CallTiming',
     'EndpointHealth',
     'EndpointInfo',
     'ModelRegistry',

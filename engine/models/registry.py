@@ -14,6 +14,7 @@ import httpx
 
 from engine.clock import Clock
 from engine.errors import ModelError
+from engine.models.http.call_hooks import CallCounts, CallHooks
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.endpoint_settings import EndpointSettings
@@ -112,6 +113,8 @@ class ModelRegistry(Mapping[str, Model]):
         self.agents: Mapping[str, Model] = agents or {}
         self._settings = settings or EndpointSettings()
         self._transport, self._clock = transport, clock
+        self.hooks = CallHooks()
+        """Who measures the calls of all endpoints, and limits them beyond this process."""
         self._clients = {name: self._make_client(found) for name, found in self._settings.endpoints.items()}
         self._asked_at: dict[str, float] = {}
         """When endpoints were asked in `refresh`, by the event loop's time."""
@@ -161,6 +164,11 @@ class ModelRegistry(Mapping[str, Model]):
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The endpoints in use."""
         return tuple(client.endpoint for client in self._clients.values())
+
+    @property
+    def call_counts(self) -> dict[str, CallCounts]:
+        """The calls of each endpoint in use now, by its name."""
+        return {name: client.counts for name, client in self._clients.items()}
 
     @property
     def agent_names(self) -> Collection[str]:
@@ -292,6 +300,7 @@ class ModelRegistry(Mapping[str, Model]):
             prices=self._settings.prices,
             transport=self._transport(endpoint),
             clock=self._clock,
+            hooks=self.hooks,
         )
 
     async def _find(self, endpoint: Endpoint) -> None:

@@ -66,11 +66,11 @@ async def test_what_was_recorded_replays_as_it_was(tmp_path: Path) -> None:
     refusal = speech.refusal(f'No: {KEY}', 'rate_limit_error')
     provider = Provider(BODY, httpx.ConnectError('refused'), (429, refusal), BODY[:-90], BODY)
     recording = line(path, 'record', provider)
-    recording._limiter.pause = lambda seconds: None  # type: ignore[method-assign]
+    recording._limiter.pause = lambda *given: None  # type: ignore[method-assign]
     recorded = [await said(recording) for _ in range(4)]
     recorded.append(await said(recording, asked('Something else')))
     replaying = line(path, 'replay')
-    replaying._limiter.pause = lambda seconds: None  # type: ignore[method-assign]
+    replaying._limiter.pause = lambda *given: None  # type: ignore[method-assign]
     other = await said(replaying, asked('Something else'))
     replayed = [await said(replaying) for _ in range(4)]
     assert [*replayed, other] == recorded

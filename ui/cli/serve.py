@@ -170,6 +170,7 @@ class _Opener:
         journal = await self._storage.open(self._settings)
         observers = (RunLog(), self._metrics, *trace_exporters(journal))
         owner = new_owner()
+        self._catalog.registry.hooks.measure = self._metrics.measure_call
         if self._locks:
             self._locks.take(owner)
         return Conductor(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -72,14 +72,14 @@ def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None])
 
 
 class TokenOnly:
-    """Middleware: answers only those who show the fleet's token."""
+    """Middleware: answers only those who show the fleet's token, but for some open paths."""
 
-    def __init__(self, served: ASGIApp, token: str) -> None:
-        self._served, self._expected = served, f'Bearer {token}'.encode()
+    def __init__(self, served: ASGIApp, token: str, open_paths: Collection[str] = ()) -> None:
+        self._served, self._expected, self._open = served, f'Bearer {token}'.encode(), open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request or a socket."""
-        if scope['type'] not in ('http', 'websocket'):
+        if scope['type'] not in ('http', 'websocket') or scope['path'] in self._open:
             await self._served(scope, receive, send)
             return
         headers = Headers(scope=scope)

@@ -15,9 +15,7 @@ from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount
 from temporalio.worker import (
     CustomSlotSupplier,
     FixedSizeSlotSupplier,
@@ -55,6 +53,8 @@ from ui.web.fleet import WorkerInfo
 log = logging.getLogger('hemicycle')
 AGAIN: Final = 1.0
 """Seconds between attempts to reach Temporal at the start."""
+OPEN: Final = frozenset({'/healthz', '/readyz'})
+"""The paths that need no token."""
 OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]
 """Opens the journal and makes a conductor with this owner, whose runs are made by the function."""
 
@@ -82,6 +82,7 @@ class FleetWorker:
         options: what it takes.
         listening: where it serves the API.
         open_conductor: opens its journal, with its name and what makes its runs.
+        monitor: makes what operators' tools ask; `OPEN` of it without the fleet's token.
     """
 
     def __init__(
@@ -90,8 +91,10 @@ class FleetWorker:
         options: WorkerOptions,
         listening: socket.socket,
         open_conductor: OpenConductor,
+        monitor: Callable[[Backend], Sequence[BaseRoute]],
     ) -> None:
         self._fleet, self._options, self._listening, self._open = fleet, options, listening, open_conductor
+        self._monitor = monitor
         self.owner = owner_of(options.url)
         self._leaving = asyncio.Event()
         self._versions: dict[str, str] = {}
@@ -231,9 +234,9 @@ class FleetWorker:
         backend.open(conductor)
         api = build_api(backend)
         api.include_router(worker_routes(self.describe, self._leaving.set))
-        guarded = TokenOnly(api, self._fleet.token)
-        app = Starlette(routes=[Route('/healthz', _health), Mount(PREFIX, guarded)])
-        config = uvicorn.Config(app, log_config=None, lifespan='off', timeout_graceful_shutdown=1)
+        app = Starlette(routes=[*self._monitor(backend), Mount(PREFIX, api)])
+        guarded = TokenOnly(app, self._fleet.token, OPEN)
+        config = uvicorn.Config(guarded, log_config=None, lifespan='off', timeout_graceful_shutdown=1)
         server = _Server(config)
         serving = asyncio.create_task(server.serve(sockets=[self._listening]), name='serve the API')
         try:
@@ -277,7 +280,3 @@ def _chosen(conductor: Conductor, only: Sequence[str]) -> list[type[Pattern]]:
     if not conductor.catalog.patterns:
         raise InvalidInput({'--patterns': 'there is no pattern to serve'})
     return [*conductor.catalog.patterns.values()]
-
-
-async def _health(request: Request) -> Response:
-    return PlainTextResponse('ok\n')

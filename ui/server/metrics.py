@@ -19,6 +19,7 @@ from prometheus_client import (
 
 from engine import Conductor, Status, Transition
 from engine.journal import usage_from_dict
+from engine.models import CallTiming
 from engine.records import RunId, RunInfo, RunQuery
 from ui.server.observed_journal import JournalObserver
 
@@ -26,6 +27,7 @@ MEDIA: Final = 'text/plain; version=0.0.4; charset=utf-8'
 LAG_SECONDS: Final = 0.25
 """Seconds between two measurements of how late the event loop is."""
 TOKENS: Final = ('input', 'output', 'cached', 'written', 'reasoning')
+CALL_BUCKETS: Final = (0.1, 0.3, 1, 3, 10, 30, 60, 100, 300, 1000)
 COMMIT_BUCKETS: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 LAG_BUCKETS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 
@@ -55,6 +57,19 @@ class Metrics(JournalObserver):
         )
         self.refused = Counter('hemicycle_failed_commits', 'Steps that could not be kept.', registry=registry)
         self.calls = Counter('hemicycle_model_calls', 'Calls of models.', ['model'], registry=registry)
+        self.call_seconds = Histogram(
+            'hemicycle_model_call_seconds',
+            'Time from sending a request to the end of its answer, for each attempt.',
+            ['model', 'outcome'],
+            buckets=CALL_BUCKETS,
+            registry=registry,
+        )
+        self.endpoint_calls = Gauge(
+            'hemicycle_endpoint_calls',
+            "Calls now, running or waiting for the endpoint's limits.",
+            ['endpoint', 'state'],
+            registry=registry,
+        )
         self.tokens = Counter(
             'hemicycle_tokens', 'Tokens that models used, by kind.', ['model', 'kind'], registry=registry
         )
@@ -91,6 +106,10 @@ class Metrics(JournalObserver):
         if info.status.ended:
             self.ended.labels(info.pattern, info.status).inc()
 
+    def measure_call(self, timing: CallTiming) -> None:
+        """Count an attempt at a model call that has ended."""
+        self.call_seconds.labels(timing.model, timing.outcome).observe(max(0.0, timing.seconds))
+
     def _stop(self, info: RunInfo) -> float:
         """The seconds that an append took. A run has one at a time."""
         self.waiting_commits.dec()
@@ -108,4 +127,8 @@ class Metrics(JournalObserver):
         for status in Status:
             page = await conductor.runs(RunQuery(status=(status,), limit=1))
             self.runs.labels(status).set(page.total)
+        self.endpoint_calls.clear()  # Endpoints that are no longer configured go.
+        for endpoint, calls in conductor.catalog.registry.call_counts.items():
+            self.endpoint_calls.labels(endpoint, 'waiting').set(calls.waiting)
+            self.endpoint_calls.labels(endpoint, 'running').set(calls.running)
         return generate_latest(self.registry)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 from engine.clock import Clock, RealClock
+from engine.models.http.call_hooks import CallCounts, SharedCall, SharedLimiter
 from engine.models.protocol import Waiting
 
 LONGEST_PAUSE = 60.0
@@ -53,20 +55,31 @@ class CallLimiter:
         self._queue: list[Admission] = []
         """The calls that have a slot and wait for a limit, in order of arrival."""
         self._mean_output = 0.0
+        self.waiting = self.running = 0
+        """The calls that wait for a slot or a limit, and those that have started."""
 
-    def admission(self, tokens: int = 0) -> Admission:
+    @property
+    def counts(self) -> CallCounts:
+        """The calls now."""
+        return CallCounts(waiting=self.waiting, running=self.running)
+
+    def admission(self, tokens: int = 0, shared: SharedLimiter | None = None) -> Admission:
         """An `async with` block around a call.
 
         Args:
             tokens: an estimate of its input; its output is estimated from earlier calls.
+            shared: decides in place of this process's pauses and minutes.
         """
-        return Admission(self, tokens + round(self._mean_output))
+        expected = tokens + round(self._mean_output)
+        return Admission(self, expected, shared.call(expected) if shared else None)
 
-    def pause(self, seconds: float | None) -> None:
+    def pause(self, seconds: float | None, shared: SharedLimiter | None = None) -> None:
         """Start no calls for this many seconds: the provider has limited the rate."""
         wished = DEFAULT_PAUSE if seconds is None else seconds
         if wished <= LONGEST_PAUSE:
             self._until = max(self._until, self.clock.now() + wished)
+            if shared:
+                shared.pause(wished)
 
     def wait_for_slot(self) -> Waiting | None:
         """The wait for a slot; None if one is free."""
@@ -91,7 +104,8 @@ class CallLimiter:
 
     def start(self, call: Admission) -> StartedCall:
         """Count a call as started now."""
-        self._queue.remove(call)
+        self.leave(call)
+        self.running += 1
         made = StartedCall(self.clock.now(), call.tokens)
         if self._requests or self._tokens:
             self._started.append(made)
@@ -159,8 +173,8 @@ class Window:
 class Admission:
     """One call's way through the limits."""
 
-    def __init__(self, limiter: CallLimiter, tokens: int) -> None:
-        self._limiter, self.tokens = limiter, tokens
+    def __init__(self, limiter: CallLimiter, tokens: int, shared: SharedCall | None = None) -> None:
+        self._limiter, self.tokens, self._shared = limiter, tokens, shared
         self.waited = False
         self._has_slot = False
         self._started: StartedCall | None = None
@@ -171,26 +185,43 @@ class Admission:
     async def waits(self) -> AsyncGenerator[Waiting]:
         """Wait until the call may start, yielding each wait before it begins."""
         limiter = self._limiter
-        if wait := limiter.wait_for_slot():
-            self.waited = True
-            yield wait
-        await limiter.take_slot()
-        self._has_slot = True
+        limiter.waiting += 1
+        try:
+            if wait := limiter.wait_for_slot():
+                self.waited = True
+                yield wait
+            await limiter.take_slot()
+            self._has_slot = True
+            async with aclosing(self._shared.waits() if self._shared else self._own_waits()) as waits:
+                async for wait in waits:
+                    self.waited = True
+                    yield wait
+            self._started = limiter.start(self)
+        finally:
+            limiter.waiting -= 1
+
+    async def _own_waits(self) -> AsyncGenerator[Waiting]:
+        """Wait for the limits of this process."""
+        limiter = self._limiter
         limiter.enqueue(self)
         while wait := limiter.next_wait(self):
-            self.waited = True
             yield wait
             await limiter.clock.sleep(wait.seconds)
-        self._started = limiter.start(self)
 
     def settle(self, input_tokens: int, output_tokens: int) -> None:
         """Report what the call used."""
         if self._started is not None:
             self._limiter.settle(self._started, input_tokens, output_tokens)
+            if self._shared:
+                self._shared.settle(input_tokens + output_tokens)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._limiter.leave(self)
+        if self._shared:
+            self._shared.end()
         if self._has_slot:
             self._limiter.release_slot()
+        if self._started:
+            self._limiter.running -= 1

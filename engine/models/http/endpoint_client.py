@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
 from engine.clock import Clock, RealClock
 from engine.errors import ModelError
+from engine.models.http.call_hooks import CallCounts, CallHooks, CallTiming
 from engine.models.http.call_limiter import CallLimiter
 from engine.models.http.client import DIALECTS, call, list_models
 from engine.models.http.endpoint import Endpoint
@@ -30,6 +31,7 @@ class EndpointClient:
         prices: what its models cost.
         transport: carries its requests in place of the network.
         clock: measures its pauses.
+        hooks: who else measures and limits its calls.
     """
 
     def __init__(
@@ -39,11 +41,13 @@ class EndpointClient:
         prices: Prices | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         clock: Clock | None = None,
+        hooks: CallHooks | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.prices = prices or Prices()
         self._transport = transport
         self._clock = clock or RealClock()
+        self._hooks = hooks or CallHooks()
         self._limiter = CallLimiter(
             endpoint.at_once,
             self._clock,
@@ -78,13 +82,14 @@ class EndpointClient:
 
     async def stream(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Call a model once, as soon as the endpoint's limits allow. Raises `ModelError`."""
-        async with self._limiter.admission(self._estimate(request)) as admission:
+        shared = self._hooks.share(self.endpoint)
+        async with self._limiter.admission(self._estimate(request), shared) as admission:
             async with aclosing(admission.waits()) as waits:
                 async for wait in waits:
                     yield wait
             if admission.waited:
                 yield Waiting(reason='')
-            async with aclosing(self._call(model, request)) as events:
+            async with aclosing(self._timed(model, request)) as events:
                 async for event in events:
                     if isinstance(event, UsageReport | Completed) and event.usage.source != 'missing':
                         admission.settle(event.usage.input, event.usage.output)
@@ -93,6 +98,28 @@ class EndpointClient:
     def _estimate(self, request: ModelRequest) -> int:
         """The input tokens of a request, if they are limited."""
         return estimate_usage(request, 0).input if self.endpoint.tokens_per_minute else 0
+
+    @property
+    def counts(self) -> CallCounts:
+        """Its calls now."""
+        return self._limiter.counts
+
+    async def _timed(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        """Make the call, and report how long it took."""
+        began = self._clock.now()
+        outcome: Literal['ok', 'failed', 'cancelled'] = 'cancelled'
+        try:
+            async with aclosing(self._call(model, request)) as events:
+                async for event in events:
+                    if isinstance(event, Completed):
+                        outcome = 'ok'
+                    yield event
+        except ModelError:
+            outcome = 'failed'
+            raise
+        finally:
+            name, seconds = f'{self.endpoint.name}/{model}', self._clock.now() - began
+            self._hooks.measure(CallTiming(model=name, seconds=seconds, outcome=outcome))
 
     async def _call(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         try:
@@ -112,7 +139,7 @@ class EndpointClient:
         except ModelError as error:
             error.attempts, error.patience = self.endpoint.attempts, self.endpoint.patience
             if error.kind == 'rate limit':
-                self._limiter.pause(error.retry_after)
+                self._limiter.pause(error.retry_after, self._hooks.share(self.endpoint))
             elif error.kind == 'connection' and self._down_until:  # Still down.
                 self.mark_down()
             raise

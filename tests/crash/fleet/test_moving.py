@@ -86,6 +86,20 @@ async def test_the_late_writes_of_a_frozen_worker_are_refused(
     assert all(times <= 2 for times in fleet.repeated().values()), fleet.repeated()  # It moved twice.
 
 
+async def test_a_worker_counts_what_it_drives_for_those_with_the_token(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    worker = await fleet.worker()
+    runs = await launched(web, fleet, 2, steps=3)
+    await fleet.ended(runs, reader)
+    async with httpx.AsyncClient(base_url=worker.url) as asker:
+        assert (await asker.get('/readyz')).json() == {'status': 'ok', 'stranded': 0}
+        assert (await asker.get('/metrics')).status_code == 401
+        measured = (await asker.get('/metrics', headers=fleet.token())).text
+    assert 'hemicycle_ended_runs_total{pattern="counting",status="done"} 2.0' in measured
+    assert 'hemicycle_event_loop_lag_seconds_count' in measured
+
+
 async def test_no_more_runs_at_once_than_allowed(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,6 +16,8 @@ from ui.cli.exit_codes import CODES
 from ui.cli.options import FLEET, Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
 from ui.cli.session import settings_of, storage_of
 from ui.server.logs import RunLog, set_up_logging
+from ui.server.metrics import Metrics
+from ui.server.monitoring import monitoring_routes
 from ui.server.observed_journal import observe
 from ui.server.serve import listen, page_url
 from ui.settings import Settings, Storage
@@ -107,20 +110,28 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
         set_up_logging(settings.home, log_format)
 
         async def run() -> None:
-            await FleetWorker(fleet, options, listening, opening(storage, settings, catalog)).run()
+            metrics = Metrics()
+            open_conductor = opening(storage, settings, catalog, metrics)
+            monitor = partial(monitoring_routes, metrics=metrics)
+            measuring = asyncio.create_task(metrics.measure_lag(), name='measure lag')
+            try:
+                await FleetWorker(fleet, options, listening, open_conductor, monitor).run()
+            finally:
+                measuring.cancel()
 
         asyncio.run(run())
 
 
 def opening(
-    storage: Storage, settings: Settings, catalog: Catalog
+    storage: Storage, settings: Settings, catalog: Catalog, metrics: Metrics
 ) -> Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]:
     """What opens the conductor of a worker."""
 
     async def opened(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
         journal = await storage.open(settings)
+        catalog.registry.hooks.measure = metrics.measure_call
         return Conductor(
-            observe(journal, RunLog(), *trace_exporters(journal)),
+            observe(journal, RunLog(), metrics, *trace_exporters(journal)),
             catalog=catalog,
             owner=owner,
             workspaces=settings.workspaces,

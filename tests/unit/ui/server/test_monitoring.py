@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -15,9 +17,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 
 from engine import Conductor
-from engine.errors import JournalUnavailable
+from engine.clock import SimulatedClock
+from engine.errors import JournalUnavailable, ModelError
 from engine.journal import MemoryJournal
+from engine.models import ModelRegistry
+from engine.models.http.endpoint_settings import EndpointSettings
 from engine.records import RunPage, RunQuery
+from tests.models.reading import asked, endpoint
+from tests.models.speech import OpenAISpeech
 from tests.support.harness import until
 from ui.server import metrics
 from ui.server.logs import RunLog, is_request_id, json_formatter, set_up_logging
@@ -100,6 +107,50 @@ async def test_steps_tokens_and_endings_are_counted(served: Served) -> None:
     assert 0 < samples[('hemicycle_commit_seconds_count',)] <= info.seq
     assert samples[('hemicycle_waiting_commits',)] == 0
     assert samples[('process_open_fds',)] > 0
+
+
+async def test_calls_of_endpoints_are_timed_and_counted_while_they_run_and_wait(served: Served) -> None:
+    served.backend.open(served.conductor)
+    clock, gate, answers = SimulatedClock(), asyncio.Event(), [200, 500]
+    speech = OpenAISpeech()
+    whole = speech.start + speech.say('x') + speech.stop + speech.used(3) + speech.end
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        await gate.wait()
+        await clock.advance(2)
+        status = answers.pop(0)
+        return httpx.Response(status, headers={'content-type': 'text/event-stream'}, content=whole)
+
+    registry = served.conductor.catalog.registry = ModelRegistry(
+        {},
+        EndpointSettings(endpoints={'paid': replace(endpoint(at_once=1), name='paid')}),
+        transport=lambda endpoint: httpx.MockTransport(answer),
+        clock=clock,
+    )
+    registry.hooks.measure = served.metrics.measure_call
+
+    async def ask() -> None:
+        with contextlib.suppress(ModelError):
+            async for _ in registry['paid/m'].stream(asked()):
+                pass
+
+    calls = [asyncio.create_task(ask()) for _ in range(3)]
+    await until(lambda: registry.call_counts['paid'].waiting == 2)
+    samples = await served.samples()
+    assert samples['hemicycle_endpoint_calls', 'paid', 'running'] == 1
+    assert samples['hemicycle_endpoint_calls', 'paid', 'waiting'] == 2
+
+    calls[2].cancel()
+    gate.set()
+    await asyncio.wait(calls)
+    samples = await served.samples()
+    for outcome in ('ok', 'failed'):
+        assert samples['hemicycle_model_call_seconds_count', outcome, 'paid/m'] == 1
+        assert samples['hemicycle_model_call_seconds_sum', outcome, 'paid/m'] == 2
+    assert ('hemicycle_model_call_seconds_count', 'cancelled', 'paid/m') not in samples
+    assert samples['hemicycle_endpoint_calls', 'paid', 'running'] == 0
+    assert samples['hemicycle_endpoint_calls', 'paid', 'waiting'] == 0
+    await registry.close()
 
 
 async def test_the_lag_of_the_event_loop_is_measured(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

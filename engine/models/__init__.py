@@ -2,8 +2,9 @@
 
 from engine.models.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 from engine.models.http.call_hooks import CallTiming
+from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_settings import endpoints_file
-from engine.models.protocol import candidate_models
+from engine.models.protocol import Waiting, candidate_models
 from engine.models.registry import (
     LOCAL_ENDPOINTS,
     PROVIDERS,
@@ -20,9 +21,11 @@ __all__ = [
     'LOCAL_ENDPOINTS',
     'PROVIDERS',
     'CallTiming',
+    'Endpoint',
     'EndpointHealth',
     'EndpointInfo',
     'ModelRegistry',
+    'Waiting',
     'candidate_models',
     'endpoints_file',
     'is_effort',

@@ -24,6 +24,7 @@ from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.observed_journal import observe
 from ui.server.serve import check_host, is_local, listen, page_url, run, served_names, valid_origin
+from ui.services.endpoint_limits import share_limits
 from ui.settings import Locks, ServerPaths, Settings, Storage
 from ui.telemetry import trace_exporters
 
@@ -173,7 +174,7 @@ class _Opener:
         self._catalog.registry.hooks.measure = self._metrics.measure_call
         if self._locks:
             self._locks.take(owner)
-        return Conductor(
+        conductor = Conductor(
             observe(journal, *observers),
             catalog=self._catalog,
             owner=owner,
@@ -182,6 +183,9 @@ class _Opener:
             files=self._storage.files(self._settings),
             live_runs=await self._fleet.live_runs() if self._fleet else LiveRuns,
         )
+        if self._fleet or self._storage.file(self._settings) is None:  # Else no other process has runs.
+            share_limits(conductor)
+        return conductor
 
 
 def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:

@@ -47,6 +47,7 @@ from ui.fleet.temporal import Temporal, TemporalUnavailable
 from ui.fleet.versions import version_of
 from ui.fleet.web import FleetRuns
 from ui.fleet.workflow import RunWorkflow
+from ui.services.endpoint_limits import share_limits
 from ui.web.backend import Backend
 from ui.web.fleet import WorkerInfo
 
@@ -113,6 +114,7 @@ class FleetWorker:
 
         connections = Connections(self._fleet)
         conductor = await self._open(self.owner, make)
+        share_limits(conductor)
         try:
             self._versions = {
                 pattern.name: version_of(pattern) for pattern in _chosen(conductor, self._options.only)

@@ -64,9 +64,9 @@ class Endpoint:
     cache: CacheMode = 'off'
     """How long the provider keeps a prompt's repeated beginning, where it has to be asked for that."""
     at_once: int = 8
-    """Maximum number of calls in flight."""
+    """Maximum number of calls in flight; like the limits per minute, in all that share a database."""
     requests_per_minute: int | None = None
-    """Maximum number of calls started within any minute, over all runs of the process."""
+    """Maximum number of calls started within any minute, over all runs."""
     tokens_per_minute: int | None = None
     """Maximum number of tokens of those calls, input and output."""
     attempts: int | None = None

@@ -22,8 +22,8 @@ PUBLIC = {
         'usage_from_dict'
     ),
     'engine.models': (
-        'CHARACTERS_A_TOKEN CallTiming EFFORT_LEVELS EFFORT_SYNTAX EndpointHealth EndpointInfo '
-        'LOCAL_ENDPOINTS ModelRegistry PROVIDERS candidate_models endpoints_file is_effort'
+        'CHARACTERS_A_TOKEN CallTiming EFFORT_LEVELS EFFORT_SYNTAX Endpoint EndpointHealth EndpointInfo '
+        'LOCAL_ENDPOINTS ModelRegistry PROVIDERS Waiting candidate_models endpoints_file is_effort'
     ),
     'engine.patterns': (
         'ACTIONS Agent BlogOrchestratorAgent BurnDown CollaborationResult CollaborationState '

@@ -1,0 +1,327 @@
+"""Limits of endpoints that hold over all processes that share a database.
+
+For each endpoint the processes keep one entry with the journal: how many calls each of them runs, whether
+some wait there, and what was started within the last minute. A process lets a call start once it has written
+that down; of two that have read the same entry, one writes and the other reads again. One write covers all
+calls that begin and end together.
+
+The clocks of the machines are taken to agree within a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from engine import Conductor
+from engine.clock import Clock
+from engine.errors import EntryChanged, JournalError
+from engine.journal import Entry, Journal
+from engine.models import Endpoint, Waiting
+
+KIND: Final = 'endpoint calls'
+MINUTE: Final = 60
+RENEWAL: Final = 5.0
+"""Seconds between two signs of life of a process that has calls."""
+LEASE: Final = 15.0
+"""Seconds after its last sign of life until a process is taken for dead, and its calls for ended."""
+POLL: Final = 0.25
+"""Seconds between two looks at the entry while calls wait for those of other processes, on average."""
+AGAIN: Final = 0.02
+"""The most seconds until the entry is read again after another process was faster."""
+AWAY: Final = 1.0
+"""Seconds between two attempts to reach a database that is away."""
+
+
+def share_limits(conductor: Conductor) -> None:
+    """Have a conductor's models keep to the limits together with all others that share its database."""
+    limiters: dict[str, EndpointLimiter] = {}
+
+    def limiter(endpoint: Endpoint) -> EndpointLimiter:
+        found = limiters.get(endpoint.name)
+        if found is None:
+            found = EndpointLimiter(conductor.journal, conductor.owner, conductor.clock, endpoint)
+            limiters[endpoint.name] = found
+        found.endpoint = endpoint  # Its limits may have been changed meanwhile.
+        return found
+
+    conductor.catalog.registry.hooks.share = limiter
+
+
+@dataclass(slots=True)
+class Held:
+    """What a process says about its calls."""
+
+    running: int
+    waiting: bool
+    """Whether some wait for these limits."""
+    seen: float
+    """Its last sign of life."""
+
+
+@dataclass(slots=True)
+class StartedCalls:
+    """What was started within one second."""
+
+    calls: int = 0
+    tokens: int = 0
+
+
+@dataclass(slots=True)
+class SharedState:
+    """What the entry says."""
+
+    processes: dict[str, Held] = field(default_factory=dict)
+    started: dict[int, StartedCalls] = field(default_factory=dict)
+    """By the second, for the last minute."""
+    until: float = 0.0
+    """Until when no calls start, because the provider has limited the rate."""
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any], now: float) -> SharedState:
+        """What is still true of an entry; what cannot be read is taken for nothing."""
+        try:
+            return cls(
+                processes={
+                    name: Held(int(running), bool(waiting), float(seen))
+                    for name, (running, waiting, seen) in body['processes'].items()
+                    if seen > now - LEASE
+                },
+                started={
+                    int(second): StartedCalls(int(calls), int(tokens))
+                    for second, (calls, tokens) in body['started'].items()
+                    if ends(int(second)) > now
+                },
+                until=float(body['until']),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return cls()
+
+    def to_json(self) -> dict[str, Any]:
+        """The body of the entry."""
+        return {
+            'processes': {
+                name: [held.running, held.waiting, held.seen] for name, held in self.processes.items()
+            },
+            'started': {str(at): [found.calls, found.tokens] for at, found in self.started.items()},
+            'until': self.until,
+        }
+
+    def wait(self, endpoint: Endpoint, tokens: int, process: str, now: float) -> Waiting | None:
+        """How long a process's next call has to wait, and why; None if not at all."""
+        if self.until > now:
+            return Waiting(seconds=self.until - now, reason='it has asked for a pause')
+        others = [held for name, held in self.processes.items() if name != process]
+        mine = self.processes[process].running
+        if sum(held.running for held in self.processes.values()) >= endpoint.at_once:
+            return Waiting(reason=f'{endpoint.at_once} calls at a time, in all processes')
+        # A process whose calls end could start its own forever: those that have fewer come first.
+        if any(held.waiting and held.running < mine for held in others):
+            return Waiting(reason='calls of other processes come first')
+        calls = sum(found.calls for found in self.started.values())
+        used = sum(found.tokens for found in self.started.values())
+        full, limit = '', ''
+        if endpoint.requests_per_minute and calls >= endpoint.requests_per_minute:
+            full, limit = 'requests', f'{endpoint.requests_per_minute:,}'
+        elif endpoint.tokens_per_minute and used and used + tokens > endpoint.tokens_per_minute:
+            full, limit = 'tokens', f'{endpoint.tokens_per_minute:,}'
+        if not full:
+            return None
+        return Waiting(
+            seconds=ends(min(self.started)) - now, reason=f'{limit} {full} a minute, in all processes'
+        )
+
+    def start(self, process: str, tokens: int, now: float) -> None:
+        """Count a call as started now."""
+        self.processes[process].running += 1
+        second = self.started.setdefault(int(now), StartedCalls())
+        second.calls += 1
+        second.tokens += tokens
+
+    def correct(self, corrections: Iterable[tuple[int, int]]) -> None:
+        """Add tokens to seconds."""
+        for second, tokens in corrections:
+            if second in self.started:
+                self.started[second].tokens += tokens
+
+
+def ends(second: int) -> int:
+    """When what was started within a second no longer counts, its latest moment included."""
+    return second + 1 + MINUTE
+
+
+class EndpointLimiter:
+    """One endpoint's limits; its entry is read and written by one task, while there are calls."""
+
+    def __init__(self, journal: Journal, process: str, clock: Clock, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._journal, self._process, self._clock = journal, process, clock
+        self._asked: deque[EndpointCall] = deque()
+        self._running = 0
+        self._corrections: list[tuple[int, int]] = []
+        """Seconds, and the tokens by which the estimates of calls that started then were wrong."""
+        self._until = 0.0
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def call(self, tokens: int) -> EndpointCall:
+        """A call, with an estimate of its tokens."""
+        return EndpointCall(self, tokens)
+
+    def pause(self, seconds: float) -> None:
+        """Start no calls for this many seconds, in any of the processes."""
+        self._until = max(self._until, self._clock.now() + seconds)
+        self._wake()
+
+    def ask(self, call: EndpointCall) -> None:
+        """Let a call start as soon as possible."""
+        self._asked.append(call)
+        self._wake()
+
+    def leave(self, call: EndpointCall) -> None:
+        """A call is over, or waits no more."""
+        if call.started is None:
+            self._asked.remove(call)
+        else:
+            self._running -= 1
+        self._wake()
+
+    def correct(self, second: int, tokens: int) -> None:
+        """Add to the tokens of the calls that started in a second; written with what comes next."""
+        self._corrections.append((second, tokens))
+
+    def _wake(self) -> None:
+        self._news.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._work(), name=f'limits of {self.endpoint.name}')
+
+    async def _work(self) -> None:
+        """Exchange news with the other processes, until there is nothing to tell."""
+        while self._news.is_set() or self._asked or self._running:
+            self._news.clear()
+            try:
+                wait = await self._exchange()
+            except EntryChanged:
+                self._news.set()
+                await self._clock.sleep(random.uniform(0, AGAIN))
+            except JournalError:
+                self._tell(Waiting(reason='its limits cannot be read while the database is away'))
+                self._news.set()
+                await self._clock.sleep(AWAY)
+            else:
+                await self._pause_until_news(wait)
+
+    async def _pause_until_news(self, seconds: float) -> None:
+        if not (self._asked or self._running):
+            return
+        waits = [
+            asyncio.ensure_future(self._clock.sleep(seconds)),
+            asyncio.ensure_future(self._news.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _exchange(self) -> float:
+        """Read the entry, let calls start, and write it; returns after how many seconds to do so again.
+
+        Raises:
+            JournalError: nothing was written, and no call starts.
+        """
+        fresh = Entry(kind=KIND, key=self.endpoint.name)
+        entry = await self._journal.entry(KIND, self.endpoint.name) or fresh
+        now = self._clock.now()
+        state = SharedState.of(entry.body, now)
+        said, paused = state.processes.get(self._process), self._until > state.until
+        corrections = len(self._corrections)
+        state.correct(self._corrections)
+        state.until = max(state.until, self._until)
+        mine = state.processes[self._process] = Held(self._running, waiting=False, seen=now)
+        admitted: list[EndpointCall] = []
+        wait: Waiting | None = None
+        for call in self._asked:
+            wait = state.wait(self.endpoint, call.tokens, self._process, now)
+            if wait:
+                mine.waiting = True
+                break
+            state.start(self._process, call.tokens, now)
+            admitted.append(call)
+        if not (mine.running or mine.waiting):
+            del state.processes[self._process]
+        if admitted or corrections or paused or not _still_true(said, mine, now):
+            await self._journal.write_entries([replace(entry, body=state.to_json())])
+        del self._corrections[:corrections]
+        for call in admitted:
+            if not call.over:  # Else it was cancelled while this was written: the next exchange says so.
+                self._asked.remove(call)
+                self._running += 1
+                call.start(int(now))
+        if wait is None:
+            return RENEWAL
+        self._tell(wait)
+        return min(wait.seconds or POLL, RENEWAL) * random.uniform(0.5, 1.5)
+
+    def _tell(self, wait: Waiting) -> None:
+        for call in self._asked:
+            call.tell(wait)
+
+
+def _still_true(said: Held | None, mine: Held, now: float) -> bool:
+    """Whether what this process has said need not be said again."""
+    if said is None:
+        return not (mine.running or mine.waiting)
+    same = (said.running, said.waiting) == (mine.running, mine.waiting)
+    return same and said.seen > now - RENEWAL
+
+
+class EndpointCall:
+    """One call's way through the limits that the processes share."""
+
+    def __init__(self, limiter: EndpointLimiter, tokens: int) -> None:
+        self._limiter, self.tokens = limiter, tokens
+        self.started: int | None = None
+        """The second in which it started."""
+        self.over = False
+        self._asked = False
+        self._wait = Waiting(reason='')
+        self._news = asyncio.Event()
+
+    async def waits(self) -> AsyncGenerator[Waiting]:
+        """Wait until the call may start, yielding each wait before it begins."""
+        self._asked = True
+        self._limiter.ask(self)
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self.started is not None:
+                return
+            yield self._wait
+
+    def start(self, second: int) -> None:
+        """It may start."""
+        self.started = second
+        self._news.set()
+
+    def tell(self, wait: Waiting) -> None:
+        """It has to wait."""
+        if wait.reason != self._wait.reason:
+            self._wait = wait
+            self._news.set()
+
+    def settle(self, tokens: int) -> None:
+        """Report what the call used, in place of the estimate."""
+        if self.started is not None and tokens != self.tokens:
+            self._limiter.correct(self.started, tokens - self.tokens)
+            self.tokens = tokens
+
+    def end(self) -> None:
+        """The call is over, or its wait."""
+        if self._asked and not self.over:
+            self.over = True
+            self._limiter.leave(self)

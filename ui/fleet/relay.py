@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
-from engine import EngineError
+from engine import EngineError, Status
 from engine.errors import JournalUnavailable
 from engine.journal import Journal
 from engine.records import JournalOutage, RunId, RunInfo
@@ -31,10 +31,18 @@ class Relays:
         journal: says who drives a run.
         feed: gets what the streams carry.
         connect: the connection to a worker, by its address.
+        why_waiting: says why no worker has taken a run, or ''.
     """
 
-    def __init__(self, journal: Journal, feed: Feed, connect: Callable[[str], Connection]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        feed: Feed,
+        connect: Callable[[str], Connection],
+        why_waiting: Callable[[RunId], Awaitable[str]],
+    ) -> None:
         self._journal, self._feed, self._connect = journal, feed, connect
+        self._why_waiting = why_waiting
         self._watchers: Counter[RunId] = Counter()
         self._tasks: dict[RunId, asyncio.Task[None]] = {}
         self._live: set[RunId] = set()
@@ -72,33 +80,66 @@ class Relays:
 
     async def _relay(self, run: RunId) -> None:
         gone: tuple[str, int] | None = None
+        looks = 0
+        while info := await self._read(run):
+            if info.status is Status.RUNNING:
+                looks += 1
+            elif looks:
+                looks = 0
+                self._say(run, '')
+            if address_of(info.owner) and gone != (info.owner, info.epoch):
+                try:
+                    if await self._relay_from(info):
+                        gone = (info.owner, info.epoch)
+                except RunIsOver:
+                    return
+                finally:
+                    self._leave(run)
+                looks = 0
+            elif looks and not looks % WAITING_LOOKS:
+                await self._say_why(run)
+            await asyncio.sleep(LOOK)
+
+    async def _read(self, run: RunId) -> RunInfo | None:
+        """The run; None if there is no more to come of it. Waits for the database."""
         while True:
             try:
                 info = await self._journal.info(run)
             except JournalUnavailable as error:
                 self._say(run, str(error))
                 await asyncio.sleep(LOOK)
-                continue
             except EngineError:
-                return  # It is deleted.
-            if info.status.ended:
-                self._leave(run)
-                return
-            if address_of(info.owner) and gone != (info.owner, info.epoch):
-                try:
-                    await self._stream(info)
-                    gone = (info.owner, info.epoch)  # It drives the run no more.
-                except RunIsOver:
+                return None  # It is deleted.
+            else:
+                if info.status.ended:
                     self._leave(run)
-                    return
-                except JournalUnavailable:
-                    self._leave(run)
-                    self._say(run, UNREACHABLE.format(name_of(info.owner)))
-                except EngineError as error:
-                    log.warning('run %s: its worker %s says: %s', run, name_of(info.owner), error)
-                    gone = (info.owner, info.epoch)
-                self._leave(run)
-            await asyncio.sleep(LOOK)
+                return None if info.status.ended else info
+
+    async def _relay_from(self, info: RunInfo) -> bool:
+        """Relay what a run's worker says; returns whether that worker drives it no more.
+
+        Raises:
+            RunIsOver: it has ended.
+        """
+        name = name_of(info.owner)
+        try:
+            await self._stream(info)
+        except JournalUnavailable:
+            self._leave(info.id)
+            self._say(info.id, UNREACHABLE.format(name))
+            return False
+        except EngineError as error:
+            log.warning('run %s: its worker %s says: %s', info.id, name, error)
+        return True
+
+    async def _say_why(self, run: RunId) -> None:
+        """Say why no worker has taken a run that could go on."""
+        try:
+            why = await self._why_waiting(run)
+        except EngineError as error:
+            why = str(error)
+        if why:
+            self._say(run, WAITING.format(why))
 
     async def _stream(self, info: RunInfo) -> None:
         run = info.id
@@ -141,4 +182,7 @@ class Relays:
             self._feed.wake(run)
 
 
+WAITING_LOOKS: Final = 8
+"""Looks in a row without a worker after which, each time, it is asked why."""
+WAITING: Final = 'It waits for a worker: {}.'
 UNREACHABLE: Final = 'Its worker {} cannot be reached: this page follows the journal, without streamed text.'

@@ -11,7 +11,7 @@ from typing import Final
 from temporalio.api.enums.v1 import PendingActivityState, TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -22,6 +22,9 @@ from ui.fleet.records import CONTROL, MEMO, WAKE, WORKFLOW, Placement, workflow_
 TIMEOUT: Final = timedelta(seconds=5)
 """For one request."""
 OPEN: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+
+QUEUED: Final = 'the workers that could take it are busy'
+UNPLACED: Final = 'Temporal does not know it yet'
 
 
 class TemporalUnavailable(EngineError):
@@ -82,8 +85,20 @@ class Temporal:
                 if error.status == RPCStatusCode.NOT_FOUND:
                     return False
                 raise
-        started = PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
-        return any(one.state == started for one in found.raw_description.pending_activities)
+        return _has_started(found)
+
+    async def why_waiting(self, run: RunId) -> str:
+        """Why no worker has taken a run; '' if one has. Raises `TemporalUnavailable`."""
+        with answers():
+            try:
+                found = await self.client.get_workflow_handle(workflow_id(run)).describe(rpc_timeout=TIMEOUT)
+            except RPCError as error:
+                if error.status == RPCStatusCode.NOT_FOUND:
+                    return UNPLACED
+                raise
+            if _has_started(found):
+                return ''
+            return str(await found.memo_value(MEMO, '') or QUEUED)
 
     async def placed(self) -> AsyncIterator[Placed]:
         """All runs that have an open workflow. Raises `TemporalUnavailable`."""
@@ -102,6 +117,12 @@ class Temporal:
         with answers():
             found = await self.client.workflow_service.describe_task_queue(asked, timeout=TIMEOUT)
         return sorted({poller.identity for poller in found.pollers})
+
+
+def _has_started(found: WorkflowExecutionDescription) -> bool:
+    """Whether a worker has taken the workflow's activity."""
+    started = PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
+    return any(one.state == started for one in found.raw_description.pending_activities)
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ class FleetRuns(LiveRuns):
     ) -> None:
         super().__init__(**collaborators)
         self._temporal, self._connect = temporal, connect
-        self.relays = Relays(self.journal, self.feed, connect)
+        self.relays = Relays(self.journal, self.feed, connect, temporal.why_waiting)
         self._placing: dict[RunId, asyncio.Task[None]] = {}
         self._again: set[RunId] = set()
         """Runs that something new has come for while they were being placed."""

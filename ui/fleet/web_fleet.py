@@ -14,15 +14,13 @@ from engine.runtime import LiveRuns
 from ui.fleet.finder import Finder
 from ui.fleet.schedules.placer import TemporalPlacer
 from ui.fleet.settings import Connections, FleetSettings
-from ui.fleet.temporal import Temporal
+from ui.fleet.temporal import QUEUED, UNPLACED, Temporal
 from ui.fleet.web import FleetRuns
 from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
 
 log = logging.getLogger('hemicycle')
 SWEEP: Final = 60.0
 """Seconds between looks for runs that nobody has placed."""
-QUEUED = 'the workers that could take it are busy'
-UNPLACED = 'Temporal does not know it yet'
 
 
 class WebFleet:

@@ -1,0 +1,75 @@
+"""What those who look at a run are told while no worker drives it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import httpx
+import pytest
+
+from engine import Transition
+from engine.records import JournalOutage, RunId
+from tests.crash.fleet.processes import Fleet, Process, launch, until
+from ui.api.client import Connection, RunIsOver, stream_items
+
+pytestmark = pytest.mark.commands
+
+
+class Watcher:
+    """Follows a run at a web server, as a page does."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.steps: list[Transition] = []
+        self.over = False
+
+    async def watch(self, connection: Connection, run: RunId) -> None:
+        try:
+            async with aclosing(stream_items(connection, run, 0, lambda rests: None)) as items:
+                async for item in items:
+                    if isinstance(item, JournalOutage):
+                        self.said.append(item.problem)
+                    elif isinstance(item, Transition):
+                        self.steps.append(item)
+        except RunIsOver:
+            self.over = True
+
+
+@asynccontextmanager
+async def watching(server: Process, run: str) -> AsyncIterator[Watcher]:
+    watcher, connection = Watcher(), Connection(server.url)
+    task = asyncio.create_task(watcher.watch(connection, RunId(run)))
+    try:
+        yield watcher
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+        await connection.close()
+
+
+async def test_a_run_says_why_it_waits_for_a_worker(
+    fleet: Fleet, server: Process, web: httpx.AsyncClient
+) -> None:
+    run = await launch(web, calls=str(fleet.calls), steps=3)
+    async with watching(server, run) as watcher:
+        await until(lambda: any('It waits for a worker: ' in said for said in watcher.said), 'it says why')
+        await fleet.worker()
+        await until(lambda: watcher.over, 'it ends')
+    assert watcher.said[-1] == '', watcher.said
+
+
+async def test_a_run_says_that_its_worker_cannot_be_reached_and_goes_on(
+    fleet: Fleet, server: Process, web: httpx.AsyncClient
+) -> None:
+    first = await fleet.worker()
+    run = await launch(web, calls=str(fleet.calls), steps=40)
+    async with watching(server, run) as watcher:
+        await until(lambda: len(watcher.steps) > 5, 'it takes steps')
+        first.kill()
+        await until(lambda: any('cannot be reached' in said for said in watcher.said), 'it says so')
+        await fleet.worker()
+        await until(lambda: watcher.over, 'it ends')
+    assert watcher.said[-1] == '', watcher.said
+    assert [step.seq for step in watcher.steps] == list(range(1, len(watcher.steps) + 1))

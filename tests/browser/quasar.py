@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from ui.components.assets import ASSETS
-from ui.components.loading.first_paint import STATIC
+from ui.components.loading.bundles import STATIC
 from ui.components.loading.quasar import COMPONENTS, PLUGINS, SCRIPT, version
 
 ENTRY = """

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from engine import Status
 from ui.components.assets import ASSETS, MARK
+from ui.components.loading.bundles import Bundles
 from ui.components.loading.first_paint import first_words, head_html, lighten_pages, style_sheet
-from ui.components.loading.quasar import SCRIPT
 from ui.components.widgets import Text
 from ui.formatting.values import status_class, status_text
 from ui.web.permission import require
@@ -45,6 +45,7 @@ SHEETS = (
 )
 
 SHORTCUTS = 'shortcuts.js'
+IMMUTABLE = 'public, max-age=31536000, immutable'
 ICONS = 'vendor/icons.woff2'
 """The icons that pages use (see `tests/browser/icons.py`): all there are weigh twelve times as much."""
 
@@ -82,17 +83,23 @@ def fill_topbar(draw: Callable[[], None] | None) -> None:
 
 def serve_assets() -> None:
     """Serve one style sheet and the scripts, and add them to every page."""
-    app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
     font = _stamp(ICONS)
     sheet = style_sheet(SHEETS, font)
-
-    @app.get('/hemicycle.css', include_in_schema=False)
-    def style() -> Response:
-        return Response(sheet, media_type='text/css', headers={'Cache-Control': 'public, max-age=31536000'})
-
-    lighten_pages(_stamp(str(SCRIPT)))
+    bundles = Bundles([SHORTCUTS])
+    for path, script in bundles.served.items():
+        _serve(path, script, 'text/javascript')
+    _serve('/hemicycle.css', sheet, 'text/css')
+    app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
+    lighten_pages(bundles)
     ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', font), shared=True)
-    ui.add_head_html(f'<script defer src="{_stamp(SHORTCUTS)}"></script>', shared=True)
+
+
+def _serve(path: str, text: str, kind: str) -> None:
+    """Serve a text whose address says by a hash what is in it: a browser asks for it once."""
+
+    @app.get(path, include_in_schema=False)
+    def serve() -> Response:
+        return Response(text, media_type=kind, headers={'Cache-Control': IMMUTABLE})
 
 
 def _stamp(asset: str) -> str:

@@ -1,15 +1,27 @@
 """What a page shows before its scripts arrive, and how large it is."""
 
+from typing import Any
+
 from playwright.sync_api import Page, expect
 
 from tests.browser.run.test_artifacts import launch
 
-KILOBYTES = 240
+KILOBYTES = 230
 """Compressed, with an empty cache; it was 490."""
-REQUESTS = 18
-"""It was 31."""
-RUN_KILOBYTES = 320
+REQUESTS = 7
+"""The page, its styles and icons, Vue and bundles of scripts; there were 31."""
+RUN_KILOBYTES = 294
 """A run of the pipeline with its result; it was 588."""
+RUN_REQUESTS = 9
+"""With the scripts of charts and of runs; there were 48."""
+SHIFTS = """window.shifts = [];
+new PerformanceObserver((list) => {
+    for (const { hadRecentInput, value, sources } of list.getEntries())
+        if (!hadRecentInput)
+            shifts.push(`${value}: ` + sources.map(({ node, previousRect: from, currentRect: to }) =>
+                `${(node?.closest ? node : node?.parentElement)?.className} ` +
+                `${from.x} ${from.y} -> ${to.x} ${to.y}`).join("; "));
+}).observe({ type: "layout-shift", buffered: true });"""
 SLOW = {'offline': False, 'downloadThroughput': 50_000, 'uploadThroughput': 50_000, 'latency': 100}
 FIRST = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
@@ -25,12 +37,24 @@ def test_the_first_words_need_no_script_and_no_style_sheet(page, server):
 
 
 def weighed(page: Page) -> list[int]:
-    """The sizes of what is loaded from now on, in bytes as transferred."""
+    """The sizes of what is loaded from now on, in bytes as transferred; shifts of its layout are recorded."""
+    page.add_init_script(SHIFTS)
     session = page.context.new_cdp_session(page)
     session.send('Network.enable')
     session.send('Network.setCacheDisabled', {'cacheDisabled': True})
     sizes: list[int] = []
-    session.on('Network.loadingFinished', lambda event: sizes.append(event['encodedDataLength']))
+    ours: set[str] = set()
+
+    def sent(event: dict[str, Any]) -> None:
+        if not event['request']['url'].startswith('data:'):  # it is part of the style sheet
+            ours.add(event['requestId'])
+
+    def loaded(event: dict[str, Any]) -> None:
+        if event['requestId'] in ours:
+            sizes.append(event['encodedDataLength'])
+
+    session.on('Network.requestWillBeSent', sent)
+    session.on('Network.loadingFinished', loaded)
     return sizes
 
 
@@ -46,13 +70,27 @@ def test_the_first_words_are_there_soon_on_a_slow_line(page, server):
     expect(page.locator('#first-words')).to_have_count(0, timeout=30_000)
 
 
-def test_a_run_is_light(page, browser, server):
+def test_a_run_that_has_ended_is_light_and_nothing_moves_when_it_is_drawn(page, browser, server):
     url = launch(browser, server, 'pipeline', 'Event sourcing')
     sizes = weighed(page)
     page.goto(url)
     expect(page.locator('.agent.result')).to_be_visible()
     page.wait_for_load_state('networkidle')
     assert sum(sizes) < RUN_KILOBYTES * 1000
+    assert len(sizes) <= RUN_REQUESTS
+    assert page.evaluate('shifts') == []
+
+
+def test_what_was_loaded_is_not_asked_for_again(page, server):
+    page.goto(f'{server.url}/launch/pipeline')
+    expect(page.locator('.diagram svg')).to_be_visible()
+    loaded = page.evaluate('performance.getEntriesByType("resource").map((one) => one.name)')
+    assert [url for url in loaded if '/components/' in url] == []
+    page.goto(f'{server.url}/launch/pipeline')
+    expect(page.locator('.diagram svg')).to_be_visible()
+    again = page.evaluate("""performance.getEntriesByType("resource")
+        .filter((one) => one.name.includes(".bundle.js")).map((one) => one.transferSize)""")
+    assert again == [0, 0, 0]
 
 
 def test_a_page_is_light_and_nothing_moves_when_it_is_drawn(page, server):
@@ -63,6 +101,7 @@ def test_a_page_is_light_and_nothing_moves_when_it_is_drawn(page, server):
     page.wait_for_load_state('networkidle')
     assert sum(sizes) < KILOBYTES * 1000
     assert len(sizes) <= REQUESTS
+    assert page.evaluate('shifts') == []
     assert page.evaluate('[...document.fonts].map((font) => font.status)') == ['loaded']
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import jinja2
-import nicegui
 from nicegui.client import templates
 
 from ui.components.assets import ASSETS, MARK
 from ui.components.loading import quasar
+from ui.components.loading.bundles import STATIC, Bundles
 
-STATIC = Path(nicegui.__file__).parent / 'static'
 IMPORTS = re.compile(r'^\s*@import url\("\{\{ prefix \| safe \}\}.*\n', re.MULTILINE)
 """Style sheets of NiceGUI's that a browser waits for before it draws anything."""
 LAYERS = '@layer theme, base, quasar, nicegui, components, utilities, overrides, quasar_importants;'
@@ -31,13 +29,16 @@ ICONS = """
   text-transform: none; white-space: nowrap; direction: ltr; font-feature-settings: "liga" } }
 """
 CRITICAL = """
-#app { display: none }
+body { margin: 0 }
+#app, .nicegui-error-popup[aria-hidden="true"] { display: none }
 #first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 Inter, system-ui; color: #1a1f29 }
 #first-words header { display: flex; align-items: center; gap: 20px; height: 52px; padding: 0 20px }
 #first-words a { color: inherit; text-decoration: none; margin-inline-end: 20px }
 #first-words svg { width: 26px; height: 26px; vertical-align: middle }
-#first-words main { max-width: 1192px; margin: 28px auto; padding: 0 24px }
-#first-words h1 { font-size: 22px }
+#first-words * { box-sizing: border-box }
+#first-words main { max-width: 1240px; margin: 28px auto; padding: 0 24px }
+#first-words h1 { font-size: 22px; line-height: 1.3; margin: 0 0 12px }
+#first-words p { margin: 0 }
 """
 """What is needed for the first words; the style sheet shows the rest, once it is there."""
 REPLACE = """
@@ -53,27 +54,23 @@ addEventListener('load', () => {
 
 
 class _Light(jinja2.BaseLoader):
-    """NiceGUI's templates without the imports of style sheets, which `style_sheet` holds; with our Quasar."""
+    """NiceGUI's templates without the imports of style sheets, which `style_sheet` holds; with bundles."""
 
-    def __init__(self, loader: jinja2.BaseLoader, script: str) -> None:
-        self._loader, self._script = loader, script
+    def __init__(self, loader: jinja2.BaseLoader, bundles: Bundles) -> None:
+        self._loader, self._bundles = loader, bundles
 
     def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, Any, Any]:
         """The text of a template."""
         source, file, fresh = self._loader.get_source(environment, template)
-        source = IMPORTS.sub('', source)
-        return quasar.FULL.sub(f'"{self._script}"', source) if self._script else source, file, fresh
+        return self._bundles.into_template(IMPORTS.sub('', source)), file, fresh
 
 
-def lighten_pages(script: str) -> None:
-    """Have pages served without style sheets that hold back the first paint.
-
-    Their Quasar is the one at the address `script`, unless that is of another version than NiceGUI's.
-    """
+def lighten_pages(bundles: Bundles) -> None:
+    """Have pages served with their scripts in bundles, and with no style sheet that holds back the paint."""
     loader = templates.env.loader
     if loader is not None and not isinstance(loader, _Light):
-        replaced = quasar.replaces(STATIC / 'quasar.umd.prod.js')
-        templates.env.loader = _Light(loader, script if replaced else '')
+        templates.env.loader = _Light(loader, bundles)
+        templates.env.filters['bundled'] = bundles.bundled
 
 
 def style_sheet(own: Sequence[str], font: str) -> str:

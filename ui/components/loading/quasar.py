@@ -15,8 +15,6 @@ COMPONENTS = (
 """The components in our build of its script (`python -m tests.browser.quasar`)."""
 PLUGINS = ('Dark', 'IconSet', 'Lang', 'Notify')
 SCRIPT = Path('vendor') / 'quasar.js'
-FULL = re.compile(r'"[^"]*/static/quasar\.umd\.prod\.js"')
-"""Where NiceGUI's template loads the whole script."""
 VERSION = re.compile(r'Quasar(?: Framework)? v([\d.]+)')
 
 KEPT = (

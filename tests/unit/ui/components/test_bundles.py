@@ -1,0 +1,79 @@
+"""The bundles that pages load, as this release of NiceGUI has what is in them: an upgrade may fail here."""
+
+import re
+
+import jinja2
+import pytest
+from nicegui import ui
+from nicegui.client import templates
+
+from ui.components.assets import ASSETS
+from ui.components.elements import Code, Diagram
+from ui.components.loading.bundles import MODULES, STATIC, Bundles, join_modules
+
+ADDRESS = r'/hemicycle/(\w+)\.bundle\.js\?[0-9a-f]+'
+
+
+@pytest.fixture(scope='module')
+def bundles() -> Bundles:
+    return Bundles(['shortcuts.js'])
+
+
+@pytest.fixture
+def template(bundles: Bundles) -> str:
+    loader = jinja2.FileSystemLoader(STATIC.parent / 'templates')
+    return bundles.into_template(loader.get_source(templates.env, 'index.html')[0])
+
+
+def test_the_template_loads_bundles_instead_of_single_scripts(template):
+    for name in ('socket.io', 'quasar.umd', 'nicegui.js', 'lang/', '"dompurify"'):
+        assert name not in template, name
+    assert re.findall(ADDRESS, template) == ['frame', 'everywhere']
+    assert template.count('| bundled') == 2
+
+
+def test_components_come_from_bundles_and_others_from_where_they_are(bundles):
+    diagram, upload = Diagram.component, ui.upload.component
+    imports = '\n'.join(
+        f'import {{ default as {one.name} }} from "/_nicegui/1/components/{one.key}";'
+        for one in (diagram, upload)
+    )
+    first, second = bundles.bundled(imports).split('\n')
+    assert re.fullmatch(rf'import \{{ diagram as {diagram.name} \}} from "{ADDRESS}";', first)
+    assert second == imports.split('\n')[1]
+    urls = [
+        f'/_nicegui/1/components/{one.component.key}' for one in (Diagram, Code, ui.html, ui.timer, ui.upload)
+    ]
+    early = bundles.bundled(urls)
+    assert [re.findall(ADDRESS, url) for url in early] == [['charts'], ['runs'], ['everywhere'], []]
+
+
+def test_a_component_that_comes_late_is_taken_from_its_bundle(bundles):
+    frame = bundles.served['/hemicycle/frame.bundle.js']
+    assert frame.count('import(url)') == 1, 'NiceGUI no longer gets late components in this way'
+    assert frame.count('importComponent(url)') == 2
+    assert Diagram.component.key in frame
+    assert 'sourceMappingURL' not in frame
+
+
+def test_every_module_is_in_one_bundle(bundles):
+    for asset in (*ASSETS.glob('*.js'), ASSETS / 'vendor' / 'marked.js'):
+        held = [path for path, text in bundles.served.items() if f'/{asset.name}"] =' in text]
+        assert len(held) == (asset.name != 'shortcuts.js'), f'{asset.name}: {held}'
+    assert len({path for paths in MODULES.values() for path in paths}) == sum(map(len, MODULES.values()))
+
+
+def test_modules_are_joined_in_the_order_in_which_they_need_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr('ui.components.loading.bundles.ASSETS', tmp_path)
+    (tmp_path / 'ask.js').write_text(
+        'import { answer, Why } from "/hemicycle/answer.js";\n'
+        'import { q } from "./short.js";\nexport default { answer, q };\n'
+    )
+    (tmp_path / 'answer.js').write_text('export const answer = 42;\nexport class Why {}\n')
+    (tmp_path / 'short.js').write_text('var a=1,b=2;export{a as q,b};\n//# sourceMappingURL=short.js.map')
+    joined = join_modules([tmp_path / 'ask.js'])
+    assert joined.index('answer.js"] =') < joined.index('short.js"] =') < joined.index('ask.js"] =')
+    assert 'return { answer, Why };' in joined
+    assert 'return { q: a, b: b };' in joined
+    assert 'return { default: exported };' in joined
+    assert joined.count('export') == 1 + joined.count('exported')

@@ -1,0 +1,156 @@
+"""The scripts of pages in a few files: a request costs a round trip, and small files compress badly."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import nicegui
+from nicegui.dependencies import compute_key
+
+from ui.components.assets import ASSETS
+from ui.components.loading import quasar
+
+ELEMENTS = Path(nicegui.__file__).parent / 'elements'
+STATIC = Path(nicegui.__file__).parent / 'static'
+FRAME = 'frame'
+"""The bundle of classic scripts; the others are modules."""
+EVERYWHERE = 'everywhere'
+LANGUAGE = STATIC / 'lang' / 'en-US.umd.prod.js'
+
+MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
+    {
+        EVERYWHERE: (
+            STATIC / 'dompurify.mjs',
+            *(ELEMENTS / f'{name}.js' for name in ('html', 'timer', 'dark_mode', 'input')),
+            ASSETS / 'combobox.js',
+        ),
+        'charts': (ASSETS / 'diagram.js',),
+        'runs': (
+            ELEMENTS / 'keyboard.js',
+            *(ASSETS / f'{name}.js' for name in ('aligned', 'code', 'conversation', 'engaged', 'files')),
+            *(ASSETS / f'{name}.js' for name in ('messages', 'pieces', 'splits', 'track', 'transcript')),
+            ASSETS / 'tree.js',
+        ),
+    }
+)
+"""Modules that pages load together; what they import themselves comes with them."""
+
+_IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "([^"]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r'^export (?:default |(?=(?:function|class|const) (\w+)))', re.MULTILINE)
+_LIST = re.compile(r'\bexport\s*\{([^{}]*)\};?\s*\Z')
+"""All exports at the end of a file, as minifiers write them."""
+_SOURCE_MAP = re.compile(r'^//# sourceMappingURL=.*\s*\Z', re.MULTILINE)
+
+IMPORT_COMPONENT = """
+const bundledComponents = %s;
+async function importComponent(url) {
+  const [bundle, name] = bundledComponents[url.split("/components/")[1]] ?? [];
+  return bundle ? { default: (await import(bundle))[name] } : import(url);
+}
+"""
+_LATER = 'import(url)'
+"""How NiceGUI's script gets a component that a page has not had so far."""
+
+# In NiceGUI's template, and in the imports that it is given:
+_SCRIPT = re.compile(
+    r'^ *<script defer src="[^"]*/static/(socket\.io|quasar|nicegui|lang/)[^"]*"></script>\n', re.MULTILINE
+)
+_SANITIZER = 'import DOMPurify from "dompurify";'
+_COMPONENT = re.compile(r'import \{ default as (\w+) \} from "[^"]*?/components/([^"]+)";')
+
+
+class Bundles:
+    """The bundles of this server; their addresses change with what is in them."""
+
+    def __init__(self, own: Iterable[str]) -> None:
+        """Read the files; `own` are the scripts of ours that every page runs."""
+        self.served: dict[str, str] = {}
+        modules = {name: self._serve(name, join_modules(paths)) for name, paths in MODULES.items()}
+        self._everywhere = modules[EVERYWHERE]
+        self._places = {
+            compute_key(path, max_time=path.stat().st_mtime): (modules[name], path.stem)
+            for name, paths in MODULES.items()
+            for path in paths
+        }
+        self._frame = self._serve(FRAME, frame_script(own, self._places))
+
+    def _serve(self, name: str, text: str) -> str:
+        path = f'/hemicycle/{name}.bundle.js'
+        self.served[path] = text
+        return f'{path}?{zlib.crc32(text.encode()):x}'
+
+    def into_template(self, source: str) -> str:
+        """NiceGUI's template of a page, with bundles for what it loads one by one."""
+        frame = f'<script defer src="{self._frame}"></script>\n'
+        source = _SCRIPT.sub(lambda found: frame if found[1] == 'nicegui' else '', source)
+        sanitizer = f'import {{ dompurify as DOMPurify }} from "{self._everywhere}";'
+        source = source.replace(_SANITIZER, sanitizer)
+        source = source.replace('{{ js_imports | safe }}', '{{ js_imports | bundled | safe }}')
+        return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled %}')
+
+    def bundled(self, imports: str | list[str]) -> str | list[str]:
+        """The imports of a page's components, or the addresses to load early, from bundles."""
+        if isinstance(imports, str):
+            return _COMPONENT.sub(self._imported, imports)
+        early = (self._places.get(url.partition('/components/')[2], (url, ''))[0] for url in imports)
+        return list(dict.fromkeys([*early, self._everywhere]))
+
+    def _imported(self, found: re.Match[str]) -> str:
+        if found[2] not in self._places:
+            return found[0]
+        bundle, name = self._places[found[2]]
+        return f'import {{ {name} as {found[1]} }} from "{bundle}";'
+
+
+def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> str:
+    """What NiceGUI loads as scripts, in its order, with our Quasar if it fits, and scripts of our own.
+
+    Components that come after a page was drawn come from bundles, too: `places` has bundle and name by key.
+    """
+    whole = STATIC / 'quasar.umd.prod.js'
+    part = ASSETS / quasar.SCRIPT
+    paths = [STATIC / 'socket.io.min.js', part if quasar.replaces(whole) else whole, STATIC / 'nicegui.js']
+    paths += [LANGUAGE, *(ASSETS / name for name in own)]
+    texts = [_SOURCE_MAP.sub('', path.read_text('utf-8')) for path in paths]
+    texts[2] = texts[2].replace(_LATER, 'importComponent(url)')
+    return '\n;'.join([*texts, IMPORT_COMPONENT % json.dumps(places)])
+
+
+def join_modules(paths: Iterable[Path]) -> str:
+    """One module that exports the default of each of these, under the name of its file."""
+    parts: dict[Path, str] = {}
+    exports = []
+    for path in paths:
+        _add(path, parts)
+        exports.append(f'export const {path.stem} = {_place(path)}.default;')
+    return '\n'.join(['const modules = {};', *parts.values(), *exports, ''])
+
+
+def _add(path: Path, parts: dict[Path, str]) -> None:
+    """Add a module as a function that is called at once, after the modules that it imports."""
+    if path in parts:
+        return
+    source = _SOURCE_MAP.sub('', path.read_text('utf-8'))
+    taken = []
+    for names, address in _IMPORT.findall(source):
+        name = address.removeprefix('/hemicycle/').removeprefix('./')
+        _add(ASSETS / name, parts)
+        taken.append(f'const {{ {names} }} = {_place(ASSETS / name)};')
+    given = [name or 'default: exported' for name in _EXPORT.findall(source)]
+    if listed := _LIST.search(source):
+        pairs = (pair.split(' as ') for pair in listed[1].split(','))
+        given += [f'{pair[-1].strip()}: {pair[0].strip()}' for pair in pairs]
+    body = _IMPORT.sub('', _LIST.sub('', source))
+    body = _EXPORT.sub(lambda found: '' if found[1] else 'const exported = ', body)
+    parts[path] = '\n'.join(
+        [f'{_place(path)} = (() => {{', *taken, body, f'return {{ {", ".join(given)} }};', '})();']
+    )
+
+
+def _place(path: Path) -> str:
+    return f'modules[{json.dumps(f"{path.parent.name}/{path.name}")}]'

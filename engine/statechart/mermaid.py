@@ -35,11 +35,19 @@ def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
 
 def edge_label(edge: EdgeShape) -> str:
     """The label of an edge: its event, unless that is an end or a start, and its guards."""
-    guards = [*edge.conditions, *(f'not {name}' for name in edge.unless)]
-    said = ', '.join(name.replace('_', ' ') for name in guards)
+    said = ', '.join([*(name.replace('_', ' ') for name in edge.conditions), *map(_negated, edge.unless)])
     if edge.trigger in ('done', 'always', 'start'):
         return said
     return f'{edge.trigger} [{said}]' if said else edge.trigger
+
+
+NEGATIONS = {'is': 'not', 'has': 'no', 'can': 'cannot', 'may': 'may not', 'must': 'need not'}
+"""What people say instead of a guard's first word if it must not hold."""
+
+
+def _negated(guard: str) -> str:
+    first, *rest = guard.split('_')
+    return ' '.join([NEGATIONS[first], *rest] if first in NEGATIONS and rest else ['not', first, *rest])
 
 
 class _Writer:

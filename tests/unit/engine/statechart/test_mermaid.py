@@ -28,9 +28,9 @@ def test_the_supervisors_diagram_says_what_its_table_of_transitions_says() -> No
     assert [edge for edge in found if 'failed' not in edge[:2]] == [
         ('[*]', 'planning', ''),
         ('planning', 'executing', 'has pending tasks'),
-        ('planning', 'complete', 'not has pending tasks'),
+        ('planning', 'complete', 'no pending tasks'),
         ('executing', 'executing', 'has pending tasks'),
-        ('executing', 'synthesizing', 'not has pending tasks'),
+        ('executing', 'synthesizing', 'no pending tasks'),
         ('synthesizing', 'complete', ''),
         ('complete', '[*]', ''),
     ]
@@ -98,7 +98,7 @@ def test_events_and_guards_are_labels_and_an_internal_edge_stays_where_it_is() -
     text = mermaid(chart('one', 'two', edges=edges))
     assert outermost(text) == [
         ('[*]', 'one', ''),
-        ('one', 'one', 'note [is new, is short, not is late]'),
+        ('one', 'one', 'note [is new, is short, not late]'),
         ('one', 'two', ''),
     ]
 

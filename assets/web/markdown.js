@@ -48,9 +48,22 @@ function outline(box, above) {
   }
 }
 
+const LONG = /\S{25}(?=\S{5})/g; // of a word that is no word: a hash, a path, an address
+
+// A table breaks no words, and so a word without end would push its other columns out of sight.
+function breakable(cell) {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), long = [];
+  while (texts.nextNode()) if (texts.currentNode.data.search(LONG) >= 0) long.push(texts.currentNode);
+  for (const text of long) {
+    const parts = text.data.replace(LONG, "$&\u0000").split("\u0000");
+    text.replaceWith(...parts.flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part])));
+  }
+}
+
 function fill(box, text, above) {
   box.setHTML(marked.parse(text));
   outline(box, above);
+  for (const cell of box.querySelectorAll("th, td")) breakable(cell);
   for (const cell of box.querySelectorAll("th:empty")) cell.replaceWith(document.createElement("td")); // it heads nothing
 }
 

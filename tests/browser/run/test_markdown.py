@@ -8,6 +8,7 @@ RENDER = """async (text) => {
     box.className = 'prose';
     document.body.append(box);
     render(box, text);
+    document.getElementById('said')?.remove();
     return box.id = 'said';
 }"""
 
@@ -69,3 +70,15 @@ def test_lists_are_lists_wherever_they_stand(said, text):
     found.first.wait_for()
     assert found.count() == 1 and found.locator('li').count() == 3
     assert '- ' not in found.inner_text()
+
+
+def test_a_word_without_end_leaves_the_other_columns_of_a_table_in_sight(said):
+    found = said(
+        f'| What | Why |\n|---|---|\n| {"sha" * 60} | It is the address of the file that the agent wrote. |'
+    )
+    table = found.locator('table')
+    assert table.evaluate('(table) => table.scrollWidth <= table.clientWidth')
+    assert table.locator('td').first.inner_text() == 'sha' * 60
+    assert table.locator('td').last.bounding_box()['height'] < 60
+    words = said('| A | B |\n|---|---|\n| Characteristically | ordinary words |')
+    assert words.locator('wbr').count() == 0

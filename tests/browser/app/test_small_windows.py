@@ -1,5 +1,7 @@
 """The run page at little height, such as a laptop's at 200 %: it scrolls, and agents have room."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -50,3 +52,22 @@ def test_the_inspectors_tab_is_in_the_address(open_page, run):
     expect(page.locator('.tree')).to_be_visible()
     page.get_by_role('tab', name='Step').click()
     expect(page).to_have_url(f'{run}?at=12')
+
+
+def test_the_header_of_a_run_that_goes_on_is_cut_nowhere(open_page, new_server):
+    new_server.pace = 20
+    new_server.start()
+    page = open_page(1024, 768)
+    page.goto(f'{new_server.url}/launch/time-bounded')
+    page.get_by_role('button', name='Samples').click()
+    page.get_by_role('menuitem').first.click()
+    page.get_by_role('button', name='Run', exact=True).click()
+    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    tokens = page.locator('.spent > .num')
+    expect(tokens).to_contain_text('calls')
+    assert tokens.evaluate('(one) => one.scrollWidth <= one.clientWidth')
+    facts, controls = page.locator('.run-facts'), page.locator('.run-controls')
+    assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')
+    assert facts.bounding_box()['x'] + facts.bounding_box()['width'] <= controls.bounding_box()['x']
+    pause = page.get_by_role('group', name='Pause').get_by_role('button').first
+    assert pause.evaluate('(one) => getComputedStyle(one).borderTopRightRadius') == '8px'

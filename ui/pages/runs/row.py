@@ -14,7 +14,7 @@ from ui.components.theme import button
 from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import short_entries
 from ui.formatting.steps import author_text, duration, origin_text
-from ui.formatting.values import ago, byte_size, count, exact, status_class, status_text
+from ui.formatting.values import ago, byte_size, compact, exact, status_class, status_text
 from ui.pages.runs.actions import AGAIN, COMPARE, DELETE, EDIT, REPLAY, RETRY, RunActions
 from ui.pages.shared.recording_picker import is_recorded
 from ui.web.backend import Backend
@@ -117,12 +117,9 @@ class RunRow:
             self._trouble.show(trouble)
         if not self._bytes.text:
             self._bytes.show(byte_size(info.bytes))
-        self._steps.show(count(info.seq, 'step'))
-        self._tokens.show(count(info.usage.total, 'token'))
-        if info.status.ended:
-            self._duration.show(f'took {duration(info.updated - info.created)}')
-        else:
-            self._duration.show(f'for {duration(now - info.created)}')
+        _show_number(self._steps, info.seq, 'step')
+        _show_number(self._tokens, info.usage.total, 'token')
+        self._duration.show(duration((info.updated if info.status.ended else now) - info.created))
         self._ago.show(ago(info.created, now))
 
     def weigh(self, weight: DiskUsage) -> None:
@@ -139,6 +136,12 @@ class RunRow:
         if self._box.props.get('checked', False) is not on:
             self._box.props['checked'] = on
             self._box.update()
+
+
+def _show_number(place: Text, number: int, unit: str) -> None:
+    """Show a number; its unit is shown where no header above it says what it is."""
+    set_attributes(place, data_unit=unit if number == 1 else f'{unit}s')
+    place.show(compact(number))
 
 
 def _trouble_class(info: RunInfo) -> str:

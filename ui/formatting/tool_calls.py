@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from engine.tools import Tool
 from ui.formatting.problems import problems
-from ui.formatting.steps import duration
+from ui.formatting.steps import duration, short_json
 
 Block = dict[str, Any]
 """What `Conversation` shows: kind, title, note, text; for tools also what `call_block` adds."""
@@ -21,6 +22,10 @@ CUT = re.compile(
     r'^\[cut: ([\d,]+) more characters(?:; the whole is kept as artifact ([0-9a-f]{64}))?\]$', re.M
 )
 """The note that the engine adds to a result that is too long (`engine.tools.protocol`)."""
+PAIR = re.compile(r'"(\w+)": ("(?:[^"\\]|\\.)*"?|\[[^\]]*\]?|[^,}\]]+)')
+"""A name and its value in a JSON object, which may be cut off."""
+LOGGED = re.compile(r"""(['"].*?): (ok|failed): (['"].*)""", re.DOTALL)
+"""A call as a pattern's audit trail has it: what was given, how it ended, what came back, all as `repr`."""
 DENIED = 'A person did not allow this'
 DROPPED = 'This was not run'
 WORDS = {
@@ -95,6 +100,52 @@ def argument_pairs(text: str) -> tuple[list[tuple[str, Any]], str]:
     except (ValueError, RecursionError):
         return [], text
     return (list(values.items()), '') if isinstance(values, dict) else ([], text)
+
+
+def call_line(arguments: str, limit: int = 300) -> str:
+    """The arguments of a call in one line, also if they are cut off: `title: Plan · lines: 3`."""
+    pairs, raw = argument_pairs(arguments)
+    if raw:
+        pairs = [(name, _scalar(value)) for name, value in PAIR.findall(raw)]
+    said = ' · '.join(f'{name.replace("_", " ")}: {short_json(value, limit)}' for name, value in pairs)
+    return short_json(said or raw, limit)
+
+
+def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
+    """What came back from a call, in one line."""
+    said = str(result.get('text', ''))
+    return short_json(said if result.get('ok', True) else f'{WORDS[_ending(result)]}: {said}', limit)
+
+
+def logged_call(text: str) -> str:
+    """A call in an audit trail as people read it; any other text as it is."""
+    found = LOGGED.fullmatch(text)
+    if found is None:
+        return text
+    given, came = call_line(_unquote(found[1])), _unquote(found[3])
+    return f'{given} → {came}' if found[2] == 'ok' else f'{given} → failed: {came}'
+
+
+def _unquote(text: str) -> str:
+    """The text of a `repr`, which may be cut off after any character."""
+    cut = text.endswith('...')
+    bare = text.removesuffix('...')
+    for quoted in (text, f'{bare}{text[0]}', f'{bare[:-1]}{text[0]}'):
+        try:
+            value = ast.literal_eval(quoted)
+        except (ValueError, SyntaxError):
+            continue
+        return f'{value}…' if cut and quoted != text else str(value)
+    return text
+
+
+def _scalar(text: str) -> Any:
+    for whole in (text, f'{text}"'):
+        try:
+            return json.loads(whole)
+        except ValueError:
+            continue
+    return text
 
 
 def tool_tags(tool: Tool | None) -> list[str]:

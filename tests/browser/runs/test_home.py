@@ -160,3 +160,13 @@ def test_a_menu_is_used_from_the_keyboard(page, server):
     page.keyboard.press('Escape')
     expect(page.get_by_role('menu')).to_be_hidden()
     expect(page.locator('.run-menu').first).to_be_focused()
+
+
+@pytest.mark.parametrize('width', [390, 1024, 1280])
+def test_titles_of_runs_have_room_at_any_width(open_page, server, width):
+    page = open_page(width, 768)
+    run_sample(page, server.url)
+    page.goto(server.url)
+    title = page.locator('.runs .run-title').first
+    expect(title).to_be_visible()
+    assert title.evaluate('(one) => one.parentElement.clientWidth') >= 200

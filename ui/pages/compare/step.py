@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from nicegui import ui
@@ -16,6 +15,7 @@ from ui.components.widgets import Text, link
 from ui.formatting.comparison import FACETS, KINDS
 from ui.formatting.plain_markdown import plain_markdown
 from ui.formatting.steps import EdgeOutcome, edge_outcomes, headline, path_text, short_json
+from ui.formatting.tool_calls import call_line, result_line
 from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
 from ui.replay.conversation import json_to_markdown
@@ -134,13 +134,11 @@ def _calls(step: Transition) -> None:
     said = []
     if isinstance(data.get('message'), dict):
         said = [
-            f'{call.name} {short_json(call.arguments, LONGEST)}' for call in message_of(data['message']).calls
+            f'{call.name}: {call_line(call.arguments, LONGEST)}' for call in message_of(data['message']).calls
         ]
     results = data.get('results')
     if isinstance(results, list):
-        said += [
-            short_json(json.dumps(result, ensure_ascii=False, default=str), LONGEST) for result in results
-        ]
+        said += [f'{result["name"]} → {result_line(result, LONGEST)}' for result in results]
     if said:
         Text('span', 'Tools', 'step-section')
         for line in said:

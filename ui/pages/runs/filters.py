@@ -170,8 +170,9 @@ class FilterBar:
             self._status = self._choice('Status', STATUSES, filters.status)
             self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
             self._marked = self._choice('Marked', MARKED, filters.marked)
-            self._since = self._date('From', filters.since)
-            self._until = self._date('To', filters.until)
+            with ui.element('div').classes('filter-dates'):
+                self._since = self._date('From', filters.since)
+                self._until = self._date('To', filters.until)
             with ui.element('button').classes('btn small picked').props('type="button"') as self._picked:
                 self._said = Text('span', '')
                 ui.icon('close')

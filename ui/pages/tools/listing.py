@@ -123,7 +123,7 @@ class ToolList:
         self._show_far()
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
-        with ui.element('div').classes('filter'):
+        with ui.element('div').classes('filter roomy'):
             choice = NativeSelect(options, value=value, on_change=self._on_change)
             label(name, choice, 'visually-hidden')
         return choice

@@ -13,6 +13,7 @@ from ui.components.elements import Conversation, MessageList
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_input
 from ui.formatting.steps import duration, role_title, short_json
+from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
 from ui.pages.run.panels.panel import Panel, PanelSetup
 from ui.replay.history import Position
@@ -240,14 +241,18 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
                     number=number,
                     sender=str(item.get('sender', '')),
                     recipient=str(item.get('recipient', '')),
-                    type=str(item.get('type', item.get('kind', ''))),
-                    content=str(item.get('content', '')),
+                    type=(kind := str(item.get('type', item.get('kind', '')))),
+                    content=_content(str(item.get('content', '')), kind),
                     seq=at.seq,
                     time=float(time) if isinstance(time, int | float) and time else at.time,
                     about=str(item.get('step', '')),
                 )
             )
     return found
+
+
+def _content(text: str, kind: str) -> str:
+    return logged_call(text) if kind == 'tool_call' else text
 
 
 def parties(said: Iterable[Message]) -> list[str]:

@@ -1,0 +1,43 @@
+"""Tool calls in one line: no JSON and no quotes where people read."""
+
+import json
+
+import pytest
+
+from engine.records.jsonable import shorten
+from ui.formatting.tool_calls import call_line, logged_call, result_line
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        ('{"expression": "2 * 3"}', 'expression: 2 * 3'),
+        ('{"action": "write", "lines": 3, "dry_run": true}', 'action: write · lines: 3 · dry run: true'),
+        ('{"where": {"x": 0.1234567890123}}', 'where: {"x": 0.123457}'),
+        ('{"title": "Plan", "text": "1. What does', 'title: Plan · text: 1. What does'),
+        ('{"items": ["a", "b', 'items: ["a", "b'),
+        ('{"title": "A \\"B\\"", "n', 'title: A "B"'),
+        ('{}', ''),
+        ('not JSON', 'not JSON'),
+    ],
+)
+def test_the_arguments_of_a_call_are_a_line(arguments, said):
+    assert call_line(arguments) == said
+
+
+def test_a_result_says_what_came_back():
+    assert result_line({'ok': True, 'text': 'a\nb'}) == 'a b'
+    assert result_line({'ok': False, 'text': 'no such file'}) == 'failed: no such file'
+
+
+def test_a_call_in_an_audit_trail_is_read_as_people_write_it():
+    given = json.dumps({'action': 'write', 'text': "it's " * 80})
+    said = logged_call(f'{shorten(given)}: ok: {shorten("kept")}')
+    assert said.startswith("action: write · text: it's it's ")
+    assert said.endswith(' → kept')
+    assert '{' not in said
+    failed = logged_call(f'{shorten(json.dumps({"expression": "1/0"}))}: failed: {shorten("x: ok: 1")}')
+    assert failed == 'expression: 1/0 → failed: x: ok: 1'
+    assert logged_call(f'{shorten("{}")}: ok: {shorten("long " * 90)}').endswith('…')
+    for other in ('plain text', ': ok: ', "'a': maybe: 'b'"):
+        assert logged_call(other) == other

@@ -170,3 +170,20 @@ def test_titles_of_runs_have_room_at_any_width(open_page, server, width):
     title = page.locator('.runs .run-title').first
     expect(title).to_be_visible()
     assert title.evaluate('(one) => one.parentElement.clientWidth') >= 200
+
+
+@pytest.mark.parametrize(('width', 'height'), [(1440, 900), (1024, 768), (390, 844)])
+def test_a_newcomer_sees_a_whole_chart_move_and_runs_it(open_page, new_server, width, height):
+    new_server.start()
+    page = open_page(width, height)
+    page.goto(new_server.url)
+    shown = page.get_by_role('region', name='See it work')
+    expect(shown.locator('.diagram .state.active')).to_have_count(1)
+    page.wait_for_function("document.querySelector('.first-run .diagram')?.dataset.room")
+    box = shown.locator('.diagram').bounding_box()
+    for state in shown.locator('.diagram .state').all():
+        drawn = state.bounding_box()
+        assert box['x'] <= drawn['x'] and drawn['x'] + drawn['width'] <= box['x'] + box['width'] + 1
+        assert box['y'] <= drawn['y'] and drawn['y'] + drawn['height'] <= box['y'] + box['height'] + 1
+    shown.get_by_role('button', name='Run this sample').click()
+    page.wait_for_url(re.compile(r'/runs/\w+'))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nicegui import ui
 
 from engine import EngineError, Status
 from engine.models.scripted import Sample
 from engine.records import RunInfo, RunQuery, Shape
-from ui.components.diagram.rendering import svg
+from ui.components.diagram.fitting import Room, fit
 from ui.components.elements import Diagram
 from ui.components.theme import button, pill
 from ui.components.widgets import NativeSelect, Text, link
@@ -22,6 +24,8 @@ EVERY = 1.0
 RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
 FIRST = 'pipeline'
 """The pattern that a newcomer is shown."""
+ROOM: Room = (800, 130)
+"""Width and height of the animated diagram in a window of 1440 pixels."""
 BEAT = 0.9
 """Seconds in each state of the animated diagram."""
 
@@ -127,8 +131,10 @@ def agents_card(backend: Backend) -> None:
             Text('span', 'Agents side by side')
 
 
-def _play_button(starter: Starter, pattern: str, sample: Sample) -> None:
-    made = button(sample.title, icon='play_arrow', kind='small', deed='start')
+def _play_button(
+    starter: Starter, pattern: str, sample: Sample, title: str = '', kind: str = 'small'
+) -> None:
+    made = button(title or sample.title, icon='play_arrow', kind=kind, deed='start')
     made.tooltip(sample.about)
 
     async def play() -> None:
@@ -176,20 +182,38 @@ class FirstRun:
             for state in self._shape.states
             if not state.parent and not (state.kind == 'final' and state.outcome != 'done')
         ]
+        self._folded = frozenset(state.path for state in self._shape.states if state.role)
+        self._room: Room = (0, 0)
         self._at = 0
-        with ui.element('div').classes('card first-run') as self._root:
+        with ui.element('section').classes('card first-run').props('aria-labelledby="first-run"'):
+            with ui.element('div').classes('first-head'):
+                with ui.element('div').classes('grow'):
+                    Text('h2', 'See it work', id='first-run')
+                    agents = count(sum(bool(state.role) for state in self._shape.states), 'agent')
+                    words = f'{agents.capitalize()} take turns; every step is recorded and can be replayed.'
+                    Text('p', words, 'muted')
+                ready = samples(backend().catalog.patterns[FIRST])
+                if ready:
+                    _play_button(Starter(backend), FIRST, ready[0], 'Run this sample', 'primary')
             self._drawing = Diagram('', label=f'State diagram of {self._shape.title}, moving')
-            with ui.element('div').classes('first-words'):
-                Text('h2', 'See it work')
-                agents = count(sum(bool(state.role) for state in self._shape.states), 'agent')
-                words = f'{agents.capitalize()} take turns; every step is recorded and can be replayed.'
-                Text('p', words, 'muted')
+            self._drawing.on_room(self._lay_out)
 
     async def load(self) -> None:
         """Draw the diagram, and let it move."""
-        self._drawing.show(await svg(self._shape, folded=True))
+        await self._lay_out(*ROOM)
         ui.timer(BEAT, self._beat)
 
+    async def _lay_out(self, width: int, height: int, _held: bool = False) -> None:
+        """Draw all of it, in the direction that has room."""
+        if (width, height) != self._room:
+            self._room = (width, height)
+            drawn, _ = await fit(self._shape, self._room, folded=self._folded)
+            self._drawing.show(drawn)
+            self._drawing.light(self._lit())
+
     def _beat(self) -> None:
-        self._drawing.light({'active': [self._path[self._at]], 'seen': self._path[: self._at]})
         self._at = (self._at + 1) % len(self._path)
+        self._drawing.light(self._lit())
+
+    def _lit(self) -> dict[str, Any]:
+        return {'active': [self._path[self._at]], 'seen': self._path[: self._at]}

@@ -14,6 +14,18 @@ const flat = (value) => value !== null && typeof value === "object" && !Array.is
   Object.values(value).every((cell) => cell === null || typeof cell !== "object");
 const tabular = (value) => Array.isArray(value) && value.length > 0 && value.length <= 500 && value.every(flat);
 
+// A value as people write it; "" where only JSON says all of it.
+function words(content) {
+  if (content === null) return "none";
+  if (typeof content === "boolean") return content ? "yes" : "no";
+  if (typeof content === "number") return String(Number.isInteger(content) ? content : Number(content.toPrecision(6)));
+  if (typeof content === "string") return content;
+  const parts = Object.values(content);
+  if (!parts.length) return "none";
+  if (parts.some((part) => part !== null && (typeof part === "object" || part === ""))) return "";
+  return Array.isArray(content) ? parts.map(words).join(", ") : Object.entries(content).map(([name, part]) => `${name}: ${words(part)}`).join(" · ");
+}
+
 function table(rows) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const box = make("div", "tool-table");
@@ -24,7 +36,7 @@ function table(rows) {
   const body = element.appendChild(make("tbody"));
   for (const row of rows) {
     const line = body.appendChild(make("tr"));
-    for (const name of names) line.append(make("td", "", row[name] === undefined ? "" : String(row[name])));
+    for (const name of names) line.append(make("td", "", row[name] === undefined ? "" : words(row[name])));
   }
   return box;
 }
@@ -54,8 +66,10 @@ function code(text, name) { // a long text is folded, and opened whole by a clic
 function value(content) {
   if (tabular(content)) return table(content);
   if (typeof content !== "string") {
-    const line = JSON.stringify(content);
-    return line.length <= INLINE ? make("span", "tool-value lit", line) : code(JSON.stringify(content, null, 2));
+    const said = words(content), line = said || JSON.stringify(content);
+    if (line.length <= INLINE) return make("span", "tool-value lit", line);
+    if (!said) return code(JSON.stringify(content, null, 2));
+    return code((Array.isArray(content) ? content.map(words) : Object.entries(content).map(([name, part]) => `${name}: ${words(part)}`)).join("\n"));
   }
   if (content.length <= INLINE && !content.includes("\n")) return make("span", "tool-value", content === "" ? "“”" : content);
   return code(content);

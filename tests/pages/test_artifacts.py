@@ -58,7 +58,7 @@ async def test_each_kind_is_shown_as_what_it_is_and_a_long_one_is_folded(user: U
     with user:
         rows[0].open('Artifacts')
     await user.should_see('by a_tool')
-    await user.should_see('true')
+    await user.should_see('Yes')
     await user.should_see('Empty.')
     shown = user.find(kind=Conversation).elements
     assert [block['text'] for talk in shown for block in talk._props['blocks']] == ['# A page']

@@ -141,3 +141,21 @@ def test_calls_and_records_are_read_while_they_come(page, new_server):
     expect(streaming.filter(has_text='notes')).to_contain_text('What exactly is asked about')
     expect(streaming.filter(has_text='Findings').locator('strong').first).to_have_text('Findings')
     expect(streaming.filter(has_text='Findings')).not_to_contain_text('{')
+
+
+DESCRIBE = """async (values) => {
+    const { describe } = await import('/hemicycle/tool.js');
+    const given = values.map((value, i) => [`a${i}`, value]);
+    const call = describe({ state: 'ok', title: 'post', arguments: given });
+    return [...call.querySelectorAll('dd')].map((one) => (one.querySelector('pre') ?? one).textContent);
+}"""
+
+
+def test_arguments_of_calls_are_no_json(page, server):
+    page.goto(server.url)
+    values = [['mastodon', 'linkedin'], [], True, None, 0.1234567890123, {'x': 1, 'dry': False}]
+    values += [[f'a word {number}' for number in range(20)], {'a': {'b': 1}}, '{"kept": "as written"}']
+    found = page.evaluate(DESCRIBE, values)
+    assert found[:6] == ['mastodon, linkedin', 'none', 'yes', 'none', '0.123457', 'x: 1 · dry: no']
+    assert found[6].splitlines()[:2] == ['a word 0', 'a word 1']
+    assert found[7:] == ['{"a":{"b":1}}', '{"kept": "as written"}']

@@ -183,7 +183,7 @@ def test_a_newcomer_sees_a_whole_chart_move_and_runs_it(open_page, new_server, w
     box = shown.locator('.diagram').bounding_box()
     for state in shown.locator('.diagram .state').all():
         drawn = state.bounding_box()
-        assert box['x'] <= drawn['x'] and drawn['x'] + drawn['width'] <= box['x'] + box['width'] + 1
-        assert box['y'] <= drawn['y'] and drawn['y'] + drawn['height'] <= box['y'] + box['height'] + 1
+        assert box['x'] - 2 <= drawn['x'] and drawn['x'] + drawn['width'] <= box['x'] + box['width'] + 2
+        assert box['y'] - 2 <= drawn['y'] and drawn['y'] + drawn['height'] <= box['y'] + box['height'] + 2
     shown.get_by_role('button', name='Run this sample').click()
     page.wait_for_url(re.compile(r'/runs/\w+'))

@@ -16,6 +16,7 @@ from ui.components.tabs import Tabs
 from ui.components.take import take_buttons
 from ui.components.theme import empty_state
 from ui.components.widgets import Text, link, set_attributes
+from ui.formatting.steps import brief_value
 from ui.pages.run.context import RunContext
 
 TITLE = 'Artifacts'
@@ -113,13 +114,19 @@ class Artifacts:
                 text = f'~~~~json\n{value}\n~~~~' if cut_json else value
                 Conversation([{'kind': 'text', 'text': text}], label=name, follow=False)
             else:
-                Text('p', json.dumps(value) if value != '' else 'Empty.', 'mono')
+                Text('p', _words(value))
             if item.get('kept'):
                 Text('p', f'Only the first {len(str(value)):,} characters are shown.', 'muted small')
                 address = f'{self._context.kept}/{item["kept"]}?artifact={quote(name, safe="")}'
                 with link(address, 'btn small', download=''):
                     ui.icon('download')
                     ui.label('Download')
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return 'Yes' if value else 'No'
+    return brief_value(value) if isinstance(value, int | float) else 'None' if value is None else 'Empty.'
 
 
 def _as_file(name: str, value: Any) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from acp import RequestError, schema
 
-from engine.acp.turn import Call, Turn, text_of
+from engine.acp.turn import MOST_OUTPUT, Call, Turn, text_of
 from engine.errors import EngineError, ModelError, ToolError
 from engine.records.run_info import Approvals
 from engine.workspace.confined_dir import SANDBOX_PATH
@@ -23,8 +23,6 @@ from engine.workspace.workspace import Workspace
 
 MOST_TERMINALS = 16
 TERMINAL_SECONDS = 1_800.0
-MOST_OUTPUT = 200_000
-"""Characters kept of the end of a terminal's output, unless the agent asks for less."""
 
 
 @dataclass(slots=True)

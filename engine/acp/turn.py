@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,6 +16,12 @@ from engine.errors import ModelError
 FINAL = ('completed', 'failed')
 MOST_SAID = 4_000_000
 """Characters that an agent may say, and have its tools return, between two journaled steps."""
+MOST_OUTPUT = 200_000
+"""Characters kept of the end of a terminal's output, unless the agent asks for less."""
+OWN_OUTPUT = ('terminal_output', 'terminal_output_delta')
+"""Where agents put pieces of what a terminal of their own writes: Codex shows a command's output in no other
+way, whatever a client says it can take."""
+OWN_EXIT = 'terminal_exit'
 MOST_CALLS = 2_000
 """Tool calls of one turn."""
 NO_KIND = 'other'
@@ -46,6 +52,10 @@ class Call:
     output: Any = None
     content: list[Any] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
+    written: str = ''
+    """The end of what a terminal of the agent's own has written."""
+    exit_code: int = 0
+    """Of the command in it."""
     permission: asyncio.Future[bool] | None = None
     """Set while it waits for an answer."""
     journaled: str = ''
@@ -87,7 +97,15 @@ class Call:
             self.content = list(reported.content)
         if reported.locations is not None:
             self.places = [place.path for place in reported.locations]
+        self._hear_terminal(reported.field_meta or {})
         return len(repr(reported.content)) + len(repr(reported.raw_output))
+
+    def _hear_terminal(self, said: Mapping[str, Any]) -> None:
+        for key in OWN_OUTPUT:
+            if isinstance(piece := said.get(key), dict) and isinstance(piece.get('data'), str):
+                self.written = (self.written + piece['data'])[-MOST_OUTPUT:]
+        if isinstance(ended := said.get(OWN_EXIT), dict) and isinstance(ended.get('exit_code'), int):
+            self.exit_code = ended['exit_code']
 
     def result(self, terminal: dict[str, str]) -> str:
         """What it has returned, as text.
@@ -96,6 +114,10 @@ class Call:
             terminal: the output of the session's terminals, by id.
         """
         parts = [text for part in self.content if (text := _content(part, terminal))]
+        if self.written:
+            parts.append(self.written.removesuffix('\n'))
+        if self.exit_code:
+            parts.append(f'It ended with status {self.exit_code}.')
         if not parts and self.output is not None:
             parts = [_output(self.output)]
         return '\n'.join(parts)

@@ -167,6 +167,22 @@ def writes(prompt: str) -> None:
     say(f'{text.strip()} {code}')
 
 
+def runs_itself(prompt: str) -> None:
+    """Run a command in a terminal of its own, as Codex does: the output comes as metadata only."""
+    own = {'terminal_id': 'c1'}
+    update('tool_call', toolCallId='c1', title='make', kind='execute', status='in_progress',
+           rawInput={'command': 'make'}, content=[{'type': 'terminal', 'terminalId': 'c1'}],
+           _meta={'terminal_info': {'cwd': '/workspace', **own}})  # fmt: skip
+    for text in ('one\n', 'two\n'):
+        update('tool_call_update', toolCallId='c1', _meta={'terminal_output_delta': {'data': text, **own}})
+    update('tool_call_update', toolCallId='c1', status='failed',
+           _meta={'terminal_exit': {'exit_code': 2, 'signal': None, **own}})  # fmt: skip
+    update('tool_call', toolCallId='c2', title='List files', kind='read', status='in_progress', rawInput={})
+    update('tool_call_update', toolCallId='c2', _meta={'terminal_output': {'data': 'a.txt', **own}})
+    update('tool_call_update', toolCallId='c2', status='completed', rawOutput={'exit_code': 0})
+    say('made')
+
+
 def counts(prompt: str) -> None:
     say('counted')
     update('usage_update', used=500, size=1_000, cost={'amount': 0.25, 'currency': 'USD'})
@@ -223,6 +239,7 @@ TURNS: dict[str, Callable[[str], Any]] = {
     if callable(turn) and name in (
         'hang', 'flood', 'long_line', 'die', 'children', 'outside', 'asks', 'asks_late', 'writes', 'counts',
         'signs_in', 'limited', 'limited_once', 'echoes', 'dies_once', 'plain', 'roams', 'chatters',
+        'runs_itself',
     )
 }  # fmt: skip
 

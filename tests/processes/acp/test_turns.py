@@ -13,6 +13,8 @@ from engine.records import RunId
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
 from tests.support.harness import settled
+from ui.formatting.tool_calls import CallContext
+from ui.replay.conversation import agent_blocks
 
 WORK = 'at_work'
 
@@ -59,6 +61,15 @@ async def test_files_and_commands_go_through_the_workspace(sandbox: Sandbox) -> 
     result = view.agents[WORK]['messages'][-2]['parts'][0]
     assert result['text'] == 'one\ntwo\n' and result['ok'] and result['name'] == 'execute'
     assert view.files[WORK]
+
+
+async def test_what_its_own_terminal_writes_is_shown_in_the_pane() -> None:
+    _, view, _, _ = await played(odd('runs_itself'))
+    shown = [block for block in agent_blocks(view.agents[WORK], CallContext()) if block['kind'] == 'tool']
+    assert [(block['title'], block['text'], block['ok']) for block in shown] == [
+        ('execute', 'one\ntwo\nIt ended with status 2.', False),
+        ('read', 'a.txt', True),
+    ]
 
 
 async def test_permission_is_a_persons_answer_to_exactly_this_call() -> None:

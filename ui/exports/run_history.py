@@ -9,7 +9,7 @@ from typing import Any
 
 from engine import Conductor, EngineError, Transition
 from engine.journal import Fold
-from engine.records import Note, RunId, RunInfo, Shape, View
+from engine.records import GuardResult, Note, RunId, RunInfo, Shape, View
 from ui.components.diagram.rendering import highlight
 from ui.exports.text import CannotExport, note_date
 from ui.formatting.steps import edge_outcomes, headline, path_text
@@ -138,16 +138,16 @@ def _way(way: Any) -> dict[str, Any]:
     return {
         'to': path_text(way.edge.dest) or 'itself',
         'taken': way.taken,
-        'reason': way.reason,
-        'guards': [
-            [
-                f'{guard.name.replace("_", " ")} = {str(guard.value).lower()}'
-                f'{"" if guard.wanted else " (must be false)"}',
-                guard.value is guard.wanted,
-            ]
-            for guard in way.guards
-        ],
+        'reason': way.reason.partition(':')[0] if way.guards else way.reason,
+        'guards': [[_answer(guard), guard.value is guard.wanted] for guard in way.guards],
     }
+
+
+def _answer(guard: GuardResult) -> str:
+    said = f'{guard.name.replace("_", " ")}? {"Yes" if guard.value else "No"}'
+    if guard.value is guard.wanted:
+        return f'{said}.'
+    return f'{said} (must be {"yes" if guard.wanted else "no"}).'
 
 
 def _fill(**fields: Any) -> dict[str, Any]:

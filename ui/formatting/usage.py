@@ -103,7 +103,7 @@ def usage_rows(
             yield 'By agent', [row(*item) for item in agents]
         if models:
             yield 'By model', [row(*item) for item in models]
-        yield 'Together', [row('The whole run', view.usage)]
+        yield 'Total', [row('Run', view.usage)]
 
     return ['', *(name for name, _ in columns), 'Calls', 'Cost'], list(groups())
 

@@ -182,7 +182,7 @@ new ResizeObserver(() => { if (atEnd) pin(); }).observe($("talk"));
 
 // The inspector
 const panes = {};
-const tabs = [...(run.debate ? ["Debate"] : []), "Step", "Memory", "Spending", ...(run.files.length ? ["Files"] : [])].map((name, i, all) => {
+const tabs = [...(run.debate ? ["Debate"] : []), "Step", "Memory", "Usage", ...(run.files.length ? ["Files"] : [])].map((name, i, all) => {
   const tab = make("button", "tab", name), pane = make("div", "pane");
   Object.assign(tab, { type: "button", id: `tab-${name}`, onclick: () => open(name) });
   tab.setAttribute("role", "tab");
@@ -215,17 +215,28 @@ function open(name) {
   }
   inspect(at);
 }
+const isScalar = (value) => value === null || typeof value !== "object";
+function inWords(value) { // a value as people write it, where that says all of it
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
+  if (isScalar(value)) return value === null ? "none" : String(value ?? "");
+  const parts = Object.entries(value);
+  if (!parts.length) return "empty";
+  if (!parts.every(([, part]) => isScalar(part))) return JSON.stringify(value);
+  return Array.isArray(value) ? value.map(inWords).join(", ") : parts.map(([name, part]) => `${name.replaceAll("_", " ")}: ${inWords(part)}`).join("\n");
+}
 const short = (value) => {
-  const text = typeof value === "string" ? value : JSON.stringify(value) ?? "";
+  const text = inWords(value);
   return text.length > 400 ? `${text.slice(0, 399)}…` : text;
 };
 const span = (seconds) => (seconds < 10 ? `${Math.max(seconds, 0).toFixed(1)} s` : seconds < 60 ? `${Math.floor(seconds)} s`
   : `${seconds >= 3600 ? `${Math.floor(seconds / 3600)}:${String(Math.floor(seconds / 60) % 60).padStart(2, "0")}` : Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`);
 function stepPane(at) {
   const step = steps[at - 1], box = make("div", "step");
-  if (!step) { box.append(make("p", "empty", "The run has not taken a step.")); return box; }
+  if (!step) { box.append(make("p", "empty", "No steps yet.")); return box; }
   box.append(make("div", "step-number num", `Step ${at}`), make("h2", "step-title", step.title));
-  const facts = [step.raised ? `raised by step ${at - 1}` : "", at > 1 ? `${span(step.time - steps[at - 2].time)} after the step before` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
+  const facts = [step.raised ? `Triggered by step ${at - 1}` : "", at > 1 ? `${span(step.time - steps[at - 2].time)} after the previous step` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
   if (facts.length) box.append(make("p", "muted small", facts.join(" · ")));
   if (step.error) box.append(make("p", "notice fail", step.error));
   if (step.notes) {
@@ -240,21 +251,21 @@ function stepPane(at) {
   }
   for (const [from, to] of step.moves || []) box.append(make("p", "move", `${from} → ${to || "stays"}`));
   if (step.ways) {
-    box.append(make("h3", "step-section", "Why this way"));
+    box.append(make("h3", "step-section", "Why this transition"));
     for (const way of step.ways) {
       const row = make("div", `way ${way.taken ? "taken" : ""}`);
-      row.append(make("b", "", `${way.taken ? "✓" : "○"} to ${way.to}`), make("span", "muted small", ` ${way.reason}`));
-      for (const [text, ok] of way.guards) row.append(make("div", `guard mono ${ok ? "ok" : "no"}`, text));
+      row.append(make("b", "", `${way.taken ? "●" : way.guards.some(([, met]) => !met) ? "⊘" : "○"} to ${way.to}`), make("span", "muted small", ` ${way.reason}`));
+      for (const [text, ok] of way.guards) row.append(make("div", `guard ${ok ? "ok" : "no"}`, text));
       box.append(row);
     }
   }
   const changes = step.changes || [];
   box.append(make("h3", "step-section", `Changes (${changes.length})`));
-  if (!changes.length) box.append(make("p", "muted small", "Nothing was written."));
+  if (!changes.length) box.append(make("p", "muted small", "No changes."));
   const before = memory(at - 1), replaced = changes.map(([, path]) => lookup(before, path)).map((value) => (value === undefined ? undefined : short(value)));
   changes.forEach(([op, path, value], i) => {
     const row = make("div", "change");
-    row.append(make("div", "mono change-path", path.slice(1).replaceAll("/", " / ")));
+    row.append(make("div", "mono change-path", path.slice(1).replace(/\/-$/, " · added").replaceAll("/", " › ").replaceAll("_", " ")));
     if (op !== "add" && replaced[i] !== undefined) row.append(labelled(make("div", "before", replaced[i]), "before"));
     row.append(op === "remove" ? make("div", "muted small", "removed") : labelled(make("div", "after", short(value)), "after"));
     box.append(row);
@@ -268,7 +279,7 @@ const nows = []; // what is said of the run as a whole at each step
 steps.reduce((before, step) => { const now = { ...before, ...step.now }; nows.push(now); return now; }, {});
 function spendingPane(at) {
   const now = nows[at - 1] || {}, box = make("div", "step");
-  box.append(make("h2", "step-title", now.used || "Nothing was used yet."));
+  box.append(make("h2", "step-title", now.used || "No usage yet."));
   for (const [kind, used, limit, spent] of now.budget || []) {
     const row = make("p", "", `${kind}: ${Number(used.toFixed(4))} of ${limit}${spent ? ", spent" : ""}`), bar = make("progress");
     Object.assign(bar, { max: limit, value: Math.min(used, limit) });
@@ -278,7 +289,7 @@ function spendingPane(at) {
   }
   if (now.spending?.length) {
     const table = make("table"), head = make("tr");
-    head.append(...["Agent", "Used", "Models"].map((name) => make("th", "", name)));
+    head.append(...["Agent", "Usage", "Models"].map((name) => make("th", "", name)));
     table.append(head);
     for (const [agent, used, models] of now.spending) {
       const row = make("tr");
@@ -291,7 +302,7 @@ function spendingPane(at) {
 }
 function filesPane() {
   const box = make("div", "step");
-  box.append(make("p", "muted small", "As they were at the last step."));
+  box.append(make("p", "muted small", "As of the last step."));
   for (const { agent, files, more } of run.files) {
     box.append(make("h3", "step-section", agent));
     for (const [path, size, text] of files) {
@@ -315,7 +326,7 @@ function inspect(at) {
   if (tab === "Debate") panes.Debate.replaceChildren(debatePane(at));
   else if (tab === "Step") panes.Step.replaceChildren(stepPane(at));
   else if (tab === "Memory") { const { memory: held, agents } = memory(at); branches.show(structuredClone({ memory: held, agents }), (steps[at - 1]?.changes || []).map((change) => change[1])); }
-  else if (tab === "Spending") panes.Spending.replaceChildren(spendingPane(at));
+  else if (tab === "Usage") panes.Usage.replaceChildren(spendingPane(at));
 }
 
 // The player

@@ -119,7 +119,7 @@ def test_the_head_says_what_each_agent_and_model_has_used(page, crewed, axe):
     page.keyboard.press('Escape')
     expect(table).to_be_hidden()
     page.get_by_role('tab', name='Usage').click()
-    expect(page.locator('.inspector .spending')).to_contain_text('The whole run')
+    expect(page.locator('.inspector .spending')).to_contain_text('Total')
     expect(page.get_by_role('region', name='Deployer').get_by_text('Simulated')).to_be_visible()
 
 

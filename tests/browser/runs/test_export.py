@@ -76,6 +76,11 @@ def test_a_saved_page_plays_without_a_network(offline, axe):
     page.keyboard.press('End')
     expect(page.locator('.tree')).to_contain_text('COMPLETE')
     expect(page.locator('#status')).to_have_text('Done')
+    page.get_by_role('tab', name='Step').click()
+    expect(page.locator('.step')).to_contain_text('Why this transition')
+    expect(page.locator('.change').last).to_contain_text('memory › messages · added')  # noqa: RUF001
+    expect(page.locator('.change .after').last).to_contain_text('sender: orchestrator')
+    assert not any(text.startswith(('{', '[')) for text in page.locator('.change .after').all_inner_texts())
     page.locator('#slider').focus()
     page.keyboard.press('ArrowLeft')
     expect(page.locator('#slider')).to_have_js_property('value', str(int(place(page).split(' / ')[1]) - 1))

@@ -87,7 +87,15 @@ async def test_a_page_holds_what_is_needed_to_go_to_any_step(conductor: Conducto
         assert step['lit']['active'] == list(view.active)
     assert told['steps'][-1]['now']['status'] == 'done'
     assert [step['mark'][0] for step in told['steps'] if 'mark' in step].count('verdict') == 2
-    assert any(way['guards'] for step in told['steps'] for way in step.get('ways', ()))
+    asked = {
+        text: (way['taken'], way['reason'], met)
+        for step in told['steps']
+        for way in step.get('ways', ())
+        for text, met in way['guards']
+    }
+    assert asked['is approved? No (must be yes).'] == (False, 'blocked', False)
+    assert asked['is approved? Yes.'] == (True, 'taken', True)
+    assert not [text for text in asked if '=' in text]
 
 
 async def test_notes_stand_at_their_steps(conductor: Conductor) -> None:

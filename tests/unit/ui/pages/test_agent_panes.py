@@ -259,5 +259,5 @@ def test_the_table_has_agents_models_and_the_whole():
     assert groups == [
         ('By agent', [['A', '5', '4', '1', '1', '$0'], ['B', '2', '0', '1', '2', 'unknown']]),
         ('By model', [['m', '7', '4', '2', '2', '$0'], ['n', '0', '0', '0', '1', 'unknown']]),
-        ('Together', [['The whole run', '7', '4', '2', '3', 'unknown']]),
+        ('Total', [['Run', '7', '4', '2', '3', 'unknown']]),
     ]

@@ -76,6 +76,8 @@ async def test_they_work_where_models_do(pattern: str, sandbox: Sandbox) -> None
 
 
 async def test_they_work_against_the_clock(sandbox: Sandbox) -> None:
-    outcome, view = await played('time-bounded', ALL, clock=RealClock())
+    """A goal of one's own has fewer turns than the samples, and each turn starts a process."""
+    own = {'primary_goal': 'Write a parser for dates', 'project': '', 'wait_for_time': 0}
+    outcome, view = await played('time-bounded', ALL, clock=RealClock(), **own)
     assert outcome.status is Status.DONE, outcome.error
     assert set(view.models) == {'agent:scripted'}

@@ -3,6 +3,7 @@ import { render, Stream } from "/hemicycle/markdown.js";
 import { JsonText } from "/hemicycle/json_text.js";
 import { describe } from "/hemicycle/tool.js";
 
+const MOST_STALE = 200; // blocks that are kept for somebody who reads them
 const waiting = new Set(); // conversations that have grown since the last frame
 
 function grow() { // all that is measured is measured at once: each layout in between would cost one of the page
@@ -24,6 +25,7 @@ export default {
   props: { blocks: Array, label: String, follow: { type: Boolean, default: true } },
   mounted() {
     this.shown = [];
+    this.stale = 0; // how many of the first are to go once nobody reads them
     this.partial = {};
     this.due = []; // changes since the last frame, in order
     const held = this.hold();
@@ -41,12 +43,17 @@ export default {
       return { box, atEnd: !box || box.scrollHeight - box.scrollTop - box.clientHeight < 60 };
     },
     pin({ box, atEnd }) {
+      if (this.stale && (atEnd || this.stale > MOST_STALE)) {
+        for (const old of this.shown.splice(0, this.stale)) old.remove();
+        this.stale = 0;
+      }
       if (!this.follow) return;
       const after = this.scroller();
       const filled = after !== box && (!box || box.contains(after)); // it was not full before: its end was in sight
       if (after && (atEnd || filled)) after.scrollTop = after.scrollHeight;
     },
     splice(keep, blocks) { soon(this, () => this.put(keep, blocks)); },
+    shed(count) { soon(this, () => (this.stale += count)); },
     append(kind, text) { soon(this, () => this.take(kind, text)); },
     clear() { soon(this, () => this.drop()); },
     catchUp() {
@@ -55,7 +62,8 @@ export default {
     },
     put(keep, blocks) { // keep the first `keep` blocks, and put these after them
       this.write();
-      while (this.shown.length > keep) this.shown.pop().remove();
+      if (keep === 0) this.stale = 0;
+      while (this.shown.length > keep + this.stale) this.shown.pop().remove();
       if (keep === 0) this.drop();
       for (const block of blocks) {
         const kept = this.settled(block);

@@ -120,6 +120,13 @@ class Conversation(Element, component=ASSETS / 'conversation.js'):
             self._props['blocks'] = self._blocks
         self._call('splice', keep, self._blocks[keep:])
 
+    def drop_first(self, count: int) -> None:
+        """Forget the first blocks; in the page they go as soon as nobody reads them."""
+        self._blocks = self._blocks[count:]
+        with self._props.suspend_updates():
+            self._props['blocks'] = self._blocks
+        self._call('shed', count)
+
     def append(self, kind: str, text: str) -> None:
         """Append a streamed piece."""
         self._call('append', kind, text)

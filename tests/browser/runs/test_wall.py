@@ -1,4 +1,4 @@
-"""The wall in a real browser: each pane shows the newest words, unless somebody reads the older ones."""
+"""The wall in a real browser: panes show and keep the newest words, unless somebody reads older ones."""
 
 from playwright.sync_api import expect
 
@@ -56,3 +56,76 @@ def test_a_pane_stays_at_its_end_and_one_that_is_read_stays_where_it_is(open_pag
     page.wait_for_function(GROWN, arg=[first, height])
     assert page.evaluate('(body) => document.querySelector(body).scrollTop', first) == 0
     page.wait_for_function(AT_END, arg=second)
+
+
+WORKERS = '''
+"""Two agents that use tools for hours."""
+from engine import Pattern, ToolContext, agent, tool
+from engine.models.scripted.model import Scripted
+from engine.models.scripted.scenario import Call, Turn
+
+known = Scripted._turn
+NOTES = tuple(Call(tool='note') for _ in range(5))
+Scripted._turn = lambda self, request: (
+    Turn(text=f'Reply {request.hints.turn}.', calls=NOTES, seconds=0.3)
+    if request.hints.pattern == 'workers'
+    else known(self, request)
+)
+
+
+@tool(category='general')
+async def note(context: ToolContext) -> str:
+    """Take a note."""
+    return 'noted'
+
+
+def busy(name):
+    return agent(name, prompt='ask', tools=('note',), turns=1_000)
+
+
+class Workers(Pattern):
+    """Two agents that use tools."""
+
+    initial = 'working'
+    states = [
+        {'name': 'working', 'parallel': [busy('ann'), busy('bob')]},
+        {'name': 'over', 'final': True},
+    ]
+    transitions = [['done', 'working', 'over']]
+
+    def ask(self, memory):
+        return 'Work.'
+'''
+MOST_BLOCKS = 4 * 12
+READ = """([read, other]) => { document.querySelector(read).scrollTop = 0;
+    for (const body of [read, other]) document.querySelector(`${body} .block`).classList.add('known'); }"""
+KEPT = """([body, most]) => document.querySelectorAll(`${body} .block`).length > most
+    && document.querySelector(`${body} .block.known`) !== null"""
+FORGOTTEN = """([body, most]) => { const blocks = document.querySelectorAll(`${body} .block`);
+    return blocks.length > 5 && blocks.length <= most && !document.querySelector(`${body} .known`); }"""
+
+
+def test_a_wall_left_open_forgets_old_words_but_not_those_that_somebody_reads(
+    open_page, new_server, tmp_path
+):
+    new_server.patterns = tmp_path / 'patterns'
+    new_server.patterns.mkdir()
+    (new_server.patterns / 'workers.py').write_text(WORKERS)
+    new_server.start()
+    page = open_page(width=1200, height=800)
+    page.goto(f'{new_server.url}/wall')
+    own = {'Origin': new_server.url}
+    answer = page.request.post(f'{new_server.url}/api/v1/runs', data={'pattern': 'workers'}, headers=own)
+    assert answer.ok, answer.text()
+    expect(page.locator('.wall-pane section.agent')).to_have_count(2)
+    first, second = BODY.format(1), BODY.format(2)
+    page.wait_for_function(AT_END, arg=first)
+    page.evaluate(READ, [first, second])
+    page.wait_for_function(FORGOTTEN, arg=[second, MOST_BLOCKS])
+    page.wait_for_function(KEPT, arg=[first, MOST_BLOCKS])
+    assert page.evaluate('(body) => document.querySelector(body).scrollTop', first) == 0
+    page.evaluate(
+        '(body) => { const box = document.querySelector(body); box.scrollTop = box.scrollHeight; }', first
+    )
+    page.wait_for_function(FORGOTTEN, arg=[first, MOST_BLOCKS])
+    page.wait_for_function(AT_END, arg=first)

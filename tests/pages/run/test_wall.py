@@ -1,7 +1,10 @@
 """The wall: agents of all picked runs side by side, answered in place."""
 
+from nicegui.testing.user_interaction import UserInteraction
+
 from tests.support.clicks import click
 from tests.support.harness import turns
+from ui.components.widgets import Text
 
 TASK = 'Compare tea and coffee'
 OFTEN = 200
@@ -13,6 +16,12 @@ async def started(conductor, *titles):
         (await conductor.start('pipeline', {'task': TASK}, title=title, approvals='all')).id
         for title in titles
     ]
+
+
+def titles(pages):
+    """The titles of the runs that have panes, in order."""
+    panes = [found for found in pages.client.elements.values() if 'wall-run' in found.classes]
+    return [next(one.text for one in pane.descendants() if isinstance(one, Text)) for pane in panes]
 
 
 async def test_agents_of_several_runs_stand_side_by_side_and_are_answered_there(pages, conductor):
@@ -44,3 +53,35 @@ async def test_a_run_is_taken_off_the_wall_and_put_back(pages, conductor):
 async def test_an_empty_wall_says_what_to_do(pages, conductor):
     await pages.open('/wall')
     await pages.should_see('No agent is at work', retries=OFTEN)
+
+
+async def test_agents_of_runs_that_are_over_give_way_to_those_at_work(pages, conductor):
+    runs = await started(conductor, *(f'Run {number}' for number in range(1, 13)))
+    await pages.open('/wall')
+    await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
+    await conductor.cancel(runs[0], 'enough')
+    await pages.should_see('12 agents · 11 waiting for you', retries=OFTEN)  # its last words stay for now
+    await started(conductor, 'Run 13')
+    await pages.should_see('12 agents · 12 waiting for you', retries=OFTEN)
+    await pages.should_see('Run 13')
+    async for _ in turns():
+        if 'Run 1' not in titles(pages):
+            break
+    assert titles(pages)[-1:] == ['Run 13']
+
+
+async def test_an_enlarged_pane_that_goes_leaves_the_others_in_sight(pages, conductor):
+    await started(conductor, 'First', 'Second')
+    await pages.open('/wall')
+    await pages.should_see('2 agents', retries=OFTEN)
+    grid = next(found for found in pages.client.elements.values() if 'wall' in found.classes)
+    buttons = [found for found in grid.descendants() if found.props.get('aria-label') == 'Enlarge pane']
+    enlarge = buttons[titles(pages).index('Second')]
+    with pages.client:
+        UserInteraction(pages, {enlarge}, None).click()
+    async for _ in turns():
+        if 'one' in grid.classes:
+            break
+    click(pages, 'Second')
+    await pages.should_see('1 agent · 1 waiting for you', retries=OFTEN)
+    assert 'one' not in grid.classes

@@ -43,9 +43,11 @@ class WallPane:
                 self._pill = ui.element('span').classes('ghost')
             self.pane = AgentPane(state, context, lambda path: enlarge(self), newest=NEWEST)
         self._status: object = None
+        self.large = False
 
     def enlarge(self, large: bool) -> None:
         """Take the whole wall, or one place of it."""
+        self.large = large
         self.root.classes(add='alone' if large else '', remove='' if large else 'alone')
         self.pane.pin(True, alone=large)
 
@@ -114,6 +116,12 @@ class WallRun:
         return fold.view if fold.projection.seq else None
 
     @property
+    def ended(self) -> bool:
+        """Whether it is known to be over."""
+        view = self.view
+        return view is not None and view.status.ended
+
+    @property
     def waiting(self) -> int:
         """How many of its agents wait for a person."""
         view = self.view
@@ -123,13 +131,14 @@ class WallRun:
         """Show what is new since the last call, with at most `room` panes more."""
         news = self.follower.look()
         view = self.view
-        if view is None or (news is None and not self._due):
+        unseen = room > 0 and self.missing() > 0
+        if view is None or (news is None and not self._due and not unseen):
             return
         news = news or Updates()
         self._stepper.know(self.follower.fold, news.steps)
-        if news.steps or not self.panes:
+        if news.steps or not self.panes or unseen:
             self._arrange(view, room)
-            touched = self._touched(view, news.steps)
+            touched = self.panes if unseen else self._touched(view, news.steps)
             for path in touched:
                 self.panes[path].pane.speak(view, view.agents.get(path) or {})
             self._due.update(touched)
@@ -153,6 +162,15 @@ class WallRun:
         view = self.view
         return sum(state.path not in self.panes for state in self._at_work(view)) if view else 0
 
+    def make_room(self) -> bool:
+        """Remove a pane whose agent is not at work, if there is one; never the enlarged one."""
+        view = self.view
+        working = {state.path for state in self._at_work(view)} if view else set()
+        idle = next((path for path, pane in self.panes.items() if path not in working and not pane.large), '')
+        if idle:
+            self.panes.pop(idle).root.delete()
+        return bool(idle)
+
     def stop(self) -> None:
         """Follow it no longer."""
         self._task.cancel()
@@ -167,26 +185,21 @@ class WallRun:
         self.panes = {}
 
     def _at_work(self, view: View) -> list[StateShape]:
+        if view.status.ended:
+            return []
         return [state for state in self._roles if any(within(leaf, state.path) for leaf in view.active)]
 
     def _arrange(self, view: View, room: int) -> None:
-        """Have a pane for each agent at work; those that have ended give way where there is no room."""
+        """Have a pane for each agent at work; those not at work give way if there is no room."""
         for state in self._at_work(view):
             if state.path in self.panes:
                 continue
-            if room <= 0 and not self._make_room(view):
+            if room <= 0 and not self.make_room():
                 return
             room -= 1
             with self._place:
                 self.panes[state.path] = made = WallPane(state, self._context, self._enlarge)
             made.enlarge(False)
-
-    def _make_room(self, view: View) -> bool:
-        working = {state.path for state in self._at_work(view)}
-        idle = next((path for path in self.panes if path not in working), '')
-        if idle:
-            self.panes.pop(idle).root.delete()
-        return bool(idle)
 
     def _touched(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
         """The panes whose agents these steps are about; all of them where the run itself changes."""

@@ -65,6 +65,8 @@ class Wall:
             live = {info.id: info for info in (await self._conductor.runs(LIVE)).runs}
         except EngineError:
             return  # the list of runs says so
+        for run in [run for run, found in self._runs.items() if found.ended and not found.panes]:
+            self._runs.pop(run).stop()
         self._known = {**{run: found.info for run, found in self._runs.items()}, **live}
         for info in self._known.values():
             if self._wants(info.id) and info.id not in self._runs and not self._closed:
@@ -107,6 +109,10 @@ class Wall:
         with one_message():
             for run in list(self._runs.values()):
                 run.take(MOST - sum(len(other.panes) for other in self._runs.values()))
+            if any(run.missing() for run in self._runs.values()):
+                self._make_room()
+        if self._large is not None and self._large.root.is_deleted:
+            self._enlarge(self._large)
         panes = sum(len(run.panes) for run in self._runs.values())
         self._none.set_visibility(not panes)
         waiting = sum(run.waiting for run in self._runs.values())
@@ -117,6 +123,14 @@ class Wall:
             f'{missing} more at work are not shown: take a run off the wall' if missing else '',
         ]
         self._said.show(' · '.join(filter(None, words)) if panes else '')
+
+    def _make_room(self) -> None:
+        """If all places are taken, remove a pane of an agent not at work; first of runs that are over."""
+        runs = sorted(self._runs.values(), key=lambda run: not run.ended)
+        if sum(len(run.panes) for run in runs) >= MOST:
+            for run in runs:
+                if run.make_room():
+                    return
 
     def _tick(self) -> None:
         now = time.time()

@@ -31,6 +31,8 @@ from ui.replay.history import latest
 QUIET = 15.0
 """After so many seconds without output, the pane says so."""
 STAGES = {'approving': 'waiting', 'using_tools': 'running', 'asking': 'running'}
+GROWS_TO = 4
+"""Times as many blocks as it began with: then a pane that is limited forgets the older ones."""
 
 
 class AgentPane:
@@ -39,7 +41,10 @@ class AgentPane:
     def __init__(
         self, state: StateShape, context: RunContext, enlarge: Callable[[str], None], *, newest: int = 0
     ) -> None:
-        """Draw it; `newest` limits the blocks of the conversation that it begins with (0: all)."""
+        """Draw it; `newest` is how many blocks of the conversation it begins with (0: all).
+
+        Of those that follow it keeps the newest, too: a page that is left open for hours does not grow.
+        """
         self._newest, self._first = newest, -1
         self.state, self._context, self.name = state, context, context.named(state.path)
         self.pinned = False
@@ -130,10 +135,18 @@ class AgentPane:
             self._leaf, self._heard = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
             self._waits, self.streamed = '', 0
         blocks = agent_blocks(agent, self._calls(view.seq, leaf))
-        if self._first < 0 and blocks:
-            self._first = max(0, len(blocks) - self._newest) if self._newest else 0
+        self._keep_newest(len(blocks))
         self.talk.show(blocks[max(0, self._first) :])
         return blocks
+
+    def _keep_newest(self, count: int) -> None:
+        """Choose the first block that is shown: many go at once, seldom."""
+        newest = max(0, count - self._newest) if self._newest else 0
+        if count < self._first or self._first < 0 < count:  # it begins, perhaps anew
+            self._first = newest
+        elif self._newest and count - self._first > GROWS_TO * self._newest:
+            self.talk.drop_first(newest - self._first)
+            self._first = newest
 
     def heard(self, pieces: Sequence[tuple[str, str]]) -> None:
         """Append streamed text."""

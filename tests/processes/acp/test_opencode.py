@@ -11,9 +11,10 @@ import pytest
 
 from engine import Status
 from engine.acp.config import ExternalAgent
-from engine.acp.process import marked
+from engine.acp.process import kill_marked, marked
+from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
-from tests.processes.acp.conductor import conductor_with
+from tests.processes.acp.conductor import conductor_with, lone
 from tests.processes.acp.provider import Provider
 from tests.support.harness import settled, until
 from tests.support.servers.http_server import local
@@ -83,3 +84,22 @@ async def test_cancelled_in_the_middle_of_a_command_nothing_is_left(program: Pat
             await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
             await here.cancel(run, 'enough')
             await until(lambda: not marked(f'{run}/{WORK}'))
+
+
+async def test_killed_in_the_middle_of_a_command_its_session_is_taken_up_again(
+    program: Path, sandbox: Sandbox
+) -> None:
+    command = 'test -e begun.txt || { echo > begun.txt; sleep 1000; }'
+    hangs = ('bash', {'command': command, 'description': 'once', 'timeout': 900_000})
+    again = lone(retry=Retry(attempts=3, delay=0.01))
+    with local(Provider(hangs).reply) as provider:
+        async with conductor_with(opencode(program, provider.url, 'allow'), again) as here:
+            run = (await here.start('lone', models=BY_IT)).id
+            await settled(here, run, f'{WORK}.using_tools')
+            await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
+            before = (await here.view(run)).agents[WORK]['session']
+            kill_marked(f'{run}/{WORK}')
+            outcome = await asyncio.wait_for(here.result(run), 120)
+            after = (await here.view(run)).agents[WORK]['session']
+            assert outcome.answer == 'All done.', outcome.error
+            assert after['id'] == before['id'] and await here.audit(run)

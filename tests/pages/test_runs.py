@@ -33,6 +33,7 @@ async def test_an_empty_home_offers_a_sample(pages):
     await pages.open('/')
     await pages.should_see('Pipeline')
     await pages.should_see('Run sample')
+    await pages.should_see('Four agents race for one bug')
     await pages.should_see('No runs yet.')
     await pages.should_not_see('Needs you')
 

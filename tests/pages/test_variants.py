@@ -1,5 +1,7 @@
 """The pages of forks and of variants, in a simulated browser."""
 
+from engine.acp import ExternalAgents
+from engine.acp.config import ExternalAgent
 from engine.errors import JournalUnavailable
 from tests.pages.test_runs import keep
 from tests.support.clicks import click
@@ -41,3 +43,13 @@ async def test_a_fork_that_keeps_more_than_was_asked_for_says_which_steps_and_wh
     await pages.should_see('Step 2 is an immediate consequence of step 1 and is kept with it.')
     await pages.open(f'/runs/{run}/fork?at=2')
     await pages.should_not_see('immediate consequence')
+
+
+async def test_a_fork_with_an_agent_says_what_that_may_reach(pages, backend, conductor):
+    fork_page.register(backend)
+    mine = ExternalAgent(name='mine', command='sh', sandboxed=False)
+    conductor.catalog.agents = conductor.catalog.registry.agents = ExternalAgents({'mine': mine})
+    task, models = {'task': 'Tea or coffee?'}, {'': 'agent:mine'}
+    run = (await conductor.start('pipeline', task, models=models, paused=True)).id
+    await pages.open(f'/runs/{run}/fork?at=1')
+    await pages.should_see('agent:mine: It runs without a sandbox', retries=30)

@@ -1,5 +1,7 @@
 """The wall in a real browser: panes show and keep the newest words, unless somebody reads older ones."""
 
+import re
+
 from playwright.sync_api import expect
 
 SOURCE = '''
@@ -56,6 +58,15 @@ def test_a_pane_stays_at_its_end_and_one_that_is_read_stays_where_it_is(open_pag
     page.wait_for_function(GROWN, arg=[first, height])
     assert page.evaluate('(body) => document.querySelector(body).scrollTop', first) == 0
     page.wait_for_function(AT_END, arg=second)
+    # Enlarged, stopped, and small again, all from there.
+    panes = page.locator('.wall-pane')
+    panes.first.get_by_role('button', name='Enlarge pane').click()
+    expect(panes.nth(1)).to_be_hidden()
+    panes.first.get_by_role('button', name='Stop this agent').click()
+    page.get_by_role('button', name='Stop agent').click()
+    expect(panes.first.locator('section.agent')).to_have_class(re.compile('failed'))
+    page.get_by_role('button', name='Restore size').click()
+    expect(panes.nth(1)).to_be_visible()
 
 
 WORKERS = '''

@@ -3,6 +3,8 @@
 import pytest
 from nicegui import ui
 
+from engine.acp import ExternalAgents
+from engine.acp.config import ExternalAgent
 from engine.configuration import Configuration
 from engine.models import ModelRegistry
 from engine.models.http.endpoint import Endpoint
@@ -144,3 +146,19 @@ async def test_the_models_of_a_run_are_used_again(pages, conductor, offered):
     await pages.open(f'/launch/pipeline?again={run}')
     await pages.should_see('Live: researcher, analyzer by here/tiny; reviewer by scripted, else here/tiny.')
     await pages.should_see('For every tool call')
+
+
+async def test_what_an_agent_may_reach_is_said_before_the_start(models, registry):
+    registry.agents = ExternalAgents({'mine': ExternalAgent(name='mine', command='sh', variables=('HOME',))})
+    models.fill({'role:analyzer': 'agent:mine'})
+    live, words = models.told()
+    assert live and words.startswith(
+        'Live: analyzer by agent:mine. Calls to agent:mine cost money. agent:mine: '
+    )
+    for said in (
+        'It runs in the sandbox, and changes files of its own folder only.',
+        'It sees the variables HOME.',
+        'It has the network.',
+        'It costs what its provider charges.',
+    ):
+        assert said in words

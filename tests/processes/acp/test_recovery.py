@@ -73,6 +73,17 @@ async def test_a_fork_that_goes_on_live_is_told_the_history_in_a_new_session(tmp
         assert (here.workspaces.of(fork, WORK).folder / 'removed.txt').exists()
 
 
+async def test_a_fork_gives_a_role_to_an_agent_and_takes_it_back(tmp_path: Path) -> None:
+    async with conductor_with(odd('plain'), workspaces=tmp_path) as here:
+        run = (await here.start('lone')).id
+        assert (await here.result(run)).answer == 'from the model '
+        fork = await here.fork(run, 1, variation=ForkOverrides(models=BY_ODD))
+        assert (await asyncio.wait_for(here.result(fork), 60)).answer == 'one two'
+        assert (await here.view(fork)).agents[WORK]['model'] == 'agent:odd'
+        back = await here.fork(fork, 1, variation=ForkOverrides(models={'': 'scripted'}))
+        assert (await here.result(back)).answer == 'from the model '
+
+
 async def test_no_agent_reaches_the_folder_of_another_in_the_sandbox(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, EventRefused, InvalidInput, Status
+from engine import Budget, Conductor, EventRefused, InvalidInput, Pattern, Status
 from engine.acp.config import ExternalAgent
+from engine.agents.chart import agent
 from engine.records import RunId
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
@@ -17,6 +18,17 @@ from ui.formatting.tool_calls import CallContext
 from ui.replay.conversation import agent_blocks
 
 WORK = 'at_work'
+
+
+class Pair(Pattern):
+    """Two agents, one after the other."""
+
+    initial = 'one'
+    states = [agent('one', prompt='ask'), agent('two', prompt='ask'), {'name': 'over', 'final': True}]
+    transitions = [['done', 'one', 'two'], ['done', 'two', 'over']]
+
+    def ask(self, memory: Any) -> str:
+        return 'Do the work.'
 
 
 async def played(found: ExternalAgent, **options: Any) -> tuple[Any, Any, Conductor, RunId]:
@@ -53,6 +65,17 @@ async def test_what_it_does_not_say_is_estimated_and_marked() -> None:
     _, view, _, _ = await played(odd('plain'))
     assert view.usage.input > 0 and view.usage.output > 0
     assert view.usage.source == 'estimated' and view.usage.unpriced == 1
+
+
+@pytest.mark.parametrize('limit', [{'cost': 0.2}, {'tokens': 25}])
+async def test_what_it_says_of_tokens_and_dollars_counts_for_the_budget(limit: dict[str, Any]) -> None:
+    """The turn that spends it ends, and no other begins."""
+    async with conductor_with(odd('counts'), Pair) as here:
+        run = (await here.start('pair', models=BY_ODD, budget=Budget(**limit))).id
+        outcome = await asyncio.wait_for(here.result(run), 60)
+        view = await here.view(run)
+    assert outcome.status is Status.FAILED and 'budget' in outcome.error.lower(), outcome
+    assert (view.usage.calls, view.usage.dollars) == (1, 0.25)
 
 
 async def test_files_and_commands_go_through_the_workspace(sandbox: Sandbox) -> None:

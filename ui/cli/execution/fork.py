@@ -16,7 +16,7 @@ from engine.history import ForkOverrides, StepSource
 from engine.records import Change, RunId
 from ui.cli.execution.follow import Reporter, follow
 from ui.cli.execution.prompt import prompt_for
-from ui.cli.execution.run import Pace, Quietly, load_catalog, parse_by_role, reporter_for
+from ui.cli.execution.run import Pace, Quietly, load_catalog, parse_by_role, reporter_for, say_reach
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_pairs, parse_parameters
 from ui.cli.options import AsJson, Database, Durability, Patterns, RunName
@@ -160,7 +160,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
         end = await conductor.turn_end(info, at) if at else 0
         if end != at:
             print(turn_sentence(at, end), file=sys.stderr)
-        await _confirm(conductor, found, at, variation, yes)
+        await _confirm(conductor, catalog, found, at, variation, yes=yes)
         return await conductor.fork(found, at, title=title, paused=paused, variation=variation)
 
     _start(context, settings, catalog, reporter_for(as_json, quiet), run, begin)
@@ -181,12 +181,13 @@ def rerun(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Run again from the first step with the same parameters, models, seed, options and budget."""
     settings = settings_of(database, synchronous, patterns)
+    catalog = load_catalog(settings, pace)
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:
-        await _confirm(conductor, found, 0, ForkOverrides(before='live'), yes)
+        await _confirm(conductor, catalog, found, 0, ForkOverrides(before='live'), yes=yes)
         return await conductor.rerun(found, title=title, paused=paused)
 
-    _start(context, settings, load_catalog(settings, pace), reporter_for(as_json, quiet), run, begin)
+    _start(context, settings, catalog, reporter_for(as_json, quiet), run, begin)
 
 
 def retry(  # noqa: PLR0913  (its arguments are the command's)
@@ -204,20 +205,25 @@ def retry(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """Retry a failed or cancelled run from its last good step, in a fork."""
     settings = settings_of(database, synchronous, patterns)
+    catalog = load_catalog(settings, pace)
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:
-        await _confirm(conductor, found, await conductor.retry_at(found), ForkOverrides(), yes)
+        last = await conductor.retry_at(found)
+        await _confirm(conductor, catalog, found, last, ForkOverrides(), yes=yes)
         return await conductor.retry(found, title=title, paused=paused)
 
-    _start(context, settings, load_catalog(settings, pace), reporter_for(as_json, quiet), run, begin)
+    _start(context, settings, catalog, reporter_for(as_json, quiet), run, begin)
 
 
-async def _confirm(conductor: Conductor, run: RunId, at: int, variation: ForkOverrides, yes: bool) -> None:
-    """Print the estimated cost, and ask for confirmation if there is any. Raises `CommandError`."""
+async def _confirm(  # noqa: PLR0913  (what the commands share)
+    conductor: Conductor, catalog: Catalog, run: RunId, at: int, variation: ForkOverrides, *, yes: bool
+) -> None:
+    """Print the estimated cost and what agents may reach; ask if there is any. Raises `CommandError`."""
     free, sentence = cost_sentence([await conductor.forecast(run, at, variation)])
     if free:
         return
     typer.echo(sentence, err=True)
+    say_reach(catalog, {**(await conductor.info(run)).models, **variation.models}.values())
     if yes:
         return
     if not sys.stdin.isatty():

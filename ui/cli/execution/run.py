@@ -183,7 +183,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     if not replay and not url:  # A server checks them itself.
         _check(catalog.pattern(pattern), values)
     by_role = parse_by_role(models or [], '--model', 'NAME')
-    _say_reach(catalog, by_role.values(), quiet=quiet or as_json)
+    say_reach(catalog, by_role.values(), quiet=quiet or as_json)
     code = asyncio.run(
         _run(
             storage_of(context),
@@ -210,7 +210,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     raise typer.Exit(code)
 
 
-def _say_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool) -> None:
+def say_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) -> None:
     """Warn what external agents may reach, and that they cost money, before they start."""
     for name in sorted(set(names)):
         agent = catalog.agents.get(name)

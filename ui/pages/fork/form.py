@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from nicegui import ui
 
@@ -16,6 +16,7 @@ from ui.components.widgets import Text, set_attributes, text_input
 from ui.formatting.forks import cost_sentence
 from ui.pages.fork.variant import Origin, Variant
 from ui.pages.launch.form import RUN_KEYS
+from ui.pages.launch.models import is_live, reach_of
 from ui.pages.launch.options import BudgetLimits, budget_values
 from ui.web.backend import Backend
 
@@ -138,7 +139,14 @@ class ForkForm:
             self._say(str(error))
             return
         if not self._said.is_deleted:
-            self._tell(*cost_sentence(found))
+            free, words = cost_sentence(found)
+            self._tell(free, words if free else f'{words} {self._reach(said.values())}'.strip())
+
+    def _reach(self, variations: Iterable[ForkOverrides]) -> str:
+        """What the external agents may reach that play roles in these forks."""
+        registry, models = self._backend().catalog.registry, self._origin.info.models
+        named = [name for variation in variations for name in {**models, **variation.models}.values()]
+        return reach_of(registry, (name for name in named if is_live(registry, name)))
 
     def _read(self) -> dict[str, ForkOverrides] | None:
         read = {variant.name: variant.read() for variant in self._variants}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -176,15 +176,9 @@ class Models:
             f'{", ".join(filter(None, roles)) or "all"} by {names}' for names, roles in by_model.items()
         )
         cost = cost_of_calls(self._registry, {name for names in live.values() for name in names})
-        reach = ' '.join(f'{name}: {words}' for name, words in self._reach(live.values()))
+        reach = reach_of(self._registry, (name for names in live.values() for name in names))
         words = ' '.join(filter(None, [f'Live: {said}. {cost}', reach]))
         return True, f'{words} Simulated: {", ".join(played)}.' if played else words
-
-    def _reach(self, chains: Iterable[Iterable[str]]) -> Iterator[tuple[str, str]]:
-        """What each external agent among these may reach."""
-        for name in dict.fromkeys(name for names in chains for name in names):
-            if name in self._registry.agent_names:
-                yield name, str(getattr(self._registry[name], 'reach', ''))
 
     def price(self, usage: Usage) -> float | None:
         """Dollars for this usage with the most expensive model chosen; None if a price is unknown."""
@@ -273,6 +267,12 @@ def cost_of_calls(registry: ModelRegistry, names: Iterable[str]) -> str:
     endpoints = {name.partition('/')[0] for name in names if is_live(registry, name)}
     paid = sorted(name for name in endpoints if not offered.get(name, name in LOCAL_ENDPOINTS))
     return f'Calls to {", ".join(paid)} cost money.' if paid else 'Calls stay on this machine.'
+
+
+def reach_of(registry: ModelRegistry, names: Iterable[str]) -> str:
+    """What each external agent among these may reach, as sentences; '' if there is none."""
+    agents = [name for name in dict.fromkeys(names) if name in registry.agent_names]
+    return ' '.join(f'{name}: {getattr(registry[name], "reach", "")}' for name in agents)
 
 
 def is_live(registry: ModelRegistry, name: str) -> bool:

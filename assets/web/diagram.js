@@ -43,7 +43,8 @@ export default {
       this.root.removeAttribute("height");
       this.begin();
       this.keep(place);
-      this.light();
+      if (this.draggedTo) this.slid({ detail: this.draggedTo }); // a chart that comes during a drag says which step it shows
+      else this.light();
       this.look(true);
       this.cover();
       if (held) this.root.querySelector(`[id="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });

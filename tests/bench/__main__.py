@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from tests.bench import activities, decided, durable, histories, idle, start, whole
-from tests.bench.pages import api, debugger, live, panes, stepping, traffic, transcript, wall
+from tests.bench.pages import api, debugger, live, opening, panes, stepping, traffic, transcript, wall
 from tests.bench.table import Row, machine, markdown, note, text
 from ui.server.tuning import tune
 
@@ -35,6 +35,7 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'wall': wall.measure,
     'transcript': transcript.measure,
     'debugger': debugger.measure,
+    'opening': opening.measure,
     'stepping': stepping.measure,
     'traffic': traffic.measure,
     'api': api.measure,

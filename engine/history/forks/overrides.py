@@ -72,7 +72,7 @@ class CostEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageNode:
-    """A run in its family."""
+    """A run in its fork tree."""
 
     info: RunInfo
     kind: Kind

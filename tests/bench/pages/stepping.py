@@ -44,9 +44,10 @@ DRAG = """async ([selector, moves]) => {
     bubbles: true, pointerId: 1, clientX: left + width * part, clientY: top + height / 2,
   }));
   held.setPointerCapture = () => {};
-  const [thumb, svg] = ['.thumb', '.diagram svg'].map((one) => document.querySelector(one));
-  const slid = () => svg.dataset.step === thumb.dataset.step;
-  const shown = selector === '.rail' ? slid : () => svg.style.transform !== '';
+  const [thumb, chart] = ['.thumb', '.diagram'].map((one) => document.querySelector(one));
+  const svg = () => chart.querySelector('svg'); // another one, when another part of it is expanded
+  const slid = () => svg().dataset.step === thumb.dataset.step;
+  const shown = selector === '.rail' ? slid : () => svg().style.transform !== '';
   to('pointerdown', 0.05);
   await new Promise((done) => setTimeout(done, 500));
   let landed = 0;
@@ -66,7 +67,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     server = Server(folder)
     server.start()
     try:
-        url = f'{server.url}/runs/{await asyncio.to_thread(_run, server)}'
+        url = f'{server.url}/runs/{await asyncio.to_thread(start_run, server)}'
         async with chromium() as probe:
             await probe.page.goto(f'{url}?at=1')
             await probe.page.wait_for_selector('.diagram .state.active')
@@ -96,7 +97,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         server.stop()
 
 
-def _run(server: Server) -> str:
+def start_run(server: Server) -> str:
+    """Run the supervisor's sample to its end; gives the run's id."""
     body = {'pattern': 'supervisor', 'parameters': scenarios('supervisor')[0].parameters}
     request = urllib.request.Request(
         f'{server.url}/api/v1/runs', json.dumps(body).encode(), {'Content-Type': 'application/json'}

@@ -78,7 +78,7 @@ class ForecastAsked(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyMember:
-    """A run in its family."""
+    """A run in its fork tree."""
 
     depth: int
     """0 for the oldest ancestor; a fork follows its parent."""

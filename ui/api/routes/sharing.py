@@ -46,7 +46,7 @@ class Chosen(BaseModel):
 
 @router.get('/runs/{run}/export/{form}', response_class=Response, responses=problems(404, 409) | EXPORTED)
 async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Path()]) -> Response:
-    """Export a run: an offline page, a bundle (with its family), a transcript, or a regression test."""
+    """Export a run: an offline page, a bundle (with its fork tree), a transcript, or a regression test."""
     info = await conductor.info(RunId(run))
     made, saved = stream_export(conductor, info.id, form), FORMATS[form]
     name = file_name(info, saved.end, more='-family' if form == 'family' else '')

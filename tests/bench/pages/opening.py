@@ -1,0 +1,52 @@
+"""Opening pages in a browser whose cache is empty: when the largest thing in sight is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from statistics import median
+
+from tests.bench.pages.chromium import Probe, chromium
+from tests.bench.pages.stepping import start_run
+from tests.bench.table import Row
+from tests.browser.server import Server
+
+PAINT = 1_000.0
+"""The bar, in milliseconds."""
+LARGEST = """() => new Promise((done) => new PerformanceObserver((list) =>
+  done(list.getEntries().at(-1).startTime)).observe({ type: 'largest-contentful-paint', buffered: true }))"""
+
+
+async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
+    """Run a sample of the supervisor to its end, and open the home page and the run's a few times each."""
+    server = Server(folder)
+    server.start()
+    try:
+        run = await asyncio.to_thread(start_run, server)
+        async with chromium() as probe:
+            await probe.cdp.send('Network.enable')
+            await probe.cdp.send('Network.setCacheDisabled', {'cacheDisabled': True})
+            for name, path, ready in (
+                ('home', '/', '.card.runs'),
+                ('run', f'/runs/{run}', '.diagram .state'),
+            ):
+                paints = [
+                    await _opened(probe, f'{server.url}{path}', ready) for _ in range(2 if fast else 8)
+                ][1:]
+                yield Row(
+                    name=f'{name}: largest contentful paint',
+                    value=median(paints),
+                    unit='ms',
+                    bar=PAINT,
+                    details={'worst': max(paints)},
+                )
+    finally:
+        server.stop()
+
+
+async def _opened(probe: Probe, address: str, ready: str) -> float:
+    await probe.page.goto(address)
+    await probe.page.wait_for_selector(ready)
+    await probe.page.wait_for_load_state('networkidle')
+    return float(await probe.page.evaluate(LARGEST))

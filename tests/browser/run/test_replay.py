@@ -117,7 +117,7 @@ def test_each_move_of_the_slider_is_shown_in_the_diagram_at_once(page, finished)
         step = thumb.get_attribute('data-step')
         expect(drawing).to_have_attribute('data-step', step)
     quick = page.evaluate(LIT)
-    page.locator('.diagram').first.evaluate('(box) => box.__vueParentComponent.proxy.draw()')
+    page.locator('.diagram').first.evaluate('(box) => getElement(Number(box.id.slice(1))).draw()')
     expect(drawing).to_have_attribute('data-step', step)  # also if it is laid out anew meanwhile
     assert page.evaluate(LIT) == quick
     page.mouse.up()

@@ -29,6 +29,14 @@ def test_at_twice_the_size_the_page_scrolls_and_panes_keep_their_height(open_pag
     expect(page.locator('.agent .block').last).to_be_in_viewport()
 
 
+def test_the_thumb_of_the_slider_keeps_off_the_number_of_the_step(open_page, run):
+    page = open_page(720, 450)
+    page.goto(run)  # at the end
+    expect(page.locator('.thumb')).to_be_visible()
+    thumb, said = (page.locator(one).bounding_box() for one in ('.thumb', '.player-count'))
+    assert said['x'] - thumb['x'] - thumb['width'] >= 6
+
+
 def test_where_there_is_little_height_the_plan_is_one_line_until_it_is_opened(open_page, run):
     page = open_page(1024, 768)
     page.goto(f'{run}?at=12')

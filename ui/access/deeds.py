@@ -59,7 +59,8 @@ _OF_THE_SERVER = """
     catalog.add catalog.close catalog.load
     catalog.agents.secret_filters catalog.mcp.secret_filters
     catalog.mcp.close catalog.mcp.configure catalog.mcp.forget
-    catalog.registry.agents catalog.registry.close catalog.registry.configure
+    catalog.registry.agents catalog.registry.call_counts catalog.registry.close catalog.registry.configure
+    catalog.registry.hooks
     feed.close feed.leave feed.partial feed.publish feed.subscribe feed.wake
     services.clock services.mcp services.model services.models services.recordings services.redact
     services.sandbox services.sessions services.share services.tools services.toolset services.workspaces

@@ -63,7 +63,7 @@ INSIDE = {
     Inbox: {'clean_up'},
     Notifications: {'run', 'close', 'look', 'adopt', 'clean_up', 'assigned', 'waiting'},
     Destinations: set[str](),
-    Schedules: {'run', 'look', 'check', 'clean_up'},
+    Schedules: {'run', 'look', 'check', 'clean_up', 'handle'},
     Triggers: {'run', 'look', 'check'},
 }
 """What the server does by itself."""

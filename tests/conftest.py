@@ -34,6 +34,14 @@ def plain_pytest() -> None:
     os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'
 
 
+@pytest.fixture(scope='session', autouse=True)
+def cheap_passwords() -> Iterator[None]:
+    """Passwords are hashed as cheaply as Argon2id can: else each takes a tenth of a second."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr('ui.access.passwords.PROFILE', 'CHEAPEST')
+        yield
+
+
 @pytest.fixture(scope='session')
 def postgres() -> Iterator[PostgresServer]:
     """A server of PostgreSQL; a test may leave databases, but has to leave it running."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 P = ParamSpec('P')
 R = TypeVar('R')
 SHORTEST, LONGEST = 12, 1_000
+PROFILE: Final = 'RFC_9106_LOW_MEMORY'
+"""What guessing a password costs, by its name in `argon2.profiles`."""
 AT_ONCE: Final = 2
 """Passwords hashed at the same time: each takes 64 MB and a tenth of a second."""
 WAITING: Final = 30
@@ -34,9 +36,9 @@ class Passwords:
 
     @functools.cached_property
     def _hasher(self) -> PasswordHasher:
-        from argon2 import PasswordHasher  # Slow to import, and needed only where people log in.
+        from argon2 import PasswordHasher, profiles  # Slow to import, and needed only where people log in.
 
-        return PasswordHasher()
+        return PasswordHasher.from_parameters(getattr(profiles, PROFILE))
 
     @property
     def busy(self) -> bool:

@@ -14,6 +14,7 @@ from ui.access.accounts import IDLE, LONGEST
 from ui.access.audit_log import AuditQuery, as_csv
 from ui.access.caller import Role
 from ui.access.login import own_path
+from ui.access.passwords import PROFILE
 
 PASSWORD = 'correct horse battery'
 
@@ -34,14 +35,34 @@ async def log_in(
     return await access.log_in(name, password, address=address, agent='test')
 
 
-async def test_a_password_is_kept_as_a_hash_and_opens_a_session(access: Access) -> None:
+COSTLY = '$argon2id$v=19$m=65536,t=3,p=4$'
+"""How a hash begins: Argon2id with 64 MB and three passes, as RFC 9106 recommends where memory is short."""
+
+
+async def test_a_password_is_kept_as_a_hash_and_opens_a_session(
+    access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
     await access.accounts.add('Ada', Role.OPERATOR, PASSWORD)
     kept = await access.accounts.kept_password('ada')
-    assert kept.startswith('$argon2id$') and PASSWORD not in kept
+    assert kept.startswith(COSTLY) and PASSWORD not in kept
     identity = await access.by_session(await log_in(access))
     assert (identity.known.name, identity.known.role) == ('Ada', Role.OPERATOR)
     with pytest.raises(SignedOut):
         await access.by_session('guessed')
+
+
+async def test_a_password_that_was_hashed_with_less_is_hashed_anew_at_the_next_login(
+    clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = MemoryJournal()
+    await Access(journal, clock).accounts.add('ada', Role.OPERATOR, PASSWORD)
+    monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
+    access = Access(journal, clock)
+    assert not (await access.accounts.kept_password('ada')).startswith(COSTLY)
+    await log_in(access)
+    assert (await access.accounts.kept_password('ada')).startswith(COSTLY)
+    assert await log_in(access)
 
 
 async def test_guessing_ends_after_a_few_tries_and_goes_on_later(

@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 
 from engine import Conductor
+from tests.support.api import serve_api
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
-from ui.api.app import build_api
 from ui.web.backend import Backend
 
 BASE = 'http://127.0.0.1:8080'
@@ -36,7 +36,7 @@ def backend(conductor: Conductor) -> Backend:
 
 @pytest.fixture
 def app(backend: Backend) -> FastAPI:
-    return build_api(backend)
+    return serve_api(backend)
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from starlette.routing import Mount, Route
 from engine import Conductor
 from engine.errors import NotAllowed
 from tests.api.conftest import BASE
+from tests.support.api import serve_api
 from tests.unit.ui.services.test_schedules import signed
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Role
 from ui.access.http import COOKIE, SignedIn
 from ui.access.login import Login
 from ui.api.access import PREFIX
-from ui.api.app import build_api
 from ui.components.assets import ASSETS
 from ui.services.schedules import Trigger
 from ui.web.backend import Backend
@@ -52,7 +52,7 @@ def served(backend: Backend, access: Access) -> SignedIn:
     app = FastAPI(
         routes=[
             *Login(lambda: backend.access, None, ASSETS).routes(),
-            Mount(PREFIX, build_api(backend)),
+            Mount(PREFIX, serve_api(backend)),
             Route('/runs', lambda request: None),  # type: ignore[arg-type, return-value]
         ]
     )
@@ -71,7 +71,7 @@ async def bearer(access: Access, role: Role) -> dict[str, str]:
 
 
 def operations(backend: Backend) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    for path, methods in build_api(backend).openapi()['paths'].items():
+    for path, methods in serve_api(backend).openapi()['paths'].items():
         for method, operation in methods.items():
             yield method.upper(), path, operation['operationId'], operation
 

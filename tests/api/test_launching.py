@@ -12,8 +12,8 @@ from engine.journal import Journal
 from engine.records import RunId
 from storage import open_journal
 from tests.api.conftest import BASE
+from tests.support.api import serve_api
 from tests.support.harness import FakeModel, Lone, catalog, started
-from ui.api.app import build_api
 from ui.api.idempotency import REPLAYED
 from ui.web.backend import Backend
 
@@ -25,7 +25,7 @@ LAUNCH = {'pattern': 'lone', 'title': 'One', 'tags': ['a', 'b'], 'seed': 7}
 def api(conductor: Conductor) -> httpx.AsyncClient:
     backend = Backend()
     backend.open(conductor)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(build_api(backend)), base_url=BASE)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(serve_api(backend)), base_url=BASE)
 
 
 async def test_a_run_is_launched_with_all_that_the_form_offers(conductor: Conductor, http: httpx.AsyncClient):

@@ -27,9 +27,9 @@ from engine.history import ForkOverrides
 from engine.journal import MemoryJournal, Retention
 from engine.records import Change, RunId, RunInfo, RunQuery
 from tests.golden.traces import FOLDER
+from tests.support.api import serve_api
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, until
 from ui.api.access import PREFIX
-from ui.api.app import build_api
 from ui.api.client import HttpConductor
 from ui.web.backend import Backend
 
@@ -69,7 +69,7 @@ class served:
 
         backend, app = Backend(), FastAPI()
         backend.open(conductor)
-        app.mount(PREFIX, build_api(backend))
+        app.mount(PREFIX, serve_api(backend))
         self.server = uvicorn.Server(
             uvicorn.Config(app, port=0, log_level='critical', timeout_graceful_shutdown=1)
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import httpx
 import orjson
@@ -59,7 +61,7 @@ async def _attempt(
     unwrapped = AnswerUnwrapper()
     try:
         headers = dialect.headers(endpoint) | STREAM_HEADERS
-        content = orjson.dumps(dialect.body(model, request, endpoint))
+        content = _encode(dialect.body(model, request, endpoint))
         sent = _through(http, endpoint, model, request)
         response = await _exchange(http, sent, endpoint, 'POST', dialect.path, headers, content, deadline)
         try:
@@ -71,6 +73,13 @@ async def _attempt(
             await response.aclose()
     except ModelError as error:
         raise _annotate_error(error, endpoint, decoder) from error.__cause__
+
+
+def _encode(body: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # Deep nesting, wide integers or a lone surrogate, from a model or a tool.
+        return json.dumps(body).encode()
 
 
 async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float) -> tuple[str, ...]:

@@ -268,6 +268,13 @@ def test_no_tool_is_forced_beside_thinking(tools: Any, kind: str) -> None:
     assert (made['tool_choice'] == {'type': 'auto'}) == (kind != 'disabled')
 
 
+@pytest.mark.parametrize('choice', ['required', 'notes'])
+def test_nor_one_that_the_request_names(choice: str) -> None:
+    made = request(tools=(NOTES,), choice=choice)
+    assert to_anthropic(made)['tool_choice']['type'] in ('any', 'tool')
+    assert to_anthropic(made, body={'thinking': {'type': 'enabled'}})['tool_choice'] == {'type': 'auto'}
+
+
 @pytest.mark.parametrize(
     ('structure', 'tools', 'way', 'choice'),
     [
@@ -377,3 +384,15 @@ async def test_blocks_go_back_to_messages_as_they_came() -> None:
     body += anthropic('message_delta', delta={'stop_reason': 'tool_use'}) + anthropic('message_stop')
     found = await replayed(body, 'anthropic')
     assert to_anthropic(request(found.message))['messages'][0]['content'] == blocks
+
+
+@pytest.mark.parametrize(
+    'arguments', ['[' * 400 + ']' * 400, '{"x": 99999999999999999999}', '{"x": "\\ud800"}']
+)
+async def test_arguments_that_a_fast_writer_refuses_are_sent(arguments: str) -> None:
+    call = Message(role='assistant', parts=(ToolCall(id='call-1-1', name='notes', arguments=arguments),))
+    result = Message(role='tool', parts=(ToolResult(id='call-1-1', name='notes', text='no'),))
+    found = await replayed(
+        b'{"content": [{"type": "text", "text": "x"}]}', 'anthropic', request=request(call, result)
+    )
+    assert found.text == 'x'

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.models.http.dialects.dialect import as_mapping
 from engine.models.http.endpoint import Bounds, Endpoint
 from engine.models.protocol import (
     ArgumentPiece,
@@ -69,7 +70,10 @@ TAKES_SCHEMA = re.compile(
 
 def plan_answer(request: ModelRequest, endpoint: Endpoint, model: str, *, thinks: bool = False) -> AnswerPlan:
     """Choose how to ask for a structured answer; `thinks` says whether thinking has been asked for."""
-    plan = AnswerPlan(messages=request.messages, tools=request.tools, choice=request.choice)
+    thinks = thinks or as_mapping(endpoint.body.get('thinking')).get('type', 'disabled') != 'disabled'
+    # A tool cannot be forced with thinking enabled.
+    wished = 'auto' if thinks and request.choice != 'none' else request.choice
+    plan = AnswerPlan(messages=request.messages, tools=request.tools, choice=wished)
     if request.schema is None:
         return plan
     way = endpoint.structure
@@ -86,10 +90,8 @@ def plan_answer(request: ModelRequest, endpoint: Endpoint, model: str, *, thinks
             description='Give the final answer with this, and in no other way.',
             schema=request.schema,
         )
-        choice = ANSWER if not request.tools else 'required' if request.choice == 'auto' else request.choice
-        if thinks or endpoint.body.get('thinking', {}).get('type', 'disabled') != 'disabled':
-            choice = request.choice  # A tool cannot be forced with thinking enabled.
-        return replace(plan, tools=(*request.tools, answer), choice=choice)
+        forced = ANSWER if not request.tools else 'required' if wished == 'auto' else wished
+        return replace(plan, tools=(*request.tools, answer), choice=wished if thinks else forced)
     wish = (
         'When you give your final answer, give it as one JSON object and nothing else. '
         'It must fit this JSON schema:\n' + json.dumps(dict(request.schema), ensure_ascii=False)

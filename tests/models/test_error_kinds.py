@@ -119,6 +119,8 @@ def test_errors_in_a_stream(payload: dict[str, Any], kind: str, status: int) -> 
         ({}, 'Please try again in 6m0s.', 360),
         ({}, 'try again in 5 minutes and then some', 300),
         ({}, 'Please try again later', None),
+        ({}, 'Please wait 20 seconds before the next request', 20),
+        ({}, 'Your limit resets in 1 hour and 5 minutes', 3900),
         (
             {
                 'x-ratelimit-remaining-requests': '0',
@@ -147,6 +149,13 @@ def test_errors_in_a_stream(payload: dict[str, Any], kind: str, status: int) -> 
 def test_how_long_to_wait(headers: dict[str, str], message: str, seconds: float | None) -> None:
     error = error_of_response(429, headers, body(message=message))
     assert error.retry_after == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_headers_that_a_go_between_repeats_are_read() -> None:
+    told = {'X-RateLimit-Limit': 20, 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1792567710000'}
+    sent = body(message='Rate limit exceeded', code=429, metadata={'headers': told})
+    error = error_of_response(429, {'date': 'Wed, 21 Oct 2026 07:28:00 GMT'}, sent)
+    assert (error.kind, error.retry_after) == ('rate limit', pytest.approx(30))
 
 
 def test_what_stands_behind_a_go_between_is_shown() -> None:

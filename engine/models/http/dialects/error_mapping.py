@@ -103,9 +103,9 @@ def error_of_payload(
     payload: Mapping[str, Any], *, status: int = 0, headers: Mapping[str, str] | None = None
 ) -> ModelError:
     """The error in an object such as `{'error': {'message': ..., 'type': ...}}`."""
-    headers = headers or {}
     inner = payload.get('error')
     error = inner if isinstance(inner, dict) else payload
+    headers = {**_inner_headers(error), **(headers or {})}
     status = status or _status(error) or _status(payload)
     message = _message(inner, error, payload)
     codes = [str(word) for word in (error.get('code'), error.get('type')) if word and word != 'error']
@@ -127,6 +127,12 @@ def error_of_payload(
             headers.get('x-request-id') or headers.get('request-id') or payload.get('request_id') or ''
         ),
     )
+
+
+def _inner_headers(error: Mapping[str, Any]) -> dict[str, str]:
+    """The headers that a proxy (OpenRouter) repeats inside the error."""
+    found = as_mapping(as_mapping(error.get('metadata')).get('headers'))
+    return {name.lower(): str(value) for name, value in found.items()}
 
 
 def _is_lasting(codes: list[str], error: Mapping[str, Any]) -> bool:

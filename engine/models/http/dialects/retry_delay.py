@@ -16,7 +16,10 @@ PART = (
     r'(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)\b'
 )
 GLUED = re.compile(r'(?<=[a-z])(?=\d)')
-WORDS = re.compile(rf'(?:try again|retry) (?:in|after) ((?:{PART}[\s,]*(?:and )?)+)')
+WORDS = re.compile(
+    r'(?:(?:try again|retry|available(?: again)?|resets?) (?:in|after)|wait(?: for)?) '
+    rf'((?:{PART}[\s,]*(?:and )?)+)'
+)
 RESET = re.compile(r'(?:x-|anthropic-)?ratelimit-(?:reset(?:-(\w+))?|([\w-]+)-reset)')
 """Headers that say when a limit resets: for requests, tokens or both."""
 EPOCH, EPOCH_MS = 1e9, 1e12

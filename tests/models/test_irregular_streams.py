@@ -29,7 +29,10 @@ async def read(*pieces: bytes, dialect: str = 'openai', **more: Any) -> Read:
     return await replayed(b''.join(pieces), dialect, **more)
 
 
-WORDS = ['error', 'network_error', 'insufficient_system_resource', 'MALFORMED_FUNCTION_CALL', 'abort']
+WORDS = [
+    *('error', 'network_error', 'insufficient_system_resource', 'MALFORMED_FUNCTION_CALL', 'abort'),
+    *('OTHER', 'time_limit', 'not_finished'),
+]
 
 
 @pytest.mark.parametrize('word', WORDS)
@@ -60,10 +63,59 @@ async def test_an_error_after_a_failed_finish_says_what_failed() -> None:
 
 @pytest.mark.parametrize(
     ('word', 'reason'),
-    [('SAFETY', 'filter'), ('content_filter: RECITATION', 'filter'), ('function_call', 'stop')],
+    [
+        ('SAFETY', 'filter'),
+        ('content_filter: RECITATION', 'filter'),
+        ('function_call', 'stop'),
+        ('token_limit', 'length'),
+    ],
 )
 async def test_other_words_for_reasons(word: str, reason: str) -> None:
     assert (await read(say('x'), finish(word), b'data: [DONE]\n\n')).end.reason == reason
+
+
+async def test_a_second_finish_does_not_hide_that_the_answer_was_cut() -> None:
+    cut = (say('half'), finish('length'))
+    assert (await read(*cut, finish('stop'), b'data: [DONE]\n\n')).end.reason == 'length'
+    found = await read(*cut, finish('error'), b'data: [DONE]\n\n')
+    assert found.error is not None and found.error.code == 'error'
+
+
+async def test_an_error_inside_a_choice_is_told() -> None:
+    choice = {'index': 0, 'delta': {}, 'finish_reason': 'error'}
+    error = {'code': 502, 'message': 'upstream is gone'}
+    found = await read(say('half'), openai(choices=[choice | {'error': error}]), b'data: [DONE]\n\n')
+    assert found.error is not None and str(found.error) == 'here: upstream is gone (HTTP 502)'
+
+
+@pytest.mark.parametrize('told', [{'detail': 'It broke'}, {'message': 'It broke', 'type': 'server_error'}])
+async def test_an_error_that_is_not_called_one_is_told(told: dict[str, str]) -> None:
+    found = await read(openai(**told), b'data: [DONE]\n\n')
+    assert found.error is not None and str(found.error) == 'here: It broke'
+
+
+async def test_an_error_in_a_list_is_told() -> None:
+    error = {'code': 429, 'message': 'You exceeded your current quota. Please retry in 34s'}
+    found = await read(b'data: ' + json.dumps([{'error': error}]).encode() + b'\n\n')
+    assert found.error is not None
+    assert (found.error.kind, found.error.retry_after) == ('rate limit', 34)
+
+
+@pytest.mark.parametrize('status', ['failed', 'incomplete', 'cancelled'])
+async def test_a_response_that_did_not_complete_fails_without_a_reason(status: str) -> None:
+    def event(name: str, **more: Any) -> bytes:
+        return openai(type=f'response.{name}', **more)
+
+    said = event('output_text.delta', output_index=0, delta='half')
+    for response in ({}, {'status': status, 'error': None, 'incomplete_details': None}):
+        found = await read(
+            event('created', response={'id': '1'}),
+            said,
+            event(status, response=response),
+            dialect='responses',
+        )
+        assert found.error is not None
+        assert (found.error.retryable, found.error.code) == (True, status)
 
 
 async def test_usage_that_follows_an_error_counts() -> None:
@@ -232,11 +284,29 @@ async def test_many_fragments_of_one_call_take_no_time(named: bool) -> None:
         ({'prompt_tokens': 'many', 'completion_tokens': None}, (0, 0)),
         ({'prompt_tokens': True, 'completion_tokens': float('inf')}, (0, 0)),
         ({'prompt_tokens': -3, 'completion_tokens': 2.9}, (0, 2)),
+        ({'prompt_tokens': 10**30, 'completion_tokens': 1e300}, (0, 0)),
     ],
 )
 async def test_numbers_of_any_kind(usage: dict[str, Any], numbers: tuple[int, int]) -> None:
     found = await read(say('x'), finish('stop', usage=usage))
     assert (found.end.usage.input, found.end.usage.output) == numbers
+
+
+@pytest.mark.parametrize(
+    ('usage', 'numbers'),
+    [
+        ({'total_tokens': 99, 'completion_tokens_details': {'reasoning_tokens': 94}}, (96, 94)),  # xAI
+        ({'total_tokens': 99}, (96, 94)),  # Google
+        ({'completion_tokens_details': {'reasoning_tokens': 1}, 'total_tokens': 5}, (2, 1)),  # OpenAI
+        ({'prompt_tokens_details': {'cached_tokens': 94}, 'total_tokens': 99}, (2, 0)),
+        ({'total_tokens': 4}, (2, 0)),
+    ],
+)
+async def test_reasoning_that_is_only_in_the_total_counts(
+    usage: dict[str, Any], numbers: tuple[int, int]
+) -> None:
+    found = await read(say('x'), finish('stop', usage=USED | usage))
+    assert (found.end.usage.output, found.end.usage.reasoning) == numbers
 
 
 @pytest.mark.parametrize(
@@ -247,6 +317,7 @@ async def test_numbers_of_any_kind(usage: dict[str, Any], numbers: tuple[int, in
         ({'cost': {'total_cost': 0.5}}, 0.5),
         ({'cost': 0.01, 'is_byok': True, 'cost_details': {'upstream_inference_cost': 0.2}}, 0.21),
         ({'cost': 'free'}, None),
+        ({'cost': 1e308}, None),
         ({}, None),
     ],
 )

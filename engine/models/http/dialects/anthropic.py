@@ -11,7 +11,10 @@ from typing import Any
 
 from engine.models.http.dialects.dialect import (
     Decoder,
+    as_list,
     as_mapping,
+    as_word,
+    item_index,
     join_surrogates,
     parse_object,
     token_count,
@@ -115,15 +118,16 @@ class AnthropicDecoder(Decoder):
         return [*(event for index in list(self._blocks) for event in self._close(index)), end]
 
     def _events(self, kind: str, payload: dict[str, Any]) -> Iterator[ModelEvent]:
+        index = item_index(payload.get('index'))
         match kind:
             case 'message_start':
                 yield from self._start(as_mapping(payload.get('message')))
             case 'content_block_start':
-                yield from self._open(payload.get('index'), dict(as_mapping(payload.get('content_block'))))
+                yield from self._open(index, dict(as_mapping(payload.get('content_block'))))
             case 'content_block_delta':
-                yield from self._grow(payload.get('index'), as_mapping(payload.get('delta')))
+                yield from self._grow(index, as_mapping(payload.get('delta')))
             case 'content_block_stop':
-                yield from self._close(payload.get('index'))
+                yield from self._close(index)
             case 'message_delta':
                 yield from self._stop(as_mapping(payload.get('delta')), payload)
             case 'message_stop':
@@ -133,8 +137,7 @@ class AnthropicDecoder(Decoder):
 
     def _whole(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield from self._start(message)
-        blocks = message.get('content')
-        for index, block in enumerate(blocks if isinstance(blocks, list) else ()):
+        for index, block in enumerate(as_list(message.get('content'))):
             yield from self._open(index, dict(as_mapping(block)))
             yield from self._close(index)
         yield from self._stop(message, {})
@@ -142,10 +145,10 @@ class AnthropicDecoder(Decoder):
     def _stop(self, delta: Mapping[str, Any], event: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield from self._count(as_mapping(event.get('usage')))
         if reason := delta.get('stop_reason'):
-            self.finish_with(str(reason))
+            self.finish_with(as_word(reason))
 
     def _start(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        yield Started(model=str(message.get('model') or ''), id=str(message.get('id') or ''))
+        yield Started(model=as_word(message.get('model')), id=as_word(message.get('id')))
         yield from self._count(as_mapping(message.get('usage')))
 
     def _count(self, reported: Mapping[str, Any]) -> Iterator[ModelEvent]:
@@ -160,9 +163,7 @@ class AnthropicDecoder(Decoder):
         if block.kind == 'tool_use':
             block.place = self._calls
             self._calls += 1
-            yield CallStarted(
-                index=block.place, name=str(data.get('name') or ''), id=str(data.get('id') or '')
-            )
+            yield CallStarted(index=block.place, name=as_word(data.get('name')), id=as_word(data.get('id')))
         for name in ('text', 'thinking'):
             if data.get(name):
                 yield from self._piece(block, str(data[name]))

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import orjson
@@ -22,6 +22,7 @@ REASONS: dict[str, Reason] = {
     'model_length': 'length',
     'max_tokens': 'length',
     'max_output_tokens': 'length',
+    'token_limit': 'length',
     'model_context_window_exceeded': 'length',
     'refusal': 'filter',
     'safety': 'filter',
@@ -29,11 +30,24 @@ REASONS: dict[str, Reason] = {
     'blocklist': 'filter',
     'prohibited_content': 'filter',
     'sensitive': 'filter',
+    'spii': 'filter',
+    'image_safety': 'filter',
+    'language': 'filter',
+    'guardrail_intervened': 'filter',
     'tool_use': 'tools',
 }
 """Providers' finish reasons; any not listed means that the answer is complete."""
-FAILED_FINISH = re.compile(r'error|fail|malformed|abort|cancel|insufficient|timeout|timed_out|unavailable')
+FAILED_FINISH = re.compile(
+    r'error|fail|malformed|abort|cancel|insufficient|timeout|timed_out|unavailable|unfinished|not_finished'
+    r'|^(other|incomplete|in_progress|queued|time_limit)$'
+)
 """Matches finish reasons that report a failure: the answer is incomplete."""
+
+
+def reason_for(finish: str) -> Reason:
+    """Why an answer ended, from the provider's finish reason."""
+    word = finish.lower()
+    return 'filter' if word.startswith('content_filter') else REASONS.get(word, 'stop')
 
 
 class Decoder(ABC):
@@ -73,10 +87,12 @@ class Decoder(ABC):
         return bool(self.finish) or self.ended or self.failure is not None
 
     def finish_with(self, word: str) -> None:
-        """Record the provider's finish reason."""
-        self.finish = word
+        """Record the provider's finish reason; one that says less than an earlier one is ignored."""
         if FAILED_FINISH.search(word.lower()):
+            self.finish = word
             self.fail(ModelError(f'it broke off: {word}', kind='server', retryable=True, code=word))
+        elif reason_for(self.finish) not in ('length', 'filter') or reason_for(word) != 'stop':
+            self.finish = word
 
     def fail(self, error: ModelError) -> None:
         """Record an error from the provider; a more specific error replaces a vaguer one."""
@@ -89,8 +105,7 @@ class Decoder(ABC):
             raise self.failure
         if not self.begun:
             raise ModelError('it ended its answer without saying anything', kind='truncated', retryable=True)
-        word = self.finish.lower()
-        reason = 'filter' if word.startswith('content_filter') else REASONS.get(word, 'stop')
+        reason = reason_for(self.finish)
         if reason == 'stop' and calls:
             reason = 'tools'
         usage = self.usage or Usage(source='missing')
@@ -125,9 +140,31 @@ def parse_object(data: str) -> dict[str, Any]:
             value = json.loads(data)  # Accepts what the fast parser does not: lone surrogates, NaN.
         except (ValueError, RecursionError):
             raise unreadable_error(data) from None
-    if not isinstance(value, dict):
+    if isinstance(value, list) and len(value) == 1 and as_mapping(value[0]).get('error'):
+        value = value[0]  # As Google wraps errors.
+    if not isinstance(value, dict) or _is_too_deep(value, data):
         raise unreadable_error(data)
     return value
+
+
+MOST_LEVELS = 100
+"""What is nested deeper cannot be journaled."""
+
+
+def _is_too_deep(value: Any, data: str) -> bool:
+    if data.count('[') + data.count('{') <= MOST_LEVELS:
+        return False
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        level = [
+            part
+            for item in level
+            for part in (item.values() if isinstance(item, dict) else item)
+            if isinstance(part, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def unreadable_error(data: str) -> ModelError:
@@ -141,10 +178,31 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def as_list(value: Any) -> Sequence[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else ()
+
+
+def as_word(value: Any) -> str:
+    """A name, an id or a reason; '' if it is neither text nor a whole number."""
+    if isinstance(value, str):
+        return value.encode('utf-8', 'replace').decode()  # Without lone surrogates.
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ''
+
+
+def item_index(value: Any) -> int | str | None:
+    """The index of an item or a content block, as a key."""
+    return value if value is None or isinstance(value, int | str) else repr(value)
+
+
+MOST_TOKENS = 10**9
+"""A larger count is nonsense; larger still, it fits no database."""
+
+
 def token_count(value: Any) -> int:
-    """Parse a token count; some providers send null, floats or strings."""
+    """Parse a token count; some providers send null, floats, strings or nonsense."""
     number = amount(value)
-    return int(number) if number is not None else 0
+    return int(number) if number is not None and number <= MOST_TOKENS else 0
 
 
 def amount(value: Any) -> float | None:

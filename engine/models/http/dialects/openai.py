@@ -12,7 +12,9 @@ from typing import Any, Literal
 from engine.models.http.dialects.dialect import (
     Decoder,
     amount,
+    as_list,
     as_mapping,
+    as_word,
     join_surrogates,
     parse_object,
     token_count,
@@ -111,6 +113,8 @@ class OpenAIDecoder(Decoder):
             self.fail(error_of_payload(chunk))
         elif inner.get('error'):
             self.fail(error_of_payload(inner))
+        elif 'choices' not in chunk and isinstance(chunk.get('detail') or chunk.get('message'), str):
+            self.fail(error_of_payload(chunk))  # As web frameworks report errors.
         return list(self._events(chunk, inner))
 
     def close(self) -> list[ModelEvent]:
@@ -126,10 +130,12 @@ class OpenAIDecoder(Decoder):
         return [*([OpaquePiece(provider=self.provider, data=data)] if data else []), end]
 
     def _events(self, chunk: dict[str, Any], inner: Any) -> Iterator[ModelEvent]:
-        if not self.begun:
+        if not self.begun and 'choices' in chunk:
             self.begun = True
-            yield Started(model=str(chunk.get('model') or ''), id=str(chunk.get('id') or ''))
+            yield Started(model=as_word(chunk.get('model')), id=as_word(chunk.get('id')))
         choice = _first_choice(chunk.get('choices'))
+        if choice.get('error'):
+            self.fail(error_of_payload(choice))
         delta = as_mapping(choice.get('delta')) or as_mapping(choice.get('message'))
         if delta:
             yield from self._delta(delta)
@@ -139,7 +145,7 @@ class OpenAIDecoder(Decoder):
             self._cost = parse_cost(reported)
             yield UsageReport(usage=self.usage)
         if finish := choice.get('finish_reason'):
-            self.finish_with(str(finish))
+            self.finish_with(as_word(finish))
 
     def _delta(self, delta: Any) -> Iterator[ModelEvent]:
         for name in ('reasoning_content', 'reasoning'):
@@ -156,8 +162,7 @@ class OpenAIDecoder(Decoder):
         if isinstance(refusal := delta.get('refusal'), str) and refusal:
             self._refused = True
             yield from self._say('text', refusal)
-        fragments = delta.get('tool_calls')
-        for fragment in fragments if isinstance(fragments, list) else ():
+        for fragment in as_list(delta.get('tool_calls')):
             yield from self._calls.feed(as_mapping(fragment))
         if isinstance(legacy := delta.get('function_call'), dict):
             yield from self._calls.feed({'index': 0, 'function': legacy})
@@ -186,7 +191,7 @@ class OpenAIDecoder(Decoder):
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:
     """The choice with index 0; with several choices, chunks come in any order."""
-    listed = map(as_mapping, choices if isinstance(choices, list) else ())
+    listed = map(as_mapping, as_list(choices))
     return next((choice for choice in listed if str(choice.get('index') or 0) == '0'), {})
 
 
@@ -199,9 +204,15 @@ def parse_cost(reported: Mapping[str, Any]) -> float | None:
     """Cost in dollars, if reported: OpenRouter sends a number, Perplexity an object."""
     price = reported.get('cost')
     cost = amount(price.get('total_cost') if isinstance(price, dict) else price)
+    if cost is not None and cost > MOST_DOLLARS:
+        return None
     if cost is not None and reported.get('is_byok'):  # With the user's own key, the cost is only the fee.
         cost += amount(as_mapping(reported.get('cost_details')).get('upstream_inference_cost')) or 0.0
     return cost
+
+
+MOST_DOLLARS = 100_000
+"""A larger price of one call is nonsense."""
 
 
 def parse_usage(reported: dict[str, Any]) -> Usage:
@@ -210,14 +221,14 @@ def parse_usage(reported: dict[str, Any]) -> Usage:
         as_mapping(reported.get('prompt_tokens_details')),
         as_mapping(reported.get('completion_tokens_details')),
     )
-    cached = asked.get('cached_tokens') or reported.get('prompt_cache_hit_tokens')
-    return Usage(
-        input=token_count(reported.get('prompt_tokens')),
-        output=token_count(reported.get('completion_tokens')),
-        calls=1,
-        cached=token_count(cached),
-        reasoning=token_count(said.get('reasoning_tokens')),
-    )
+    cached = token_count(asked.get('cached_tokens') or reported.get('prompt_cache_hit_tokens'))
+    read, written = token_count(reported.get('prompt_tokens')), token_count(reported.get('completion_tokens'))
+    reasoning = token_count(said.get('reasoning_tokens'))
+    # xAI and Google count reasoning in the total only.
+    apart = token_count(reported.get('total_tokens')) - read - written
+    if apart > 0 and apart != cached and reasoning in (0, apart):
+        written, reasoning = written + apart, apart
+    return Usage(input=read, output=written, calls=1, cached=cached, reasoning=reasoning)
 
 
 ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'

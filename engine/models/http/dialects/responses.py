@@ -9,7 +9,10 @@ from typing import Any, Literal
 
 from engine.models.http.dialects.dialect import (
     Decoder,
+    as_list,
     as_mapping,
+    as_word,
+    item_index,
     join_surrogates,
     parse_object,
     token_count,
@@ -132,7 +135,7 @@ class ResponsesDecoder(Decoder):
         return [*([OpaquePiece(provider=self.provider, data=kept)] if kept else []), end]
 
     def _events(self, kind: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        index, name = payload.get('output_index'), kind.removeprefix('response.')
+        index, name = item_index(payload.get('output_index')), kind.removeprefix('response.')
         if name in SPOKEN:
             self._refused = self._refused or name == 'refusal.delta'
             yield from self._say(index, SPOKEN[name], payload.get('delta'))
@@ -149,21 +152,20 @@ class ResponsesDecoder(Decoder):
             case 'output_item.done':
                 yield from self._close(index, as_mapping(payload.get('item')))
             case 'completed' | 'incomplete' | 'failed' | 'cancelled':
-                yield from self._end(as_mapping(payload.get('response')))
+                yield from self._end(as_mapping(payload.get('response')), name)
             case '' if 'output' in payload:
                 yield from self._whole(payload)
 
     def _whole(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield from self._start(response)
-        items = response.get('output')
-        for index, item in enumerate(items if isinstance(items, list) else ()):
+        for index, item in enumerate(as_list(response.get('output'))):
             yield from self._close(index, as_mapping(item))
-        yield from self._end(response)
+        yield from self._end(response, 'completed')
 
     def _start(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
         if not self.begun:
-            self.begun, self._id = True, str(response.get('id') or '')
-            yield Started(model=str(response.get('model') or ''), id=self._id)
+            self.begun, self._id = True, as_word(response.get('id'))
+            yield Started(model=as_word(response.get('model')), id=self._id)
 
     def _open(self, index: Any, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
         if index in self._items:
@@ -172,8 +174,8 @@ class ResponsesDecoder(Decoder):
         if made.kind == 'function_call':
             made.place = self._calls
             self._calls += 1
-            ident = str(item.get('call_id') or item.get('id') or '')
-            yield CallStarted(index=made.place, name=str(item.get('name') or ''), id=ident)
+            ident = as_word(item.get('call_id')) or as_word(item.get('id'))
+            yield CallStarted(index=made.place, name=as_word(item.get('name')), id=ident)
             yield from self._argue(index, item.get('arguments'))
 
     def _say(self, index: Any, kind: Kind, text: Any) -> Iterator[ModelEvent]:
@@ -187,7 +189,7 @@ class ResponsesDecoder(Decoder):
 
     def _argue(self, index: Any, text: Any) -> Iterator[ModelEvent]:
         item = self._items.get(index)
-        if item is None or not isinstance(text, str) or not text:
+        if item is None or item.place < 0 or not isinstance(text, str) or not text:
             return
         text, item.held = join_surrogates(item.held + text)
         item.begun = True
@@ -197,7 +199,7 @@ class ResponsesDecoder(Decoder):
     def _close(self, index: Any, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Take what a finished item says and its pieces have not, and what goes back to the provider."""
         yield from self._open(index, item)
-        kind, content = item.get('type'), [as_mapping(part) for part in item.get('content') or ()]
+        kind, content = item.get('type'), [as_mapping(part) for part in as_list(item.get('content'))]
         self._refused = self._refused or any(part.get('type') == 'refusal' for part in content)
         if not self._items[index].begun:
             yield from self._late(index, item, content)
@@ -217,13 +219,13 @@ class ResponsesDecoder(Decoder):
                 for part in content:
                     yield from self._say(index, 'message', part.get('text') or part.get('refusal'))
             case 'reasoning':
-                parts = [*map(as_mapping, item.get('summary') or ()), *content]
+                parts = [*map(as_mapping, as_list(item.get('summary'))), *content]
                 thoughts = '\n\n'.join(str(part.get('text') or '') for part in parts)
                 yield from self._say(index, 'reasoning', thoughts)
             case 'function_call':
                 yield from self._argue(index, item.get('arguments'))
 
-    def _end(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    def _end(self, response: Mapping[str, Any], status: str) -> Iterator[ModelEvent]:
         self.ended = True
         if isinstance(reported := response.get('usage'), dict):
             self.usage = parse_usage(reported)
@@ -231,7 +233,7 @@ class ResponsesDecoder(Decoder):
         if response.get('error'):
             self.fail(error_of_payload({'error': response['error']}))
         reason = as_mapping(response.get('incomplete_details')).get('reason')
-        self.finish_with(str(reason or response.get('status') or 'completed'))
+        self.finish_with(as_word(reason) or as_word(response.get('status')) or status)
 
 
 def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:

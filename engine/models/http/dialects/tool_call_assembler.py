@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from engine.models.http.dialects.dialect import as_mapping, join_surrogates
+from engine.models.http.dialects.dialect import as_mapping, as_word, join_surrogates
 from engine.models.protocol import ArgumentPiece, CallStarted, ModelEvent, OpaquePiece
 
 MARKS = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
@@ -79,12 +79,12 @@ class ToolCallAssembler:
     def feed(self, fragment: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Process one fragment of a call."""
         function = as_mapping(fragment.get('function'))
-        name = function.get('name') or ''
+        name = as_word(function.get('name'))
         arguments = function.get('arguments')
         if isinstance(arguments, dict | list):
             arguments = json.dumps(arguments, ensure_ascii=False)
         text = arguments if isinstance(arguments, str) else ''
-        slot = self._slot(fragment.get('index'), str(fragment.get('id') or ''), name, text)
+        slot = self._slot(fragment.get('index'), as_word(fragment.get('id')), name, text)
         if slot.named_again and text:  # It was the start of another call.
             slot.named_again, name = False, slot.name
             slot = PartialCall(place=len(self._slots), index=slot.index, id=slot.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from nicegui.testing import User
 
     from engine.journal.protocol import Journal
     from tests.support.journals.postgres import PostgresServer
@@ -89,6 +92,20 @@ def swept(tmp_path: Path) -> Iterator[Path]:
     """A folder that is gone afterwards, whatever a failed test has left: pytest cannot remove a deep one."""
     yield tmp_path
     subprocess.run(['rm', '-rf', str(tmp_path)], check=True)
+
+
+@pytest.fixture
+def kept_modules() -> Iterator[None]:
+    """Keep our modules: NiceGUI forgets those that hold pages, and each test would import them anew."""
+    ours = {name: module for name, module in sys.modules.items() if name.partition('.')[0] == 'ui'}
+    yield
+    sys.modules.update(ours)
+
+
+@pytest.fixture
+def user(kept_modules: None, user: User) -> User:
+    """NiceGUI's own user of pages; our modules are as before when it has gone."""
+    return user
 
 
 COVERING = ('tests/unit/engine/agents/', 'tests/unit/engine/patterns/')

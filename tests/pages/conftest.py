@@ -1,6 +1,5 @@
 """The pages over a conductor in memory."""
 
-import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 
@@ -25,14 +24,6 @@ ASKING = (
     'ui.pages.settings.workers',
 )
 """The modules that ask who is served."""
-
-
-@pytest.fixture(autouse=True)
-def modules() -> Iterator[None]:
-    """Keep our modules: NiceGUI forgets those that hold pages, and each test would import them anew."""
-    ours = {name: module for name, module in sys.modules.items() if name.partition('.')[0] == 'ui'}
-    yield
-    sys.modules.update(ours)
 
 
 @pytest.fixture

@@ -115,8 +115,8 @@ def initial_state(workflow: Pattern) -> RunState:
     try:
         return RunState(workflow, workflow.remember())
     except ValidationError as error:
-        join_names = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())
-        raise PatternError(workflow.name, f'it cannot start: {join_names}', where='Memory') from None
+        problems = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())
+        raise PatternError(workflow.name, f'it cannot start: {problems}', where='Memory') from None
 
 
 def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
@@ -129,8 +129,8 @@ def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
         state.notices = fold.projection.meter.notices
         return state
     except ValidationError as error:
-        join_names = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())
-        raise EngineError(f'the memory of pattern {workflow.name!r} has changed: {join_names}') from None
+        problems = '; '.join(f'{field}: {problem}' for field, problem in validation_problems(error).items())
+        raise EngineError(f'the memory of pattern {workflow.name!r} has changed: {problems}') from None
 
 
 def new_run_id() -> RunId:

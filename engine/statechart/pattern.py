@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 
 from engine.errors import InvalidInput, PatternError
 from engine.records import Event
@@ -103,11 +104,15 @@ class Pattern(PatternDefinition):
             raise InvalidInput(validation_problems(error)) from None
 
     def validate_input(self, trigger: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Validate the data of an external event against `inputs`. Raises `InvalidInput`."""
+        """Validate the data of an external event against `inputs`.
+
+        Raises:
+            InvalidInput: names each field that is wrong or unknown.
+        """
         if trigger not in self.inputs:
             return data
         try:
-            return self.inputs[trigger].model_validate(dict(data)).model_dump(mode='json')
+            return _strict(self.inputs[trigger]).model_validate(dict(data)).model_dump(mode='json')
         except ValidationError as error:
             raise InvalidInput(validation_problems(error)) from None
 
@@ -178,6 +183,16 @@ class Pattern(PatternDefinition):
 def validation_problems(error: ValidationError) -> dict[str, str]:
     """The problems in a validation error, by field name."""
     return {
-        '.'.join(map(str, item['loc'])) or 'parameters': item['msg'].removeprefix('Value error, ')
+        '.'.join(map(str, item['loc'])) or 'parameters': 'there is no such field'
+        if item['type'] == 'extra_forbidden'
+        else item['msg'].removeprefix('Value error, ')
         for item in error.errors()
     }
+
+
+@cache
+def _strict(record: type[BaseModel]) -> type[BaseModel]:
+    """The record without unknown fields, so that a misspelt one is an error; unless it asks for any."""
+    if record.model_config.get('extra'):
+        return record
+    return create_model(record.__name__, __base__=record, __cls_kwargs__={'extra': 'forbid'})

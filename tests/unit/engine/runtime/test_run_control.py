@@ -23,6 +23,10 @@ class Kept(Memory):
     table: dict[str, Any] = Field(default_factory=dict)
 
 
+class Word(BaseModel):
+    text: str = Field('', alias='word')
+
+
 class Counting(Pattern):
     """Waits to be told."""
 
@@ -32,14 +36,19 @@ class Counting(Pattern):
 
     Memory = Kept
     initial = 'idle'
+    inputs = {'keep': Word}
     states = ['idle', {'name': 'end', 'final': True}]
     transitions = [
+        {'trigger': 'keep', 'source': 'idle', 'dest': None, 'after': 'keep_word'},
         {'trigger': 'add', 'source': 'idle', 'dest': None, 'after': 'count'},
         ['end', 'idle', 'end'],
     ]
 
     def count(self, memory: Kept, event: Any) -> None:
         memory.count += event.data.get('by', 1)
+
+    def keep_word(self, memory: Kept, event: Any) -> None:
+        memory.words.append(event.data['text'])
 
 
 def change(op: str, path: str, value: Any = None) -> dict[str, Any]:
@@ -187,3 +196,12 @@ async def test_charts_that_depend_on_parameters_are_checked_and_not_kept_for_eve
     assert len(conductor._live.charts._charts) <= 5
     with pytest.raises(PatternError, match="state 's0': there are two states of this name"):
         await conductor.start('sized', {'size': 501})
+
+
+async def test_a_misspelt_field_of_an_event_is_refused(conductor: Conductor) -> None:
+    run = await conductor.start(Counting)
+    with pytest.raises(InvalidInput) as refused:
+        await run.send('keep', data={'wrod': 'no'})
+    assert refused.value.problems == {'wrod': 'there is no such field'}
+    await run.send('keep', data={'word': 'yes'})
+    assert (await run.view()).memory['words'] == ['yes']

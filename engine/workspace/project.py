@@ -1,4 +1,4 @@
-"""Projects: copies the files of a folder or a sample into an agent's folder."""
+"""Projects: copied into an agent's folder from a sample, or from a folder that is open to runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Final
 
 from engine.errors import WorkspaceError
 from engine.workspace.sandbox.limits import Limits
@@ -25,6 +26,8 @@ GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
 GIT_INIT = (
     f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "As it was given"'
 )
+VARIABLE: Final = 'HEMICYCLE_PROJECTS'
+"""Names the folders, with a colon between them; what is below them is open, too."""
 
 
 def samples() -> list[str]:
@@ -33,10 +36,25 @@ def samples() -> list[str]:
 
 
 def check_project(project: str) -> str:
-    """Validate a launch form's project. Raises `ValueError` for an unknown sample."""
+    """Validate a launch form's project. Raises `ValueError` for an unknown sample or a closed folder."""
     if project.startswith(SAMPLE) and project not in samples():
         raise ValueError(f'there is no {project!r}; there are: {", ".join(samples()) or "none"}')
+    if project and not project.startswith(SAMPLE):
+        try:
+            check_open(Path(project).expanduser())
+        except WorkspaceError as error:
+            raise ValueError(str(error)) from None
     return project
+
+
+def check_file(name: str) -> str:
+    """Validate a launch form's file. Raises `ValueError` if there is none, or it is not open."""
+    try:
+        if sample_file(name).is_file():
+            return name
+    except WorkspaceError as error:
+        raise ValueError(str(error)) from None
+    raise ValueError(f'there is no file {name!r}')
 
 
 async def copy_project(
@@ -91,10 +109,10 @@ async def project_paths(project: str, listed: Collection[str] | None = None) -> 
 
 
 def find_project(project: str) -> Path:
-    """The folder of a project. Raises `WorkspaceError`."""
+    """The folder of a project. Raises `WorkspaceError`, also for one that is not open to runs."""
     name = project.removeprefix(SAMPLE)
     if name == project:
-        root = Path(project).expanduser()
+        root = check_open(Path(project).expanduser())
     elif project in samples():
         root = SAMPLES / name
     else:
@@ -105,10 +123,14 @@ def find_project(project: str) -> Path:
 
 
 def sample_file(name: str) -> Path:
-    """A file by its path, or a bundled one by `sample:` and its path among the scenarios."""
+    """A file by its path, or a bundled one by `sample:` and its path among the scenarios.
+
+    Raises:
+        WorkspaceError: it is not open to runs.
+    """
     place = name.removeprefix(SAMPLE)
     if place == name:
-        return Path(name).expanduser()
+        return check_open(Path(name).expanduser())
     path = (SAMPLES.parent / place).resolve()
     return path if path.is_relative_to(SAMPLES.parent.resolve()) else SAMPLES / 'none'
 
@@ -137,3 +159,43 @@ def _walk(root: Path) -> Iterator[Path]:
     for around, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
         yield from sorted(Path(around, name) for name in names)
+
+
+class _Process:
+    closed = False
+    private: Path | None = None
+
+
+def close_folders(closed: bool = True, *, private: Path | None = None) -> None:
+    """Whether runs of this process take files of the folders that `HEMICYCLE_PROJECTS` names, and no others.
+
+    Without this they take files of any folder, unless the variable is set. `private` is never open.
+    """
+    _Process.closed, _Process.private = closed, private
+
+
+def open_folders() -> list[Path] | None:
+    """The folders that are open; None if all are."""
+    named = os.environ.get(VARIABLE)
+    if named is None and not _Process.closed:
+        return None
+    return [Path(one.strip()).expanduser() for one in (named or '').split(os.pathsep) if one.strip()]
+
+
+def check_open(path: Path) -> Path:
+    """The same path, if runs may take what is there. Raises `WorkspaceError`, also for a link out."""
+    folders = open_folders()
+    if folders is None:
+        return path
+    real, private = path.resolve(), _Process.private
+    is_named = any(real.is_relative_to(folder.resolve()) for folder in folders)
+    if not is_named or (private and _overlap(real, private.resolve())):
+        named = ', '.join(map(str, folders)) or 'none'
+        raise WorkspaceError(
+            f'{str(path)!r} is not open to runs here: {VARIABLE} names the folders that are ({named})'
+        )
+    return path
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)

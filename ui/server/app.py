@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 
 from engine import Conductor
 from engine.records import RunInfo
+from engine.workspace import close_folders
 from ui.access.access import Access
 from ui.access.login import Login
 from ui.access.oidc import Provider
@@ -147,6 +148,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         tune()
         free_closed_pages()
         access = await access_where_closed(door, Access(conductor.journal, conductor.clock))
+        close_folders(access is not None, private=places.home if places else None)
         workers = fleet and look_after(fleet(conductor))
         services = Services(
             conductor,
@@ -177,6 +179,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
             yield
         with grace_of(grace) as over:
             await backend.close(over)
+        close_folders(False)
 
     serve_assets()
     fill_topbar(partial(draw_topbar, backend, Attentions(backend)))

@@ -19,7 +19,7 @@ from engine.statechart.run_state import AgentState
 from engine.tools.builtin.research import calendar
 from engine.tools.builtin.writing import static_links
 from engine.tools.builtin.writing.blog_notion import blog_notion
-from engine.workspace.project import sample_file
+from engine.workspace.project import check_file, sample_file
 
 SHORTEST = 500
 """Minimum length of a post in characters."""
@@ -146,9 +146,7 @@ class Blog(DynamicAgent):
         @field_validator('calendar')
         @classmethod
         def _is_there(cls, value: str) -> str:
-            if value and '://' not in value and not sample_file(value).is_file():
-                raise ValueError(f'there is no file {value!r}')
-            return value
+            return check_file(value) if value and '://' not in value else value
 
     role = Role(
         name='blog',

@@ -17,7 +17,7 @@ from engine.patterns.form_fields import project_field, task_field
 from engine.records.frozen import FrozenModel
 from engine.runtime.activity import Activity
 from engine.tools.artifacts import bullet
-from engine.workspace.project import sample_file
+from engine.workspace.project import check_file, sample_file
 
 PATCH = '.git/change.patch'
 """Kept away from the files under review."""
@@ -68,9 +68,7 @@ class CodeReviewer(CodingAgent):
         @field_validator('change')
         @classmethod
         def _is_a_diff(cls, value: str) -> str:
-            if '\n' not in value and not sample_file(value).is_file():
-                raise ValueError(f'there is no file {value!r}')
-            return value
+            return value if '\n' in value else check_file(value)
 
     role = Role(
         name='code-reviewer',

@@ -16,7 +16,7 @@ from engine.patterns.form_fields import Form, task_field
 from engine.runtime.activity import Activity
 from engine.tools.builtin.podcast import transcript_processor
 from engine.tools.builtin.writing import static_links
-from engine.workspace.project import sample_file
+from engine.workspace.project import check_file, sample_file
 
 SHORTEST = 300
 """Minimum length of show notes in characters."""
@@ -61,9 +61,7 @@ class Podcast(DynamicAgent):
         @field_validator('transcript')
         @classmethod
         def _is_there(cls, value: str) -> str:
-            if _is_path(value) and not sample_file(value).is_file():
-                raise ValueError(f'there is no file {value!r}')
-            return value
+            return check_file(value) if _is_path(value) else value
 
         _are_links = field_validator('links')(static_links.validate_links)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from engine.patterns.form_fields import PROJECTS, Form, task_field
 from engine.patterns.time_bounded.actions.lifecycle import LifecycleActions
@@ -15,6 +15,7 @@ from engine.patterns.time_bounded.guards import Guards
 from engine.patterns.time_bounded.seats import INPUTS as SEAT_INPUTS
 from engine.patterns.time_bounded.state import RULES, OrchestrationState
 from engine.statechart.pattern import Pattern
+from engine.workspace.project import check_project
 
 IN_DETAIL: Final[dict[str, Any]] = {'group': 'Time in detail'}
 LIMITS: Final[dict[str, Any]] = {'group': 'Limits'}
@@ -205,6 +206,8 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             description='The least score at the end',
             json_schema_extra=GATES,
         )
+
+        _is_known = field_validator('project')(check_project)
 
     Memory = OrchestrationState
     title = 'Time-bounded'

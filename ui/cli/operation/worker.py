@@ -10,7 +10,10 @@ from typing import Annotated
 import typer
 
 from engine import Catalog, Conductor, InvalidInput
+from engine.clock import RealClock
 from engine.runtime import LiveRuns
+from engine.workspace import close_folders
+from ui.access.accounts import Accounts
 from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
 from ui.cli.options import FLEET, Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
@@ -129,6 +132,7 @@ def opening(
 
     async def opened(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
         journal = await storage.open(settings)
+        close_folders(await Accounts(journal, RealClock()).any(), private=settings.home)
         catalog.registry.hooks.measure = metrics.measure_call
         return Conductor(
             observe(journal, RunLog(), metrics, *trace_exporters(journal)),

@@ -158,6 +158,9 @@ async def test_a_cookie_needs_a_page_of_ours(http: httpx.AsyncClient, access: Ac
     ):
         found = await http.post(f'{PREFIX}/runs', json=start, headers=cookie | more)
         assert found.status_code == 403, more
+    tls = BASE.replace('http:', 'https:')
+    over_tls = await http.post(f'{tls}{PREFIX}/runs', json=start, headers=cookie | {'Origin': BASE})
+    assert over_tls.status_code in (401, 403)  # a page that came without TLS is not ours
     own = await http.post(f'{PREFIX}/runs', json=start, headers=cookie | {'Origin': BASE})
     assert own.status_code == 201, own.text
     assert own.json()['author'] == 'operator'
@@ -179,6 +182,21 @@ async def test_logging_in_and_out(http: httpx.AsyncClient, access: Access) -> No
     assert (await http.get(f'{PREFIX}/runs')).status_code == 200
     assert (await http.post('/logout', headers=own)).status_code == 303
     assert (await http.get(f'{PREFIX}/runs')).status_code == 401
+
+
+async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClient, access: Access) -> None:
+    secret, tls = (
+        await access.accounts.begin_session('viewer', 'password', '', ''),
+        BASE.replace('http:', 'https:'),
+    )
+    asked = f'{tls}{PREFIX}/runs'
+    assert (await http.get(asked, headers={'Cookie': f'{COOKIE}={secret}'})).status_code == 401
+    assert (await http.get(asked, headers={'Cookie': f'__Host-{COOKIE}={secret}'})).status_code == 200
+    form = {'name': 'viewer', 'password': PASSWORD}
+    for where, origin in ((tls, tls), (BASE, tls)):  # the second: behind a proxy that does not say so
+        found = await http.post(f'{where}/login', data=form, headers={'Origin': origin})
+        cookie = found.headers['set-cookie']
+        assert cookie.startswith(f'__Host-{COOKIE}=') and 'Secure' in cookie
 
 
 async def test_exports_are_in_the_audit_log(

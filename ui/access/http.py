@@ -19,8 +19,11 @@ from ui.access.caller import ADDRESS, IDENTITY
 
 COOKIE: Final = 'hemicycle-session'
 LOGIN: Final = '/login'
-OPEN: Final = frozenset({LOGIN, '/login.css', '/healthz', '/readyz', '/favicon.ico'})
-"""What anybody gets; and all that is below `/login/`."""
+PROVIDER, CALLBACK, MARK = f'{LOGIN}/provider', f'{LOGIN}/callback', f'{LOGIN}/mark.svg'
+OPEN: Final = frozenset(
+    {LOGIN, PROVIDER, CALLBACK, MARK, '/login.css', '/healthz', '/readyz', '/favicon.ico'}
+)
+"""What anybody gets."""
 SIGNED: Final = re.compile(r'/api/v1/triggers/[^/]+/webhook')
 """Where a signature takes the place of a login: the webhook of a trigger."""
 SAFE: Final = frozenset({'GET', 'HEAD', 'OPTIONS'})
@@ -53,7 +56,7 @@ class SignedIn:
         ADDRESS.set(scope['client'][0] if scope.get('client') else '')
         IDENTITY.set(None)
         try:
-            identity = await identify(access, headers)
+            identity = await identify(access, headers, secure=is_secure(scope))
         except JournalError as error:
             await _refuse(scope, receive, send, 503, 'journal-unavailable', str(error))
             return
@@ -76,32 +79,33 @@ class SignedIn:
 
 def _is_open(scope: Scope, path: str) -> bool:
     """Whether anybody gets this."""
-    if path in OPEN or path.startswith(f'{LOGIN}/'):
+    if path in OPEN:
         return True
     return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED.fullmatch(path))
 
 
-async def identify(access: Access, headers: Headers) -> Signed | None:
+async def identify(access: Access, headers: Headers, *, secure: bool = False) -> Signed | None:
     """The identity that a request shows, if it holds: a token, or else the cookie of a session."""
     kind, _, token = headers.get('authorization', '').partition(' ')
     try:
         if kind.lower() == 'bearer':
             return await access.by_token(token.strip())
-        if secret := session_secret(headers):
+        if secret := session_secret(headers, secure=secure):
             return await access.by_session(secret)
     except SignedOut:
         pass
     return None
 
 
-def session_secret(headers: Headers) -> str:
+def session_secret(headers: Headers, *, secure: bool = False) -> str:
     """The secret in the cookie of a session, or ''."""
     found: SimpleCookie = SimpleCookie()
     try:
         found.load(headers.get('cookie', ''))
     except CookieError:
         return ''
-    for name in (f'__Host-{COOKIE}', COOKIE):
+    # Over TLS only the name that none but this host can set: others of its domain can set the plain one.
+    for name in (f'__Host-{COOKIE}', *(() if secure else (COOKIE,))):
         if name in found:
             return found[name].value
     return ''
@@ -116,8 +120,16 @@ def is_own(scope: Scope, headers: Headers) -> bool:
     if scope['type'] == 'http' and scope['method'] in SAFE:
         return True
     if origin := headers.get('origin'):
-        return urlsplit(origin).netloc == headers.get('host')
+        parts = urlsplit(origin)
+        if is_secure(scope) and parts.scheme != 'https':
+            return False  # Whoever can change what is sent without TLS made that page.
+        return parts.netloc == headers.get('host')
     return headers.get('sec-fetch-site') == 'same-origin'
+
+
+def is_secure(scope: Scope) -> bool:
+    """Whether it came over TLS, as far as a proxy that is trusted says so."""
+    return scope['scheme'] in ('https', 'wss')
 
 
 def set_cookie(response: Response, secret: str, *, secure: bool, seconds: int) -> None:

@@ -16,7 +16,7 @@ from engine import EngineError
 from ui.access.access import Access, LoginRefused, Signed
 from ui.access.accounts import LONGEST
 from ui.access.caller import IDENTITY
-from ui.access.http import is_own, set_cookie
+from ui.access.http import CALLBACK, MARK, PROVIDER, is_own, is_secure, set_cookie
 from ui.access.oidc import STATE_COOKIE, STATE_SECONDS, Provider
 
 CSP: Final = (
@@ -68,10 +68,10 @@ class Login:
             Route('/login', self.show, methods=['GET']),
             Route('/login', self.enter, methods=['POST']),
             Route('/logout', self.leave, methods=['POST']),
-            Route('/login/provider', self.ask_provider, methods=['GET']),
-            Route('/login/callback', self.come_back, methods=['GET']),
+            Route(PROVIDER, self.ask_provider, methods=['GET']),
+            Route(CALLBACK, self.come_back, methods=['GET']),
             Route('/login.css', self._file('login.css'), methods=['GET']),
-            Route('/login/mark.svg', self._file('favicon.svg'), methods=['GET']),
+            Route(MARK, self._file('favicon.svg'), methods=['GET']),
         ]
 
     def _page(
@@ -144,7 +144,7 @@ class Login:
             state,
             max_age=STATE_SECONDS,
             path='/login/',
-            secure=request.url.scheme == 'https',
+            secure=is_secure(request.scope),
             httponly=True,
             samesite='lax',
         )
@@ -168,7 +168,9 @@ class Login:
 
     def _enter(self, request: Request, secret: str, wanted: str) -> Response:
         answer = RedirectResponse(wanted, 303, headers={'Cache-Control': 'no-store'})
-        set_cookie(answer, secret, secure=request.url.scheme == 'https', seconds=int(LONGEST))
+        # A browser knows best, also where the proxy says nothing.
+        secure = is_secure(request.scope) or request.headers.get('origin', '').startswith('https://')
+        set_cookie(answer, secret, secure=secure, seconds=int(LONGEST))
         return answer
 
     def _file(self, path: str) -> Callable[[Request], Response]:

@@ -26,7 +26,7 @@ FOREIGN: Final = frozenset({'cross-site', 'same-site'})
 
 
 class OwnRequests:
-    """Middleware: other sites may only link to a page, frames are refused, `HEAD` is answered.
+    """Middleware: other sites may only link to a page, and frames are refused.
 
     Args:
         served: the application.
@@ -43,17 +43,33 @@ class OwnRequests:
             await self._served(scope, receive, send)
         elif not self._is_shared(scope) and (problem := _refusal(Headers(scope=scope))):
             await PlainTextResponse(problem, 403)(scope, receive, send)
-        elif scope['method'] == 'HEAD' and _is_page(scope):
-            await PlainTextResponse('', media_type='text/html')(scope, receive, send)
         else:
-            await self._answer(scope, receive, send)
+            await self._served(scope, receive, send)
 
     def _is_shared(self, scope: Scope) -> bool:
         origin = Headers(scope=scope).get('origin')
         return origin in self._origins and scope['path'].startswith(self._shared)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+
+class HeadRequests:
+    """Middleware: answers `HEAD`, without making the page; few pages wait for a browser.
+
+    Args:
+        served: the application. Whoever may not ask it does not come this far.
+    """
+
+    def __init__(self, served: ASGIApp) -> None:
+        self._served = served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope['type'] != 'http':
+            await self._served(scope, receive, send)
+            return
         head = scope['method'] == 'HEAD' and scope['path'] != '/_nicegui_ws'
+        if head and _is_page(scope):
+            await PlainTextResponse('', media_type='text/html')(scope, receive, send)
+            return
 
         async def sent(message: Message) -> None:
             if message['type'] == 'http.response.start':

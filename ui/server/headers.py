@@ -79,9 +79,11 @@ def _add_headers(headers: MutableHeaders, *, https: bool) -> str:
         headers.setdefault(name, value)
     if https:
         headers.setdefault('Strict-Transport-Security', HSTS)
+    kind = headers.get('content-type', '').partition(';')[0]
+    if kind not in SCRIPTS and not kind.startswith(('image/', 'font/')):
+        headers.setdefault('Cache-Control', 'no-store')
     if 'content-security-policy' in headers:
         return ''
-    kind = headers.get('content-type', '').partition(';')[0]
     nonce = secrets.token_urlsafe(18) if kind == 'text/html' else ''
     other = DATA if kind and kind not in SCRIPTS else FRAMES
     headers['Content-Security-Policy'] = PAGE.format(nonce=nonce) if nonce else other

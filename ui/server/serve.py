@@ -195,6 +195,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
             ws='wsproto',
             log_config=None,
             log_level='warning',
+            server_header=False,
             timeout_graceful_shutdown=3,
         )
     )
@@ -216,11 +217,12 @@ def guard(app: FastAPI, origins: Collection[str], door: Door | None = None) -> N
     from ui.api.access import PREFIX
     from ui.api.problems import PlainErrors
     from ui.server.app import MCP
-    from ui.server.clients import OwnRequests
+    from ui.server.clients import HeadRequests, OwnRequests
     from ui.server.headers import SafeHeaders
     from ui.server.logs import is_request_id
 
     backend: Backend = app.state.backend
+    app.add_middleware(HeadRequests)
     app.add_middleware(SignedIn, access=lambda: backend.access)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(door.names if door else LOCAL_NAMES))
     app.add_middleware(OwnRequests, shared=(PREFIX, MCP), origins=origins)

@@ -16,7 +16,7 @@ from tests.support.harness import until
 from ui.components import theme
 from ui.server import clients
 from ui.server.app import PAGES
-from ui.server.clients import COLLECT_AFTER, MAX_WAITING, OwnRequests, free_closed_pages
+from ui.server.clients import COLLECT_AFTER, MAX_WAITING, HeadRequests, OwnRequests, free_closed_pages
 from ui.web.backend import Backend
 
 
@@ -26,7 +26,7 @@ async def browser(user: User) -> AsyncIterator[httpx.AsyncClient]:
     backend = Backend()
     for page in PAGES:
         page.register(backend)
-    transport = httpx.ASGITransport(app=OwnRequests(app))
+    transport = httpx.ASGITransport(app=OwnRequests(HeadRequests(app)))
     async with (
         Conductor() as conductor,
         httpx.AsyncClient(transport=transport, base_url='http://localhost') as client,

@@ -20,6 +20,7 @@ async def ask(path: str, base: str = 'http://127.0.0.1') -> httpx.Response:
             Route('/page', lambda request: HTMLResponse(PAGE)),
             Route('/data', lambda request: JSONResponse({'text': '<script>'})),
             Route('/file', lambda request: Response('x', headers={'Content-Security-Policy': 'sandbox'})),
+            Route('/style', lambda request: Response('x', media_type='text/css')),
         ]
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(SafeHeaders(app)), base_url=base) as client:
@@ -49,3 +50,9 @@ async def test_every_answer_has_the_headers() -> None:
         assert {name: found.get(name) for name in HEADERS} == dict(HEADERS)
         assert 'strict-transport-security' not in found
     assert 'strict-transport-security' in (await ask('/page', 'https://hemicycle.example')).headers
+
+
+async def test_nobody_keeps_what_runs_say() -> None:
+    for path in ('/page', '/data', '/file', '/nowhere'):
+        assert (await ask(path)).headers['cache-control'] == 'no-store', path
+    assert 'cache-control' not in (await ask('/style')).headers

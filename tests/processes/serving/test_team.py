@@ -1,0 +1,114 @@
+"""A server with accounts, as those meet it who have none, or have little to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from nicegui.testing import User
+
+from tests.support.cli import Hemicycle, line
+from ui.access.caller import Role
+from ui.access.http import OPEN
+from ui.api.access import PREFIX
+from ui.api.app import build_api
+from ui.server.app import build
+
+PASSWORD = 'four small grey horses'
+METHODS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND')
+DETOURS = (
+    *(
+        '/login/x',
+        '/login/',
+        '/login.css/',
+        '/login%2fx',
+        '/login/%2e%2e/runs',
+        '/healthz/',
+        '/LOGIN',
+        '//runs',
+    ),
+    *(
+        '/login/callback/x',
+        '/readyz/x',
+        '/favicon.ico/x',
+        f'{PREFIX}/triggers/x/webhook/y',
+        '/nowhere',
+        '/runs/',
+    ),
+)
+"""Addresses that are nearly those which anybody gets."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """A server with one account for each role, whose password is its name's and `PASSWORD`."""
+
+    hemicycle: Hemicycle
+    url: str
+    tokens: dict[Role, str]
+
+    def of(self, role: Role) -> httpx.Client:
+        """A program with a token of this role."""
+        bearer = {'Authorization': f'Bearer {self.tokens[role]}'}
+        return httpx.Client(base_url=self.url, headers=bearer, timeout=60)
+
+
+@pytest.fixture(scope='module')
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    home = tmp_path_factory.mktemp('team')
+    hemicycle, tokens = Hemicycle(home), {}
+    for role in reversed(Role):  # the first account is an administrator
+        assert hemicycle('user', 'add', role, '--role', role, stdin=f'{PASSWORD}\n').exit_code == 0
+        tokens[role] = hemicycle('token', 'add', role, 'test', '--role', role).stdout.split()[-1]
+    with hemicycle.process('serve', '--port', '0') as server:
+        yield Team(hemicycle, re.findall(r'http://\S+', line(server.stdout))[0], tokens)
+
+
+@pytest.fixture
+def addresses(user: User) -> set[str]:
+    """An address for each route that there is: pages, files, downloads, the socket and the API."""
+
+    async def never() -> Any:
+        raise AssertionError
+
+    app = build(never)
+
+    def walk(routes: Any, prefix: str = '') -> Iterator[str]:
+        for route in routes:
+            path = prefix + getattr(route, 'path', '')
+            inner = getattr(route, 'routes', None) or getattr(getattr(route, 'app', None), 'routes', None)
+            yield re.sub(r'{[^}]*}', 'x', path) or '/'
+            yield from walk(inner or (), path)
+
+    from nicegui import app as pages
+
+    api = build_api(app.state.backend).openapi()['paths']
+    found = {re.sub(r'{[^}]*}', 'x', f'{PREFIX}{path}') for path in api}
+    return found | set(walk(app.routes)) | set(walk(pages.routes))
+
+
+async def test_nobody_gets_anything_at_any_address(team: Team, addresses: set[str]) -> None:
+    assert len(addresses) > 120 and {'/settings', '/audit/export/x', f'{PREFIX}/runs/x/approve'} <= addresses
+    got = []
+    async with httpx.AsyncClient(timeout=60) as http:
+        for path in sorted(addresses - OPEN) + list(DETOURS):
+            for method in METHODS:
+                if (method, path) == ('POST', f'{PREFIX}/triggers/x/webhook'):
+                    continue  # it is signed
+                found = await http.request(method, httpx.URL(f'{team.url}{path}'))
+                if found.status_code != 401:
+                    got.append(f'{method} {path}: {found.status_code}')
+    assert got == []
+
+
+def test_the_servers_own_files_come_into_no_run(team: Team) -> None:
+    body = {'pattern': 'builder', 'parameters': {'request': 'look', 'project': str(team.hemicycle.home)}}
+    for role in (Role.OPERATOR, Role.ADMIN):
+        with team.of(role) as http:
+            refused = http.post(f'{PREFIX}/runs', json=body)
+            assert refused.status_code == 422, refused.text
+            assert 'is not open to runs here' in refused.json()['detail']

@@ -42,6 +42,9 @@ def guarded(conductor: Conductor, identity: Identity, record: Record) -> Conduct
 class Guarded:
     """A conductor, or a part of one, behind the guard."""
 
+    _hidden = 0
+    """Counts how often a run was hidden or shown here: whoever follows one looks again whether they may."""
+
     def __init__(self, target: Any, root: Conductor, identity: Identity, record: Record, path: str) -> None:
         self._target, self._root, self._identity = target, root, identity
         self._record, self._path = record, path
@@ -104,12 +107,14 @@ class Guarded:
             @functools.wraps(method)
             async def follow(*args: Any, **options: Any) -> AsyncIterator[Any]:
                 runs = named(*args, **options)
-                caller = await self._authorize(path, runs)
+                caller, hidden = await self._authorize(path, runs), Guarded._hidden
                 if path in LOGGED:
                     await self._record(caller, path, runs=_ids(runs))
                 async with aclosing(method(*args, **options)) as items:
                     async for item in items:
-                        await self._identity.check()
+                        now = await self._identity.check()
+                        if now.role is not caller.role or hidden != Guarded._hidden:
+                            caller, hidden = await self._authorize(path, runs), Guarded._hidden
                         yield item
 
             return follow
@@ -194,6 +199,8 @@ class Guarded:
             if caller.role is not Role.ADMIN and info.author != caller.name:
                 raise NotAllowed(f'only {info.author or "an administrator"} may hide this run or show it')
         made: RunInfo = await self._behind('annotate', self._root.annotate)(run, **said)
+        if 'private' in said:
+            Guarded._hidden += 1
         return made
 
     def _handle(self, run: RunId) -> RunHandle:

@@ -7,7 +7,8 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, cast
 
-from engine.errors import NotAllowed
+from engine.errors import EngineError, NotAllowed
+from engine.records import RunInfo
 from engine.runtime import acting_as
 from ui.access.caller import Identity, Role
 from ui.services.inbox import Inbox
@@ -39,9 +40,11 @@ def guard_services(
     services: Services, identity: Identity, record: Callable[..., Awaitable[None]]
 ) -> Services:
     """The services as whoever has this identity may use them; `record` writes a line of the audit log."""
-    caller = identity.known
-    made = copy.copy(services)
-    inbox = Inbox(services.conductor, lambda info: caller.role is _ADMIN or caller.sees(info))
+
+    def sees(info: RunInfo) -> bool:
+        return identity.known.sees(info)  # as of then: a page keeps the inbox
+
+    made, inbox = copy.copy(services), Inbox(services.conductor, sees)
     parts: dict[str, Any] = {
         'inbox': inbox,
         'schedules': services.schedules,
@@ -81,13 +84,19 @@ class _Guarded:
         @functools.wraps(method)
         async def do(*args: Any, **options: Any) -> Any:
             caller = await self._identity.check()
-            caller.require(role, path)
-            with acting_as(caller.name):
-                made = await method(*args, **options)
-            if role is not _VIEWER and name not in READING:
-                await self._record(
-                    caller, path, said={'name': str(getattr(args[0], 'name', args[0]))[:200]} if args else {}
-                )
+            said = {'name': str(getattr(args[0], 'name', args[0]))[:200]} if args else {}
+            note = functools.partial(self._record, caller, path, said=said)
+            is_noted = role is not _VIEWER and name not in READING
+            try:
+                caller.require(role, path)
+                with acting_as(caller.name):
+                    made = await method(*args, **options)
+            except EngineError as error:
+                if is_noted:
+                    await note(refused='role' if isinstance(error, NotAllowed) else str(error))
+                raise
+            if is_noted:
+                await note()
             return made
 
         return do

@@ -205,3 +205,23 @@ async def test_a_session_that_ends_ends_everywhere() -> None:
             await anext(watching)
         with suppress(SignedOut):
             await watching.aclose()
+
+
+async def test_who_follows_a_run_stops_when_it_is_hidden_or_the_role_is_gone(
+    access: Access, conductor: Conductor
+) -> None:
+    ada = as_role(access, conductor, Role.OPERATOR)
+    cy = Fixed(Caller('cy', Role.ADMIN))
+    run = (await ada.start('lone', paused=True)).id
+    bob, root = (
+        as_role(access, conductor, Role.VIEWER, 'bob').watch(run),
+        access.guard(conductor, cy).watch(run),
+    )
+    await anext(bob)
+    await anext(root)
+    await ada.annotate(run, private=True)
+    cy.known = Caller('cy', Role.VIEWER)
+    await ada.resume(run)
+    for watching in (bob, root):
+        with pytest.raises(UnknownRun):
+            await anext(watching)

@@ -13,7 +13,7 @@ from ui.services.guard import DEEDS, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
 from ui.services.notifications import Notifications
 from ui.services.notifications.destinations import Destinations
-from ui.services.schedules import Action, Schedules, Trigger, Triggers
+from ui.services.schedules import Action, Schedules, Trigger, Triggers, UnknownSchedule
 from ui.services.services import Services
 
 pytestmark = pytest.mark.anyio
@@ -86,6 +86,37 @@ async def test_what_is_added_is_noted_by_its_name_and_without_its_secret():
         services = guard_services(Services(conductor), Fixed(Caller('ada', Role.ADMIN)), note)
         await services.triggers.add(Trigger(name='deploys', kind='webhook', action=Action(pattern='pair')))
     assert noted == [('triggers.add', {'name': 'deploys'})]
+
+
+async def test_what_was_refused_is_noted_too():
+    noted: list[tuple[str, str, str]] = []
+
+    async def note(caller: Caller, path: str, *, said: object, refused: str = '') -> None:
+        noted.append((caller.name, path, refused))
+
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        root = Services(conductor)
+        with pytest.raises(NotAllowed):
+            await guard_services(root, Fixed(Caller('vi', Role.VIEWER)), note).schedules.remove('x')
+        with pytest.raises(UnknownSchedule):
+            await guard_services(root, Fixed(Caller('op', Role.OPERATOR)), note).schedules.remove('x')
+    assert noted == [
+        ('vi', 'schedules.remove', 'role'),
+        ('op', 'schedules.remove', "there is no schedule 'x'"),
+    ]
+
+
+async def test_who_is_no_administrator_any_more_sees_no_private_questions():
+    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+        run = await started(conductor, 'pair', approvals='all')
+        await listed(Inbox(conductor), 2)
+        hidden = replace(await conductor.info(run), private=True, author='ada')
+        conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
+        bo = Fixed(Caller('bo', Role.ADMIN))
+        inbox = guard_services(Services(conductor), bo, record).inbox  # a page keeps it
+        assert len((await inbox.list()).items) == 2
+        bo.known = Caller('bo', Role.VIEWER)
+        assert len((await inbox.list()).items) == 0
 
 
 async def test_what_only_reads_is_not_noted():

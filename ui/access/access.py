@@ -42,6 +42,13 @@ WRONG: Final = 'The name or the password is wrong.'
 TOO_MANY: Final = 'Too many attempts. Try again in 15 minutes.'
 
 
+class _TooMany(Exception):
+    """There were too many attempts for an account, from an address, or both."""
+
+    def __init__(self, which: tuple[str, str]) -> None:
+        self.which = which
+
+
 class Access:
     """Who may use this server. One per server.
 
@@ -54,6 +61,8 @@ class Access:
         self._journal, self._clock = journal, clock
         self.accounts, self.audit = Accounts(journal, clock), AuditLog(journal, clock)
         self._known: OrderedDict[tuple[str, str], Signed] = OrderedDict()
+        self._noted_limits: OrderedDict[tuple[str, str], float] = OrderedDict()
+        """Limits of attempts that were reached, by account and address, and when that was noted."""
         self._guards: WeakKeyDictionary[Identity, Conductor] = WeakKeyDictionary()
 
     def guard(self, conductor: Conductor, identity: Identity) -> Conductor:
@@ -80,10 +89,12 @@ class Access:
         tried = Caller(name[:100], Role.VIEWER, 'password')
         if self.accounts.passwords.busy:
             raise LoginRefused('The server is busy. Try again in a moment.', later=True)
-        attempt = await self._attempt(name, address)
-        if attempt is None:
-            await self.audit.write(tried, 'login', refused='too many attempts', address=address)
-            raise LoginRefused(TOO_MANY, later=True)
+        try:
+            attempt = await self._attempt(name, address)
+        except _TooMany as full:
+            if self._is_news(full.which):
+                await self.audit.write(tried, 'login', refused='too many attempts', address=address)
+            raise LoginRefused(TOO_MANY, later=True) from None
         kept = await self.accounts.kept_password(name)
         if len(password) > LONGEST or not await self.accounts.passwords.verify(kept, password):
             await self.audit.write(tried, 'login', refused='wrong name or password', address=address)
@@ -98,9 +109,10 @@ class Access:
 
     async def is_password(self, caller: Caller, password: str) -> bool:
         """Whether it is the caller's own password; attempts count as logins. Raises `LoginRefused`."""
-        attempt = await self._attempt(caller.name, ADDRESS.get())
-        if attempt is None:
-            raise LoginRefused(TOO_MANY, later=True)
+        try:
+            attempt = await self._attempt(caller.name, ADDRESS.get())
+        except _TooMany:
+            raise LoginRefused(TOO_MANY, later=True) from None
         kept = await self.accounts.kept_password(caller.name)
         if not await self.accounts.passwords.verify(kept, password):
             return False
@@ -148,8 +160,8 @@ class Access:
         await found.check()
         return found
 
-    async def _attempt(self, name: str, address: str) -> Entry | None:
-        """Count an attempt before it is made, so that many at once count too; None if it is one too many."""
+    async def _attempt(self, name: str, address: str) -> Entry:
+        """Count an attempt before it is made, so that many at once count too. Raises `_TooMany`."""
         now, place = self._clock.now(), network(address)
         await self._journal.forget_entries(EntryQuery(kind=GUESS, until=now - WINDOW))
         attempt = Entry(
@@ -165,8 +177,20 @@ class Access:
         for what, query in limits.items():
             if len(await self._journal.entries(query)) > TRIES[what]:
                 await self._journal.write_entries([], [stored])
-                return None
+                raise _TooMany((query.about, query.state))
         return stored
+
+    def _is_news(self, which: tuple[str, str]) -> bool:
+        """Whether a limit has not been noted of late: whoever goes on guessing cannot fill the audit log."""
+        now = self._clock.now()
+        known = self._noted_limits.get(which)
+        if known is not None and now - known < WINDOW:
+            return False
+        self._noted_limits[which] = now
+        self._noted_limits.move_to_end(which)
+        if len(self._noted_limits) > REMEMBERED:
+            self._noted_limits.popitem(last=False)
+        return True
 
 
 class Signed:

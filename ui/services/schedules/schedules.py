@@ -220,9 +220,9 @@ class Schedules:
             log.warning('schedules are handled by this server: %s', error)
             return ()
 
-    async def clean_up(self) -> None:
-        """Forget ticks of long ago."""
-        await self.ticks.clean_up(self._now() - TICKS_KEPT)
+    async def clean_up(self, is_kept: Callable[[Tick], bool] = lambda tick: False) -> None:
+        """Forget ticks of long ago, those of triggers too, but for what has to be kept."""
+        await self.ticks.clean_up(self._now() - TICKS_KEPT, is_kept)
 
     async def _take_up(self, schedule: Schedule, tick: Tick) -> None:
         """Go on with a tick that a killed process had claimed, or that waits for the run before it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,10 +105,14 @@ class Ticks:
             return read_tick(entry) if entry else tick
         return replace(tick, version=tick.version + 1)
 
-    async def clean_up(self, before: float) -> None:
-        """Forget what is settled since before a moment."""
-        for state in ('started', 'skipped', 'missed', 'failed'):
-            await self._conductor.journal.forget_entries(EntryQuery(kind=KIND, state=state, until=before))
+    async def clean_up(self, before: float, is_kept: Callable[[Tick], bool] = lambda tick: False) -> None:
+        """Forget what is settled since before a moment, but for what has to be kept."""
+        journal = self._conductor.journal
+        for state in ('started', 'skipped', 'missed', 'failed', 'seen'):
+            for entry in await journal.entries(EntryQuery(kind=KIND, state=state, until=before)):
+                if not is_kept(read_tick(entry)):
+                    with suppress(EntryChanged):
+                        await journal.write_entries([], [entry])
 
 
 def new_tick(

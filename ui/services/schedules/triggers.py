@@ -8,8 +8,9 @@ import hashlib
 import json
 import logging
 import os
+import stat
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,8 @@ class Triggers:
         self._conductor, self.ticks = conductor, Ticks(conductor)
         self._before: dict[str, dict[str, str]] = {}
         """By trigger: the files of the last look, with what they were like."""
+        self._known: dict[str, set[str]] = {}
+        """By trigger: the ticks of files that are there and were seen before: they need not be looked up."""
 
     async def list(self) -> list[Trigger]:
         """All of them, by name."""
@@ -132,6 +135,23 @@ class Triggers:
                 done += await self._watch(trigger)
         return done
 
+    async def kept(self) -> Callable[[Tick], bool]:
+        """What says of a tick whether it is kept for good: without it, a file that lies there comes again."""
+        present = {
+            one.id: {
+                _file_key(one.id, path, mark)
+                for path, mark in (await asyncio.to_thread(_files, one.files)).items()
+            }
+            for one in await self.list()
+            if one.kind == 'file'
+        }
+
+        def is_kept(tick: Tick) -> bool:
+            there = present.get(tick.source)
+            return there is not None and (not there or tick.id in there)  # A disk may be away.
+
+        return is_kept
+
     def check(self, given: Trigger) -> None:
         """Raise `InvalidInput` for a trigger that cannot work; names the field."""
         problems = check_action(self._conductor, given.action, given=tuple(given.mapping))
@@ -150,13 +170,17 @@ class Triggers:
             raise InvalidInput(problems)
 
     async def _watch(self, trigger: Trigger) -> Sequence[Tick]:
-        before = self._before.get(trigger.id, {})
+        before, known = self._before.get(trigger.id, {}), self._known.get(trigger.id, set())
         now = self._before[trigger.id] = await asyncio.to_thread(_files, trigger.files)
+        keys = {path: _file_key(trigger.id, path, mark) for path, mark in now.items()}
+        known = self._known[trigger.id] = known & set(keys.values())
         done = []
-        for path, mark in now.items():
-            key = _file_key(trigger.id, path, mark)
-            if before.get(path) != mark or await self.ticks.get(key):
-                continue  # It is still being written, or was seen before.
+        for path, key in keys.items():
+            if key in known or before.get(path) != now[path]:
+                continue  # It was seen before, or is still being written.
+            if await self.ticks.get(key):
+                known.add(key)
+                continue
             document = await asyncio.to_thread(_contents, path)
             try:
                 done.append(await self._set_off(trigger, key, document))
@@ -165,6 +189,7 @@ class Triggers:
                     key, trigger.id, self._conductor.clock.now(), state='failed', reason=f'{path}: {error}'
                 )
                 await self.ticks.claim([failed])
+            known.add(key)
         return done
 
     async def _set_off(self, trigger: Trigger, key: str, document: Any) -> Tick:
@@ -210,15 +235,15 @@ def _file_key(trigger: str, path: str, mark: str) -> str:
 
 
 def _files(pattern: str) -> dict[str, str]:
-    """The files that fit, each with its size and the time of its last change."""
+    """The files that fit, each with its size and the time of its last change; a link is none."""
     found = {}
     for path in sorted(glob.iglob(pattern))[:MOST_FILES]:
         try:
-            stat = os.stat(path)
+            facts = os.lstat(path)
         except OSError:
             continue  # It has gone again.
-        if os.path.isfile(path):
-            found[path] = f'{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ino}'
+        if stat.S_ISREG(facts.st_mode):
+            found[path] = f'{facts.st_size}|{facts.st_mtime_ns}|{facts.st_ino}'
     return found
 
 
@@ -226,9 +251,10 @@ def _contents(path: str) -> dict[str, Any]:
     """What a file has for parameters: its text only if it is UTF-8 and not too long."""
     document: dict[str, Any] = {'path': path, 'name': os.path.basename(path)}
     try:
-        document['size'] = os.path.getsize(path)
-        if document['size'] <= MOST_TEXT:
-            document['text'] = Path(path).read_text('utf-8')
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), 'rb') as file:
+            document['size'] = os.fstat(file.fileno()).st_size
+            if document['size'] <= MOST_TEXT:
+                document['text'] = file.read(MOST_TEXT).decode()
     except (OSError, UnicodeDecodeError):
         pass
     return document

@@ -39,6 +39,7 @@ from ui.services.schedules import (
     UnknownSchedule,
     UnknownTrigger,
 )
+from ui.services.schedules.schedules import TICKS_KEPT
 
 pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
@@ -410,3 +411,71 @@ async def test_a_file_that_arrives_starts_one_run(conductor: Conductor, tmp_path
     await again.look()
     failed = next(one for one in await again.log(trigger.id) if one.state == 'failed')
     assert 'there is nothing at /text' in failed.reason
+
+
+async def test_a_file_that_lies_there_for_months_starts_no_second_run(conductor: Conductor, tmp_path: Path):
+    triggers, schedules = Triggers(conductor), Schedules(conductor)
+    (tmp_path / 'old.txt').write_text('was here before')
+    trigger = await triggers.add(hook(kind='file', files=str(tmp_path / '*.txt'), mapping={'task': '/text'}))
+    for name in ('stays.txt', 'goes.txt'):
+        (tmp_path / name).write_text(name)
+    await triggers.look()
+    assert len(await triggers.look()) == 2
+    await conductor.clock.advance(TICKS_KEPT + 1)
+    (tmp_path / 'goes.txt').unlink()
+    await schedules.clean_up(await triggers.kept())
+    assert {tick.state for tick in await triggers.ticks.list(trigger.id)} == {'started', 'seen'}
+    assert (
+        len(await triggers.ticks.list(trigger.id)) == 2
+    )  # what is known of a file that is gone is forgotten
+    again = Triggers(conductor)
+    assert [await again.look() for _ in range(3)] == [[], [], []]
+    await triggers.remove(trigger.id)
+    await schedules.clean_up(await triggers.kept())
+    assert await triggers.ticks.list(trigger.id) == []
+
+
+async def test_what_is_known_of_files_stays_while_their_disk_is_away(conductor: Conductor, tmp_path: Path):
+    triggers, schedules = Triggers(conductor), Schedules(conductor)
+    trigger = await triggers.add(
+        hook(kind='file', files=str(tmp_path / 'in' / '*'), mapping={'task': '/text'})
+    )
+    (tmp_path / 'in').mkdir()
+    (tmp_path / 'in' / 'file').write_text('x')
+    await triggers.look()
+    assert len(await triggers.look()) == 1
+    (tmp_path / 'in').rename(tmp_path / 'away')
+    await conductor.clock.advance(TICKS_KEPT + 1)
+    await schedules.clean_up(await triggers.kept())
+    (tmp_path / 'away').rename(tmp_path / 'in')
+    assert [await triggers.look() for _ in range(2)] == [[], []]
+    assert len(await triggers.ticks.list(trigger.id)) == 1
+
+
+async def test_a_link_among_files_is_not_followed(conductor: Conductor, tmp_path: Path):
+    (tmp_path / 'secret').write_text('key')
+    (tmp_path / 'in').mkdir()
+    triggers = Triggers(conductor)
+    await triggers.add(hook(kind='file', files=str(tmp_path / 'in' / '*'), mapping={'task': '/text'}))
+    (tmp_path / 'in' / 'link').symlink_to(tmp_path / 'secret')
+    assert [await triggers.look() for _ in range(3)] == [[], [], []]
+
+
+async def test_files_that_are_known_are_not_looked_up_again(tmp_path: Path):
+    journal = MemoryJournal()
+    async with conductor_of(journal) as conductor:
+        triggers = Triggers(conductor)
+        for number in range(20):
+            (tmp_path / f'{number}').write_text('x')
+        await triggers.add(hook(kind='file', files=str(tmp_path / '*'), mapping={'task': '/text'}))
+        await triggers.look()
+        await triggers.look()
+        asked = 0
+
+        async def entry(kind: str, key: str) -> None:
+            nonlocal asked
+            asked += 1
+
+        journal.entry = entry  # type: ignore[method-assign]
+        await triggers.look()
+        assert asked == 0

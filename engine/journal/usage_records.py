@@ -10,6 +10,8 @@ from engine.records.usage import SOURCES, Origin, Spending, Usage
 
 ORIGINS: tuple[Origin, ...] = ('live', 'simulated', 'replayed')
 COUNTS = ('input', 'output', 'calls', 'cached', 'written', 'reasoning')
+MOST = 10**12
+"""A larger count of one step is nonsense, and sums of such fit no database."""
 
 
 def usage_to_dict(usage: Usage) -> dict[str, Any]:
@@ -82,7 +84,7 @@ def origin_of(data: Mapping[str, Any]) -> Origin | None:
 
 def _usage(recorded: Mapping[str, Any], reply: Mapping[str, Any]) -> Usage:
     counts: dict[str, Any] = {
-        name: count for name in COUNTS if isinstance(count := recorded.get(name), int) and count >= 0
+        name: count for name in COUNTS if isinstance(count := recorded.get(name), int) and 0 <= count <= MOST
     }
     source = recorded.get('source')
     usage = Usage(**counts, source=source if source in SOURCES else SOURCES[0])

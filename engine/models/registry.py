@@ -34,11 +34,13 @@ LOCAL_TIMEOUT = 0.5
 
 
 NO_LIST = ('not found', 'bad response', 'bad request')
-"""Error kinds of servers that list no models but may still answer calls."""
+"""Error kinds of servers that may answer calls, but list no models."""
+UNREACHABLE = ('connection', 'timeout')
+"""Error kinds of servers that will not answer a call either. Others may: some keys permit calls only."""
 TEST_CALL = ModelRequest(
     model='',
     messages=(Message.of('user', 'Answer with the word OK.'),),
-    most_tokens=16,
+    most_tokens=500,  # Enough to think a little: with fewer, reasoning models fail.
     timeouts=Timeouts(first=30, idle=30, total=60),
 )
 
@@ -255,10 +257,10 @@ class ModelRegistry(Mapping[str, Model]):
         """
         health = await self._list(endpoint)
         client = self._clients.get(endpoint)
-        if client is None or health.kind not in ('', *NO_LIST):
+        if client is None or health.kind in UNREACHABLE:
             return health
         if not client.endpoint.models:
-            if health.problem:
+            if health.kind in NO_LIST:
                 problem = f'{health.problem}; if it lists no models, name some in `models`, and one is called'
                 return replace(health, problem=problem)
             return health

@@ -143,3 +143,8 @@ def test_what_an_activity_calls_usage_need_not_be_one(usage: Any) -> None:
     event = Event(name='done', at=StatePath('a'), data={'usage': usage})
     projection.take(Transition(run=RunId('r'), seq=1, time=1.0, event=event))
     assert asdict(projection.usage) | {'unpriced': 0} == asdict(Usage())
+
+
+def test_a_count_that_fits_no_database_is_none() -> None:
+    found = usage_from_dict({'usage': {'input': 10**30, 'output': 7}})['']
+    assert (found.input, found.output) == (0, 7)

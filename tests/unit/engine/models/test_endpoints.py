@@ -281,7 +281,7 @@ def test_the_example_of_the_guide_is_valid(tmp_path: Path) -> None:
     assert made.prices.own['work/large'].output == 10
 
 
-@pytest.mark.parametrize('status', [404, 405, 200])
+@pytest.mark.parametrize('status', [404, 405, 200, 401, 403, 500])
 async def test_an_endpoint_without_a_list_of_models_is_tested_with_a_call(status: int) -> None:
     asked: list[str] = []
 
@@ -300,7 +300,8 @@ async def test_an_endpoint_without_a_list_of_models_is_tested_with_a_call(status
     await made.refresh()
     assert not any(path.endswith('completions') for path in asked), 'only a test calls'
     unnamed = await registry_of(answer, ENDPOINT).test(ENDPOINT.name)
-    assert 'name some in `models`' in unnamed.problem and not unnamed.called
+    assert unnamed.problem and not unnamed.called
+    assert ('name some in `models`' in unnamed.problem) == (status not in (401, 403, 500))
 
 
 async def test_a_call_that_fails_says_so() -> None:

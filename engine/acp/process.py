@@ -303,7 +303,7 @@ def kill_marked(cookie: str) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def marked(cookie: str) -> list[int]:
+def find_marked(cookie: str) -> list[int]:
     """The processes with this cookie that are alive."""
     return list(_pids_marked(f'{COOKIE}={cookie}'.encode()))
 

@@ -20,7 +20,7 @@ from engine.models.protocol import Hints, ModelRequest, candidate_models, schema
 from engine.records import RunInfo
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Image, Message
-from engine.runtime.activity import Activity, Asked
+from engine.runtime.activity import Activity, PendingQuestion
 from engine.statechart.decision_cache import CallbackContext
 from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
@@ -88,7 +88,9 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     return result
 
 
-async def call_tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any] | Asked:
+async def call_tools(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity
+) -> dict[str, Any] | PendingQuestion:
     """Run the tools that the last reply called; after a person's answer, those that have not ended.
 
     Returns:
@@ -105,7 +107,9 @@ async def call_tools(spec: AgentSpec, scope: CallbackContext, activity: Activity
     return await take_results(spec, scope, activity, played)
 
 
-async def _run_tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any] | Asked:
+async def _run_tools(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity
+) -> dict[str, Any] | PendingQuestion:
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
     every = next(message.calls for message in reversed(agent.messages) if message.calls)
@@ -167,7 +171,7 @@ async def _run_tools(spec: AgentSpec, scope: CallbackContext, activity: Activity
         result['seconds'] = round(services.clock.now() - began, 3)
     if snapshots:
         result['snapshots'] = snapshots
-    return Asked(data=result) if question else result
+    return PendingQuestion(data=result) if question else result
 
 
 def _external(name: str, activity: Activity) -> AgentModel | None:

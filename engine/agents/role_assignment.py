@@ -11,7 +11,7 @@ from engine.records import Event
 from engine.records.message import Message, ToolResult
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
-from engine.statechart.validation import takes
+from engine.statechart.validation import accepts_arguments
 
 T = TypeVar('T')
 
@@ -88,7 +88,7 @@ def _evaluate(
     try:
         with scope.state.reading():
             function = getattr(pattern, asked) if isinstance(asked, str) else asked
-            answer = function(memory) if takes(function, 1) else function(memory, event)
+            answer = function(memory) if accepts_arguments(function, 1) else function(memory, event)
     except Exception as error:
         problem = f'{name!r} raised {type(error).__name__}: {error}'
         raise PatternError(pattern.name, problem, where=where) from error

@@ -23,7 +23,7 @@ class Seated(Protocol):
     seats: tuple[str, ...]
 
 
-def seated(  # noqa: PLR0913  (its edges need them all)
+def build_seat(  # noqa: PLR0913  (its edges need them all)
     state: dict[str, Any],
     seat: str,
     *,

@@ -94,7 +94,7 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PendingQuestion:
     """What an activity returns that cannot continue until a person has answered: the data of `asked`."""
 
     data: Mapping[str, Any]

@@ -15,7 +15,7 @@ from engine.journal.usage_records import by_model, usage_to_dict
 from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition
 from engine.records.jsonable import describe_error, to_jsonable
 from engine.records.state_path import is_active, parent_of, within
-from engine.runtime.activity import Activity, Asked, RuntimeContext
+from engine.runtime.activity import Activity, PendingQuestion, RuntimeContext
 from engine.runtime.recorder import keep_trying
 from engine.runtime.replay_source import ReplaySource
 from engine.runtime.timeouts import KeptTimer, Timeouts
@@ -292,7 +292,7 @@ class ActivityRunner:
             perform = partial(self._with_files, work, activity)
             result = await keep_trying(self._host, run.id, perform, (FilesUnavailable,))
             name = 'done'
-            if isinstance(result, Asked):
+            if isinstance(result, PendingQuestion):
                 name, result = 'asked', result.data
             data = self._host.services.redact(
                 to_jsonable(result if isinstance(result, Mapping) else {'value': result})

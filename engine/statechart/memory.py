@@ -118,7 +118,7 @@ def track(value: Any, log: Log, path: str) -> Any:
         made = _tracked_copy(value)
         made.attach(log, path)
         return made
-    return frozen(value, path)
+    return require_frozen(value, path)
 
 
 def _tracked_copy(value: BaseModel) -> Memory:
@@ -155,11 +155,11 @@ def _plain_class(value: BaseModel) -> type[BaseModel]:
     return getattr(type(value), '__plain__', type(value))
 
 
-def frozen(value: Any, path: str) -> Any:
+def require_frozen(value: Any, path: str) -> Any:
     """Return `value` if it is immutable; raise `MemoryMisuse` otherwise."""
     if isinstance(value, tuple):
         for item in value:
-            frozen(item, path)
+            require_frozen(item, path)
     elif _changeable(value):
         raise MemoryMisuse(
             f'{path} holds a {type(value).__name__}: use a list, a dict or a pydantic model there'
@@ -231,7 +231,7 @@ class TrackedList(list[Any]):
     def _own(self, item: Any) -> Any:
         """The item as an element: a tracked copy, if it is mutable."""
         if not isinstance(item, (list, dict, BaseModel)) or not _changeable(item):
-            return frozen(item, self.path)
+            return require_frozen(item, self.path)
         log = _ElementLog(self)
         log.element = track(item, log, '')
         self._deep = True

@@ -157,7 +157,9 @@ def _check_methods(pattern: PatternDefinition, value: Any, where: str, key: str)
         name = callback_name(item)
         if not callable(method):
             raise PatternError(pattern.name, f'there is no method {name!r} (named as {key})', where=where)
-        if not takes(method, 2) and not (key in MEMORY_IS_ENOUGH and takes(method, 1)):
+        if not accepts_arguments(method, 2) and not (
+            key in MEMORY_IS_ENOUGH and accepts_arguments(method, 1)
+        ):
             second = 'activity' if key == 'invoke' else 'event'
             problem = f'{name!r} (named as {key}) must take memory and {second}'
             raise PatternError(pattern.name, problem, where=where)
@@ -166,7 +168,7 @@ def _check_methods(pattern: PatternDefinition, value: Any, where: str, key: str)
             raise PatternError(pattern.name, f'{name!r} (named as {key}) {kind} async', where=where)
 
 
-def takes(method: Any, count: int) -> bool:
+def accepts_arguments(method: Any, count: int) -> bool:
     """Whether it accepts that many arguments. Definitions of a class are inspected once."""
     function = getattr(method, '__func__', None)
     return _binds(function, count + 1) if inspect.isfunction(function) else _binds.__wrapped__(method, count)

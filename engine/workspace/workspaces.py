@@ -19,7 +19,7 @@ from engine.workspace.diff import FileChange, diff_snapshots
 from engine.workspace.directories import link_tree, remove_tree
 from engine.workspace.object_store import ChainedStore, ObjectStore
 from engine.workspace.shared.remote_files import RemoteFiles
-from engine.workspace.shared.shared_store import Courier, SharedStore
+from engine.workspace.shared.shared_store import FileTransfer, SharedStore
 from engine.workspace.snapshots import FileVersion, files_of
 from engine.workspace.workspace import Workspace
 from engine.workspace.zip_export import write_zip
@@ -43,7 +43,7 @@ class Workspaces:
 
     def __init__(self, root: Path | None = None, remote: RemoteFiles | None = None) -> None:
         self._root, self._temporary = root, root is None
-        self.courier = Courier(remote) if remote else None
+        self.courier = FileTransfer(remote) if remote else None
         self._shared: dict[RunId, SharedStore] = {}
         self._known: dict[RunId, dict[str, Workspace]] = {}
 
@@ -216,7 +216,7 @@ class Workspaces:
         if self.courier and isinstance(store := self.objects(run), SharedStore):
             await self.courier.fetch_trees(store, snapshots)
 
-    async def _copy(self, parent: RunId, run: RunId, courier: Courier) -> None:
+    async def _copy(self, parent: RunId, run: RunId, courier: FileTransfer) -> None:
         """Give a run its parent's objects where other machines reach them."""
         await self.settle(run)  # what is here of the parent's, if it has never been there
         source, target = self.objects(parent), self.objects(run)

@@ -116,14 +116,14 @@ def _pieces(source: Settings, connection: Connection, table: Table) -> Iterator[
 @contextmanager
 def _explained(settings: Settings) -> Iterator[None]:
     if settings.on_postgres:
-        from storage.postgres.connections import explained
+        from storage.postgres.connections import translate_errors
 
-        with explained(settings.name):
+        with translate_errors(settings.name):
             yield
     else:
         from storage.sqlite import file
 
-        with file.explained(settings.path):
+        with file.translate_errors(settings.path):
             yield
 
 

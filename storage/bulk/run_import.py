@@ -16,7 +16,7 @@ from engine.records import Transition
 from storage.codec import Codec
 from storage.commands import check_new, insert_run, write_note
 from storage.rows import STEP, STORED
-from storage.sqlite.file import explained
+from storage.sqlite.file import translate_errors
 
 PIECE = 500
 """Rows that are written at once."""
@@ -39,7 +39,7 @@ class StagedRuns:
             JournalConflict: a step is missing.
             JournalUnavailable: the disk for temporary files is full.
         """
-        with explained(Path(gettempdir())):
+        with translate_errors(Path(gettempdir())):
             self._fill()
 
     def _fill(self) -> None:

@@ -101,7 +101,7 @@ for kind in ('text', 'varchar'):
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
+def translate_errors(name: str) -> Iterator[None]:
     """Convert PostgreSQL's errors to the journal's, with a sentence that says what to do."""
     try:
         yield

@@ -17,7 +17,15 @@ from engine.errors import EngineError, JournalConflict, JournalUnavailable, Stal
 from engine.records import RunId, RunInfo, Snapshot, Transition
 from storage.codec import Codec
 from storage.postgres.append import APPEND, EPOCH, STORED, Rows, encode
-from storage.postgres.connections import ADAPTERS, conninfo, engine, explain, explained, is_lost, is_race
+from storage.postgres.connections import (
+    ADAPTERS,
+    conninfo,
+    engine,
+    explain,
+    is_lost,
+    is_race,
+    translate_errors,
+)
 from storage.postgres.migrations import migrate
 from storage.protocol import Work
 from storage.settings import Settings
@@ -117,7 +125,7 @@ class PostgresDatabase:
     async def _append(self, info: RunInfo, rows: Rows) -> int:
         doubted = self._doubtful.pop((info.id, info.epoch), None)
         try:
-            with explained(self._name):
+            with translate_errors(self._name):
                 found = await self._fetch(APPEND, rows.values(info))
                 if not found and doubted and await self._is_stored(info, rows):
                     return rows.size
@@ -136,7 +144,7 @@ class PostgresDatabase:
 
     async def _refusal(self, info: RunInfo, seq: int) -> EngineError:
         """Why the run does not take step `seq`; nothing was written."""
-        with explained(self._name):
+        with translate_errors(self._name):
             found = await self._fetch(EPOCH, (info.id,))
         if not found:
             return UnknownRun(info.id)

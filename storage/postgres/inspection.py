@@ -6,14 +6,14 @@ import time
 
 import psycopg
 
-from storage.postgres.connections import conninfo, explained
+from storage.postgres.connections import conninfo, translate_errors
 from storage.settings import Settings
 from storage.sqlite.backup import BackupInfo
 
 
 def inspect_postgres(settings: Settings) -> BackupInfo:
     """Count what a database holds; nothing, where there are no tables yet. Blocks. Raises `JournalError`."""
-    with explained(settings.name), psycopg.connect(conninfo(settings)) as connection:
+    with translate_errors(settings.name), psycopg.connect(conninfo(settings)) as connection:
         connection.read_only = True
         runs = steps = 0
         if connection.execute("SELECT to_regclass('run')").fetchone() != (None,):

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from engine.errors import JournalUnavailable
-from storage.postgres.connections import ADAPTERS, conninfo, explained
+from storage.postgres.connections import ADAPTERS, conninfo, translate_errors
 from storage.settings import Settings
 
 KIND = 'process'
@@ -50,7 +50,7 @@ FORGET = 'DELETE FROM entry WHERE kind = %s AND key = ANY(%s)'
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LockSnapshot:
     """What one look at the database has shown."""
 
     at: float
@@ -81,7 +81,7 @@ class PostgresLocks:
         self._keeper: threading.Thread | None = None
         self._own: list[str] = []
         self._holder = ''
-        self._seen: Look | None = None
+        self._seen: LockSnapshot | None = None
         self._missing: dict[str, float] = {}
         """Since when the lock of a process has been missing."""
 
@@ -91,7 +91,7 @@ class PostgresLocks:
         Raises:
             JournalUnavailable: another process holds it, or the database cannot be reached.
         """
-        with self._mutex, explained(self._settings.name):
+        with self._mutex, translate_errors(self._settings.name):
             if owner in self._own:
                 return
             session = self._session or self._connect()
@@ -156,7 +156,7 @@ class PostgresLocks:
 
     def serve(self, holder: str) -> None:
         """Say where this process serves the database; others may, too."""
-        with self._mutex, explained(self._settings.name):
+        with self._mutex, translate_errors(self._settings.name):
             self._holder = holder
             for owner in self._own if self._session else ():
                 self._put(self._session, owner)
@@ -204,14 +204,14 @@ class PostgresLocks:
         self._session, self._seen = None, None
         self._missing.clear()
 
-    def _latest(self) -> Look | None:
+    def _latest(self) -> LockSnapshot | None:
         """The newest look; None while the database cannot be reached. Raises where no lock is held here."""
         seen = self._seen
         if seen and time.monotonic() - seen.at < 3 * BEAT:
             return seen
         if self._keeper:
             return None
-        with explained(self._settings.name):
+        with translate_errors(self._settings.name):
             session = self._connect()
             try:
                 return self._look(session)
@@ -220,13 +220,13 @@ class PostgresLocks:
             finally:
                 session.close()
 
-    def _look(self, session: psycopg.Connection[tuple[Any, ...]]) -> Look:
+    def _look(self, session: psycopg.Connection[tuple[Any, ...]]) -> LockSnapshot:
         row = session.execute(LOOK, (KIND,)).fetchone()
         assert row is not None
         held, found, up = row
         owners = {owner: (about, str(json.loads(body).get('serves', ''))) for owner, about, body in found}
         now = time.monotonic()
-        self._seen = seen = Look(now, frozenset(held), owners, up)
+        self._seen = seen = LockSnapshot(now, frozenset(held), owners, up)
         missing = {owner for owner in owners if not seen.holds(owner)}
         for owner in self._missing.keys() - missing:
             del self._missing[owner]

@@ -25,7 +25,7 @@ from typing import BinaryIO, Final
 
 from engine.errors import JournalDamaged, JournalUnavailable
 from storage.settings import Settings
-from storage.sqlite.file import connect, explained
+from storage.sqlite.file import connect, translate_errors
 from storage.sqlite.migrations import MIGRATIONS, check, copy_database
 
 MANIFEST, DATABASE, FILES = 'manifest.json', 'hemicycle.db', 'workspaces'
@@ -65,7 +65,7 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix='.backup-', dir=target.parent) as folder:
         copy, part = Path(folder, DATABASE), Path(folder, 'archive')
-        with explained(settings.path), closing(connect(settings, reader=True)) as source:
+        with translate_errors(settings.path), closing(connect(settings, reader=True)) as source:
             copy_database(source, copy)
         info = inspect_database(copy)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -122,7 +122,7 @@ def inspect_database(path: Path) -> BackupInfo:
     Raises:
         JournalUnavailable, JournalDamaged
     """
-    with explained(path), closing(connect(Settings(database=path), reader=True)) as connection:
+    with translate_errors(path), closing(connect(Settings(database=path), reader=True)) as connection:
         version = check(connection, str(path))
         (problem,) = connection.execute('PRAGMA integrity_check(1)').fetchone()
         if problem != 'ok':

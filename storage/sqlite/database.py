@@ -16,7 +16,7 @@ from storage.protocol import Work
 from storage.settings import Settings
 from storage.sqlite import file
 from storage.sqlite.append import Append
-from storage.sqlite.file import explained
+from storage.sqlite.file import translate_errors
 from storage.sqlite.gil_yield import GilYielder
 from storage.sqlite.writer import Writer
 
@@ -55,7 +55,7 @@ class SqliteDatabase:
             raise JournalUnavailable('the journal is closed')
 
         def work() -> T:
-            with explained(self._settings.path), self._engine.connect() as connection:
+            with translate_errors(self._settings.path), self._engine.connect() as connection:
                 return query(connection, *args, **kwargs)
 
         return await self._turns.wait(asyncio.get_running_loop().run_in_executor(self._readers, work))

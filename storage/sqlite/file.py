@@ -58,7 +58,7 @@ def prepare(settings: Settings) -> None:
         raise JournalUnavailable(f'{path}: {error.strerror}; name another file') from error
     if beginning not in (b'', MAGIC):
         raise JournalDamaged(f'{path} is not a database; name another file, or move this one away')
-    with explained(path):
+    with translate_errors(path):
         connection = connect(settings)
         try:
             check(
@@ -76,7 +76,7 @@ def is_read_only(path: Path) -> bool:
 
 
 def _check_present(settings: Settings) -> None:
-    with explained(settings.path), closing(connect(settings, reader=True)) as connection:
+    with translate_errors(settings.path), closing(connect(settings, reader=True)) as connection:
         version = check(connection, str(settings.path))
     if version != len(MIGRATIONS):
         raise JournalUnavailable(
@@ -133,7 +133,7 @@ def reading(settings: Settings) -> Engine:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Convert SQLite's errors to the journal's, with a sentence that says what to do."""
     try:
         yield

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 from engine.errors import EngineError, JournalUnavailable
 from storage.settings import Settings
 from storage.sqlite.alchemy import alchemy
-from storage.sqlite.file import connect, explain, explained
+from storage.sqlite.file import connect, explain, translate_errors
 from storage.sqlite.gil_yield import GilYielder
 
 T = TypeVar('T')
@@ -69,7 +69,7 @@ class Writer:
         self._was_slow = False
         self._waits = True
         self._closed = False
-        with explained(settings.path):
+        with translate_errors(settings.path):
             self._connection = connect(settings)
             self.alchemy = alchemy(self._connection)
             """The same connection for SQLAlchemy, for work only."""

@@ -9,7 +9,7 @@ from nicegui.testing import User
 
 from engine import Conductor
 from ui.access.access import Access
-from ui.access.caller import Caller, Fixed, Role
+from ui.access.caller import Caller, FixedIdentity, Role
 from ui.components import theme
 from ui.pages.run import page as run
 from ui.server.app import PAGES
@@ -41,7 +41,7 @@ def role() -> Role:
 @pytest.fixture
 def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
     """Where somebody is logged in, an administrator by default: what pages do goes through the guard."""
-    known = Fixed(Caller('ada', role))
+    known = FixedIdentity(Caller('ada', role))
     ada = ContextVar('identity', default=known)
     backend = Backend()
     backend.open(conductor, Access(conductor.journal, conductor.clock))

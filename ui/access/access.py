@@ -15,7 +15,7 @@ from engine.journal import Entry, EntryQuery, Journal
 from ui.access.accounts import ACCOUNT, SESSION, TOKENS, Account, Accounts
 from ui.access.audit_log import AuditLog
 from ui.access.caller import ADDRESS, Caller, Identity, Role
-from ui.access.guard import guarded
+from ui.access.guard import guard_conductor
 from ui.access.passwords import LONGEST, digest
 
 FRESH: Final = 2.0
@@ -69,7 +69,7 @@ class Access:
         """The conductor as whoever has this identity may use it."""
         made = self._guards.get(identity)
         if made is None:
-            made = self._guards[identity] = guarded(conductor, identity, self.audit.write)
+            made = self._guards[identity] = guard_conductor(conductor, identity, self.audit.write)
         return made
 
     def now(self) -> float:

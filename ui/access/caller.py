@@ -64,7 +64,7 @@ class Identity(Protocol):
         """The caller as of now. Raises `SignedOut`."""
 
 
-class Fixed:
+class FixedIdentity:
     """An identity that does not end."""
 
     def __init__(self, caller: Caller) -> None:

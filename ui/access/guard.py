@@ -26,7 +26,7 @@ NEW_IDS: Final = frozenset(
 HIDDEN = 'A private run'
 
 
-def guarded(conductor: Conductor, identity: Identity, record: Record) -> Conductor:
+def guard_conductor(conductor: Conductor, identity: Identity, record: Record) -> Conductor:
     """The conductor as whoever has this identity may use it.
 
     What a role does not permit raises `NotAllowed`; a private run of somebody else raises `UnknownRun`.
@@ -191,7 +191,7 @@ class Guarded:
     async def _lineage(self, run: RunId) -> Any:
         caller = await self._authorize('lineage', [run])
         family = await self._root.journal.family(run)
-        return lineage_tree([info if caller.sees(info) else masked(info) for info in family])
+        return lineage_tree([info if caller.sees(info) else mask(info) for info in family])
 
     async def _annotate(self, run: RunId, **said: Any) -> RunInfo:
         if 'private' in said:
@@ -207,7 +207,7 @@ class Guarded:
         return RunHandle(run, cast(Conductor, self))
 
 
-def masked(info: RunInfo) -> RunInfo:
+def mask(info: RunInfo) -> RunInfo:
     """What somebody who may not see a run sees of it in a family."""
     return RunInfo(
         id=info.id,

@@ -44,7 +44,7 @@ from engine import Conductor, InvalidInput, Pattern, Status, Transition
 from engine.errors import JournalConflict
 from engine.records import Delta, RunId, RunInfo, StatePath, message_of, parent_of
 from ui.api.dependencies import EVENT_STREAM, Engine
-from ui.api.idempotency import Once, OneTime, created
+from ui.api.idempotency import Once, OneTime, respond_created
 from ui.api.problems import problems
 from ui.api.routes.launch import PLACE
 from ui.api.routes.patterns import Name
@@ -90,7 +90,7 @@ async def _start(conductor: Conductor, once: Once, pattern: type[Pattern], asked
     async def make(run: RunId) -> Response:
         with suppress(JournalConflict):  # This server died after it had started the run.
             await conductor.start(pattern.name, _parameters(pattern, asked), run=run)
-        return created(json.dumps(run), PLACE.format(run=run))
+        return respond_created(json.dumps(run), PLACE.format(run=run))
 
     return RunId(json.loads(bytes((await once(make)).body)))
 

@@ -100,6 +100,6 @@ async def once(
 OneTime = Annotated[Once, Depends(once)]
 
 
-def created(value: Any, place: str) -> Response:
+def respond_created(value: Any, place: str) -> Response:
     """A response with what was created, given as JSON text."""
     return Response(cast(str, value), 201, media_type='application/json', headers={'Location': place})

@@ -80,12 +80,12 @@ def wire(record: Any) -> type[BaseModel]:
     return _derive(record, record.__name__, given=False)
 
 
-def asked(record: Any) -> type[BaseModel]:
+def input_model(record: Any) -> type[BaseModel]:
     """The model of a record in requests: fields with defaults may be left out, unknown ones are refused."""
     return _derive(record, f'{record.__name__}Input', given=True)
 
 
-def read(record: type[R], model: BaseModel) -> R:
+def to_record(record: type[R], model: BaseModel) -> R:
     """The record that a model holds, from a request or an answer. Raises `InvalidInput`."""
     try:
         found: R = _adapter(record).validate_python(model.model_dump(exclude_unset=True))
@@ -106,12 +106,12 @@ def encode_text(record: Any) -> str:
 
 def dump(record: Any) -> Any:
     """A record as JSON values for a request."""
-    return asked(type(record)).model_validate(record).model_dump(mode='json')
+    return input_model(type(record)).model_validate(record).model_dump(mode='json')
 
 
 def decode(record: type[R], values: Any) -> R:
     """The record of JSON values that `encode` wrote."""
-    return read(record, wire(record).model_validate(values))
+    return to_record(record, wire(record).model_validate(values))
 
 
 def _adapter(record: Any) -> TypeAdapter[Any]:
@@ -147,7 +147,7 @@ def _map_type(kind: Any, *, given: bool) -> Any:
     if kind == Instant:
         return MOMENT
     if isinstance(kind, type) and is_dataclass(kind):
-        return asked(kind) if given else wire(kind)
+        return input_model(kind) if given else wire(kind)
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (None, Literal) or not inner:
         return kind

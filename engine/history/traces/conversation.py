@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from engine.history.traces import attributes as names
 from engine.history.traces.kinds import model_name, tool_name, usage_of
-from engine.history.traces.messages import Said, first_of, said_in, shortened, words_of
+from engine.history.traces.messages import SpanMessages, first_of, messages_of, to_text, words_of
 from engine.history.traces.otlp import Span
 from engine.history.traces.tree import Visit
 from engine.journal.usage_records import usage_to_dict
@@ -50,14 +50,14 @@ class Conversation:
 
     def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
         """It calls a model: what is new in what that is told; `began`: its own span, at its first call."""
-        said = said_in(chat)
+        said = messages_of(chat)
         if not said.inputs and began:
             task = _task(began)
             said = replace(task, instructions=said.instructions or task.instructions)
             return self._hear(said, anew=False)
         return self._hear(said)
 
-    def _hear(self, said: Said, *, anew: bool = True) -> list[Change]:
+    def _hear(self, said: SpanMessages, *, anew: bool = True) -> list[Change]:
         """What is new in what it is told; if it does not continue what was said before, it replaces that."""
         made = []
         if said.instructions and said.instructions != self._agent.instructions:
@@ -76,7 +76,7 @@ class Conversation:
 
     def answer(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
         """A model answers; `batch` is the tools that ran next, in case the trace does not hold the reply."""
-        said = said_in(chat).reply
+        said = messages_of(chat).reply
         if said is None:
             calls = tuple(_call_of(tool) for tool in batch)
             said = Message(role='assistant', parts=calls or (Text(text=UNKNOWN),))
@@ -90,7 +90,7 @@ class Conversation:
     def conclude(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
         """It ends without any call of a model that the trace holds: what its own span says it said."""
         assert visit.span is not None
-        reply = said_in(visit.span).reply or Message.of('assistant', UNKNOWN)
+        reply = messages_of(visit.span).reply or Message.of('assistant', UNKNOWN)
         known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
         return self._say(reply, visit.span, usage_of(visit.span) if known else None, ())
 
@@ -138,7 +138,7 @@ class Conversation:
             own = first_of(tool.attributes, names.TOOL_CALLS)
             id = call.id if call else str(own or tool.id)
             found = words_of(first_of(tool.attributes, names.RESULTS))
-            text = found or shortened(tool.error) or UNKNOWN
+            text = found or to_text(tool.error) or UNKNOWN
             results.append(ToolResult(id=id, name=tool_name(tool), text=text, ok=not tool.error))
         unknown = [number for number, result in enumerate(results) if result.id not in self._called]
         calls = tuple(replace(_call_of(batch[number]), id=results[number].id) for number in unknown)
@@ -156,7 +156,7 @@ class Conversation:
         pending = {call.id: call for call in self._pending()}
         return [
             replace(part, name=part.name or pending[part.id].name)
-            for message in said_in(chat).inputs
+            for message in messages_of(chat).inputs
             for part in message.parts
             if isinstance(part, ToolResult) and part.id in pending
         ]
@@ -179,9 +179,9 @@ class Conversation:
         return Change(op='add', path=f'{self._home}/{name}', value=value)
 
 
-def _task(span: Span) -> Said:
+def _task(span: Span) -> SpanMessages:
     """What an agent's own span says it was told: nothing that comes after its first words."""
-    said = said_in(span)
+    said = messages_of(span)
     before = []
     for message in said.inputs:
         if message.role == 'assistant':
@@ -195,7 +195,7 @@ def _task(span: Span) -> Said:
 def _call_of(tool: Span) -> ToolCall:
     given = first_of(tool.attributes, names.ARGUMENTS)
     id = str(first_of(tool.attributes, names.TOOL_CALLS) or tool.id)
-    return ToolCall(id=id, name=tool_name(tool), arguments=shortened(given if given is not None else {}))
+    return ToolCall(id=id, name=tool_name(tool), arguments=to_text(given if given is not None else {}))
 
 
 def _matching(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCall | None:

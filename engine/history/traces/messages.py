@@ -72,7 +72,7 @@ THOUGHTS: Final = ('reasoning', 'thinking')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class SpanMessages:
     """What went into a model call, and what came out of it."""
 
     instructions: str = ''
@@ -106,7 +106,7 @@ class _Pile:
             self.messages.append(Message.of('user', text))
 
 
-def shortened(value: Any) -> str:
+def to_text(value: Any) -> str:
     """A value as text: a text as it is, anything else as JSON, and not too long."""
     if value is None:
         return ''
@@ -121,14 +121,14 @@ def first_of(attributes: Mapping[str, Any], wanted: Iterable[str]) -> Any:
     return next((found for name in wanted if (found := attributes.get(name)) not in (None, '', [])), None)
 
 
-def said_in(span: Span) -> Said:
+def messages_of(span: Span) -> SpanMessages:
     """What was said in a model call, or to an agent and by it."""
     about = span.attributes
     for event in span.events:
         if event.name == DETAILS:
             about = about | event.attributes
     asked, answered = _Pile(), _Pile()
-    for part in _parts(parsed(about.get(names.INSTRUCTIONS))):
+    for part in _parts(parse_json(about.get(names.INSTRUCTIONS))):
         asked.add('system', [part])
     for message in (
         _list_messages(about, 'input') or _collect_numbered(about, 'input') or _events(span, choice=False)
@@ -141,12 +141,12 @@ def said_in(span: Span) -> Said:
     if not answered.messages:
         _take(answered, _spoken(about))
     reply = next((one for one in answered.messages if one.role == 'assistant'), None)
-    return Said(
+    return SpanMessages(
         instructions='\n\n'.join(filter(None, asked.instructions)), inputs=tuple(asked.messages), reply=reply
     )
 
 
-def parsed(value: Any) -> Any:
+def parse_json(value: Any) -> Any:
     """A value that may be JSON in a text."""
     if isinstance(value, str) and value[:1] in '[{"':
         try:
@@ -157,7 +157,7 @@ def parsed(value: Any) -> Any:
 
 
 def _list_messages(about: Mapping[str, Any], way: str) -> list[Any]:
-    found = parsed(first_of(about, LISTED[way]))
+    found = parse_json(first_of(about, LISTED[way]))
     if isinstance(found, Mapping):
         config = found.get('config')
         system = found.get('system')
@@ -207,7 +207,9 @@ def _mapping(flat: Mapping[str, Any]) -> dict[str, Any]:
 def _events(span: Span, *, choice: bool) -> list[Any]:
     found = []
     for event in span.events:
-        about = {name.removeprefix('gen_ai.event.'): parsed(held) for name, held in event.attributes.items()}
+        about = {
+            name.removeprefix('gen_ai.event.'): parse_json(held) for name, held in event.attributes.items()
+        }
         if event.name == CHOICE and choice:
             inner = about.get('message')
             found.append(inner if isinstance(inner, Mapping) else about)
@@ -218,7 +220,7 @@ def _events(span: Span, *, choice: bool) -> list[Any]:
 
 def _spoken(about: Mapping[str, Any]) -> dict[str, Any]:
     """A reply that is one text, and perhaps calls."""
-    calls = parsed(about.get('ai.response.toolCalls'))
+    calls = parse_json(about.get('ai.response.toolCalls'))
     text = first_of(about, names.OUTPUTS)
     return {
         'role': 'assistant',
@@ -229,14 +231,14 @@ def _spoken(about: Mapping[str, Any]) -> dict[str, Any]:
 
 def words_of(value: Any) -> str:
     """The words of a value: a plain text, a message, a list of messages, or LangChain's wrapping of one."""
-    found = parsed(value)
+    found = parse_json(value)
     for _ in WRAPPINGS:
         found = found[-1] if isinstance(found, list) and found else found
         key = next((name for name in WRAPPINGS if isinstance(found, Mapping) and name in found), None)
         if key is None:
             break
         found = found[key]
-    return shortened(found if isinstance(found, str) else value)
+    return to_text(found if isinstance(found, str) else value)
 
 
 def _take(pile: _Pile, message: Mapping[str, Any]) -> None:
@@ -253,7 +255,7 @@ def _take(pile: _Pile, message: Mapping[str, Any]) -> None:
 
 
 def _parts(found: Any) -> Iterator[Part]:
-    inner = parsed(found)
+    inner = parse_json(found)
     if isinstance(inner, list) and all(isinstance(item, Mapping) and 'type' in item for item in inner):
         found = inner  # A list of parts as a text.
     if isinstance(found, list):
@@ -262,13 +264,13 @@ def _parts(found: Any) -> Iterator[Part]:
     elif isinstance(found, Mapping):
         yield from _part(found)
     elif found not in (None, ''):
-        yield Text(text=shortened(found))
+        yield Text(text=to_text(found))
 
 
 def _part(item: Any) -> Iterator[Part]:
     if not isinstance(item, Mapping):
         if item not in (None, ''):
-            yield Text(text=shortened(item))
+            yield Text(text=to_text(item))
         return
     item = item.get('message_content', item)
     for name in UNTYPED:
@@ -285,9 +287,9 @@ def _part(item: Any) -> Iterator[Part]:
             id=call, name=str(item.get('name') or item.get('toolName') or ''), text=words_of(held)
         )
     elif kind in THOUGHTS and content:
-        yield Reasoning(text=shortened(content))
+        yield Reasoning(text=to_text(content))
     elif content not in (None, ''):
-        yield Text(text=shortened(content))
+        yield Text(text=to_text(content))
     elif kind != 'text':
         yield Text(text=f'({kind})')
 
@@ -301,5 +303,5 @@ def _call(item: Mapping[str, Any]) -> ToolCall:
     return ToolCall(
         id=str(inner.get('id') or inner.get('toolCallId') or ''),
         name=str(about.get('name') or about.get('toolName') or ''),
-        arguments=shortened(given if given is not None else '{}'),
+        arguments=to_text(given if given is not None else '{}'),
     )

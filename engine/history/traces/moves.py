@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from engine.history.traces.conversation import Conversation
 from engine.history.traces.kinds import model_name, usage_of
-from engine.history.traces.messages import said_in
+from engine.history.traces.messages import messages_of
 from engine.history.traces.otlp import Span
 from engine.history.traces.places import DONE, FAILED, IDLE, THINKING, USING_TOOLS, Group, Place
 from engine.history.traces.tree import Trace, Visit
@@ -200,11 +200,11 @@ def _acts(visit: Visit) -> list[_Point]:
 
 def _is_told(asked: Span, chat: Span) -> bool:
     """Whether a model is told the results of what it called for before, of which there are no spans."""
-    reply = said_in(asked).reply
+    reply = messages_of(asked).reply
     called = {call.id for call in reply.calls if call.id} if reply else set()
     return bool(called) and any(
         isinstance(part, ToolResult) and part.id in called
-        for message in said_in(chat).inputs
+        for message in messages_of(chat).inputs
         for part in message.parts
     )
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.patterns.form_fields import Form
-from engine.patterns.seats import add_seat, record_answer, remove_seat, seated
+from engine.patterns.seats import add_seat, build_seat, record_answer, remove_seat
 from engine.patterns.supervisor.collaboration import CollaborationState, DelegatedTask, SupervisorPlan
 from engine.patterns.supervisor.roles import SUPERVISOR, parse_role
 from engine.records import Event
@@ -58,7 +58,7 @@ INPUTS: dict[str, type[BaseModel]] = {'take_seat': SeatInput, 'hand_back': SeatI
 
 def planner_seat(state: dict[str, Any]) -> dict[str, Any]:
     """The state of the planning agent, with a seat for a person."""
-    return seated(
+    return build_seat(
         state,
         SUPERVISOR.name,
         trigger='plan',

@@ -75,7 +75,7 @@ def with_seat(state: dict[str, Any], seat: str, then: str, output: type[BaseMode
         output: the record that it is.
     """
     trigger, waits = ('plan', 'plan') if seat == 'planner' else ('judge', 'verdict')
-    return generic.seated(
+    return generic.build_seat(
         state,
         seat,
         trigger=trigger,

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.errors import InvalidInput
-from engine.runtime.debugger.condition_compiler import ConditionCompiler, Evaluation, Moment, Part, refused
+from engine.runtime.debugger.condition_compiler import (
+    ConditionCompiler,
+    Evaluation,
+    Part,
+    ValueProvider,
+    condition_error,
+)
 from engine.runtime.debugger.condition_values import EvaluationError
 
 MOST_TEXT = 500
@@ -59,7 +65,7 @@ class Condition:
         """Whether it uses only names whose values persist between steps."""
         return self.names <= LASTING
 
-    def holds(self, moment: Moment) -> bool:
+    def holds(self, moment: ValueProvider) -> bool:
         """Whether it holds.
 
         Raises:
@@ -101,7 +107,7 @@ def parse_condition(text: str) -> Condition:
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         column = getattr(error, 'offset', None) or len(source.strip()) + 1
         problem = _in_words(source.strip()[column - 1 :], getattr(error, 'msg', ''))
-        raise refused(column + indent, problem) from None
+        raise condition_error(column + indent, problem) from None
     reader = ConditionCompiler(source, NAMES)
     part = reader.read(tree.body, 0)
     return Condition(text=text, names=frozenset(reader.names), fields=dict(reader.fields), part=part)
@@ -121,4 +127,4 @@ def check_condition(text: str, fields: Collection[str]) -> None:
     for name, column in parse_condition(text).fields.items():
         if name not in fields:
             listed = f'; there are: {", ".join(fields)}' if fields else ''
-            raise refused(column, f'memory has no field {name!r}{listed}')
+            raise condition_error(column, f'memory has no field {name!r}{listed}')

@@ -15,14 +15,14 @@ from engine.runtime.debugger.condition_values import (
     CONSTANTS,
     FUNCTIONS,
     EvaluationError,
+    as_list,
+    calculate,
     cost_of_call,
     cost_of_two,
     is_missing,
     is_there,
-    listed,
     of_values,
     reach,
-    worked_out,
 )
 
 MOST_DEPTH = 30
@@ -33,7 +33,7 @@ MOST_ITEMS = 100_000
 """The most values that all of them together look at: items of lists, fields of records, pieces of text."""
 
 
-class Moment(Protocol):
+class ValueProvider(Protocol):
     """Provides the values of names."""
 
     def value(self, name: str) -> Any:
@@ -44,7 +44,7 @@ class Moment(Protocol):
 class Evaluation:
     """One evaluation: the names' values, and how many parts were evaluated."""
 
-    moment: Moment
+    moment: ValueProvider
     local: dict[str, Any] = field(default_factory=dict)
     left: int = MOST_STEPS
     items: int = MOST_ITEMS
@@ -59,7 +59,7 @@ class Evaluation:
 Part = Callable[[Evaluation], Any]
 
 
-def refused(column: int, problem: str) -> InvalidInput:
+def condition_error(column: int, problem: str) -> InvalidInput:
     """The error for a condition, with its position; columns count from 1."""
     return InvalidInput({'when': f'column {column}: {problem}'})
 
@@ -214,7 +214,7 @@ class ConditionCompiler:
         def looked(run: Evaluation) -> bool:
             items = source(run)
             run.spend(len(items) if isinstance(items, Mapping) else 0)
-            found = _answers(run, local, [] if items is None else listed(items), wanted, answer)
+            found = _answers(run, local, [] if items is None else as_list(items), wanted, answer)
             return any(found) if name == 'any' else all(found)
 
         return looked
@@ -222,7 +222,7 @@ class ConditionCompiler:
     def _no(self, node: ast.expr, problem: str = '') -> InvalidInput:
         named = node.op if isinstance(node, ast.BinOp | ast.UnaryOp) else node
         word = WORDS.get(type(named), type(named).__name__)
-        return refused(self._column(node), problem or f'{word} cannot be used here')
+        return condition_error(self._column(node), problem or f'{word} cannot be used here')
 
     def _column(self, node: ast.expr) -> int:
         # Python's columns count bytes.
@@ -258,7 +258,7 @@ def _of_two(work: Callable[[Any, Any], Any], first: Part, second: Part) -> Part:
     def computed(run: Evaluation) -> Any:
         one, two = first(run), second(run)
         run.spend(cost_of_two(one, two, run.items))
-        return worked_out(work, one, two)
+        return calculate(work, one, two)
 
     return computed
 

@@ -72,7 +72,7 @@ def _deep(value: Any, most: int) -> int:
     return count
 
 
-def worked_out(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
+def calculate(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
     """The result of arithmetic on two numbers, or of joining two texts."""
     if one is None or two is None:
         return None
@@ -110,10 +110,10 @@ def _contains(whole: Any, part: Any) -> bool:
         return part in whole
     if isinstance(whole, Mapping):
         return isinstance(part, str) and part in whole
-    return part in listed(whole)
+    return part in as_list(whole)
 
 
-def listed(value: Any) -> Sequence[Any]:
+def as_list(value: Any) -> Sequence[Any]:
     """A list, or the names in an object."""
     if isinstance(value, Mapping):
         return list(value)
@@ -123,7 +123,7 @@ def listed(value: Any) -> Sequence[Any]:
 
 
 def _length(value: Any) -> int:
-    return len(value) if isinstance(value, str | Mapping) else len(listed(value))
+    return len(value) if isinstance(value, str | Mapping) else len(as_list(value))
 
 
 def _lower(value: Any) -> str:
@@ -144,14 +144,14 @@ def _absolute(value: Any) -> Any:
 
 def _extreme(pick: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
     def picked(*values: Any) -> Any:
-        found = _numbers(listed(values[0]) if len(values) == 1 else values)
+        found = _numbers(as_list(values[0]) if len(values) == 1 else values)
         return pick(found) if found else None
 
     return picked
 
 
 def _sum(values: Any) -> Any:
-    return sum(_numbers(listed(values)))
+    return sum(_numbers(as_list(values)))
 
 
 def _numbers(values: Sequence[Any]) -> Sequence[Any]:
@@ -231,7 +231,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     'min': (_extreme(min), 1, 100),
     'max': (_extreme(max), 1, 100),
     'sum': (_sum, 1, 1),
-    'any': (lambda values: any(listed(values)), 1, 1),
-    'all': (lambda values: all(listed(values)), 1, 1),
+    'any': (lambda values: any(as_list(values)), 1, 1),
+    'all': (lambda values: all(as_list(values)), 1, 1),
 }
 """The functions available, and how many arguments they take. Null arguments give null."""

@@ -130,7 +130,7 @@ class SharedStore(ObjectStore):
         return digest
 
 
-class Courier:
+class FileTransfer:
     """Carries files to the remote place and back, in threads of its own: none of ours waits for a network.
 
     Args:

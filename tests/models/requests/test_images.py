@@ -16,7 +16,7 @@ from engine.agents.image_loading import MOST, load_images
 from engine.errors import ToolError
 from engine.journal import MemoryJournal
 from engine.models.http.client import DIALECTS
-from engine.models.http.dialects.vision import sees
+from engine.models.http.dialects.vision import takes_images
 from engine.models.protocol import ModelRequest
 from engine.models.usage_estimate import message_length
 from engine.records.message import Image, Message, ToolCall, ToolResult
@@ -112,7 +112,7 @@ def test_a_model_that_does_not_see_gets_none(dialect: str) -> None:
     ],
 )
 def test_a_model_is_known_by_its_name(model: str, seen: bool) -> None:
-    assert sees(model, endpoint()) is seen
+    assert takes_images(model, endpoint()) is seen
 
 
 def test_an_image_counts_when_tokens_are_estimated() -> None:

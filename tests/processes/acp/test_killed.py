@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine import Transition
-from engine.acp.process import marked
+from engine.acp.process import find_marked
 from engine.models.scripted.library import scenarios
 from engine.workspace import Sandbox
 from tests.support.cli import Hemicycle, ended, until
@@ -35,7 +35,10 @@ def test_a_killed_run_goes_on_with_its_agent(steps: int, tmp_path: Path) -> None
     killed = hemicycle.newest()
     assert killed
     for name in ('racer1', 'racer2'):
-        until(lambda name=name: not marked(f'{killed.id}/racing.{name}.working'), 'the agents are dead, too')
+        until(
+            lambda name=name: not find_marked(f'{killed.id}/racing.{name}.working'),
+            'the agents are dead, too',
+        )
     before = hemicycle.steps(killed.id)
     sessions = {step.event.data['session']['id'] for step in replies(before)}
     result = hemicycle('resume', 'last', '-q')

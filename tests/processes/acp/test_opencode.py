@@ -11,7 +11,7 @@ import pytest
 
 from engine import Status
 from engine.acp.config import ExternalAgent
-from engine.acp.process import kill_marked, marked
+from engine.acp.process import find_marked, kill_marked
 from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import conductor_with, lone
@@ -83,7 +83,7 @@ async def test_cancelled_in_the_middle_of_a_command_nothing_is_left(program: Pat
             run = (await here.start('lone', models=BY_IT)).id
             await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
             await here.cancel(run, 'enough')
-            await until(lambda: not marked(f'{run}/{WORK}'))
+            await until(lambda: not find_marked(f'{run}/{WORK}'))
 
 
 async def test_killed_in_the_middle_of_a_command_its_session_is_taken_up_again(

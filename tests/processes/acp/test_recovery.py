@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine import InvalidInput, Status
-from engine.acp.process import marked
+from engine.acp.process import find_marked
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.workspace import Sandbox
@@ -26,11 +26,11 @@ async def test_a_permission_that_was_open_at_the_crash_is_asked_for_again(tmp_pa
         run = (await first.start('lone', models=BY_ODD)).id
         view = await settled(first, run, APPROVING)
         left = await first_steps(journal, run, view.seq)
-    await until(lambda: not marked(f'{run}/{WORK}'))
+    await until(lambda: not find_marked(f'{run}/{WORK}'))
     async with conductor_with(odd('asks', 'loads'), journal=left, workspaces=tmp_path) as second:
         assert await second.recover() == [run]
         await second.send(run, 'approve', at=APPROVING)
-        await until(lambda: marked(f'{run}/{WORK}'))
+        await until(lambda: find_marked(f'{run}/{WORK}'))
         again = await settled(second, run, APPROVING)
         assert again.seq > view.seq
         lost = next(

@@ -13,7 +13,7 @@ from acp import RequestError
 
 from engine import Conductor, Status
 from engine.acp.error_mapping import turn_error
-from engine.acp.process import kill_marked, marked
+from engine.acp.process import find_marked, kill_marked
 from engine.records import RunId
 from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
@@ -52,7 +52,7 @@ async def test_trouble_is_said_as_what_it_is(way: str, says: str, fields: dict[s
 
 async def gone(run: RunId) -> None:
     """Wait until no process of the run's agent is alive."""
-    await until(lambda: not marked(f'{run}/{WORK}'))
+    await until(lambda: not find_marked(f'{run}/{WORK}'))
 
 
 def alive(pid: int) -> bool:
@@ -83,7 +83,7 @@ async def test_in_the_sandbox_nothing_is_left_either(sandbox: Sandbox) -> None:
     async with conductor_with(odd('children', sandboxed=True)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         await started_children(here, run)
-        assert marked(f'{run}/{WORK}')
+        assert find_marked(f'{run}/{WORK}')
         await here.cancel(run, 'enough')
         await gone(run)
 
@@ -95,7 +95,7 @@ async def test_an_agent_that_waits_for_a_person_is_killed_with_its_run() -> None
         while f'{WORK}.approving' not in view.active:
             await asyncio.sleep(0.05)
             view = await here.view(run)
-        assert marked(f'{run}/{WORK}')
+        assert find_marked(f'{run}/{WORK}')
         await here.cancel(run, 'no answer')
         await gone(run)
 

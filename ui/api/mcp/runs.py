@@ -31,7 +31,7 @@ async def wait_for(conductor: Conductor, run: RunId, seconds: float, tell: Tell)
                 async with aclosing(conductor.watch(run, after=info.seq)) as items:
                     async for item in items:
                         if isinstance(item, Transition):
-                            await tell(item.seq, None, said(item))
+                            await tell(item.seq, None, describe_step(item))
                             info = await conductor.info(run)
                             if _rests(info):
                                 break
@@ -80,7 +80,7 @@ def _rests(info: RunInfo) -> bool:
     return info.status is not Status.RUNNING
 
 
-def said(step: Transition) -> str:
+def describe_step(step: Transition) -> str:
     """A step in a few words."""
     entered = ', '.join(step.entered)
     return f'{step.event.name}: entered {entered}' if entered else step.event.name

@@ -19,7 +19,7 @@ from ui.api.dependencies import Engine, Run, many
 from ui.api.idempotency import OneTime
 from ui.api.problems import problems
 from ui.api.routes.launch import PLACE, report
-from ui.api.wire import asked, encode, read, wire
+from ui.api.wire import encode, input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}', tags=['Forks'])
 CREATES = problems(404, 409, 413, 415)
@@ -33,18 +33,18 @@ class Again(BaseModel):
 
     title: str = Field('', max_length=200, description="The new run's title; its parent's by default.")
     paused: bool = Field(False, description='Whether it starts paused.')
-    budget: asked(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
+    budget: input_model(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
 
     def limits(self) -> Budget | None:
         """Its budget. Raises `InvalidInput`."""
-        return self.budget and read(Budget, self.budget)
+        return self.budget and to_record(Budget, self.budget)
 
 
 class NewFork(Again):
     """A fork: where it begins, and what is different."""
 
     at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
-    overrides: asked(ForkOverrides) | None = None  # type: ignore[valid-type]
+    overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]
 
 
 class Variant(BaseModel):
@@ -53,7 +53,7 @@ class Variant(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
     name: str = Field(min_length=1, max_length=100, description="Appended to the run's title.")
-    overrides: asked(ForkOverrides)  # type: ignore[valid-type]
+    overrides: input_model(ForkOverrides)  # type: ignore[valid-type]
 
 
 class NewVariants(BaseModel):
@@ -64,7 +64,7 @@ class NewVariants(BaseModel):
     at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
     variants: list[Variant] = Field(min_length=1, max_length=MOST_VARIANTS)
     paused: bool = False
-    budget: asked(Budget) | None = None  # type: ignore[valid-type]
+    budget: input_model(Budget) | None = None  # type: ignore[valid-type]
 
 
 class ForecastAsked(BaseModel):
@@ -73,7 +73,7 @@ class ForecastAsked(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
     at: int = Field(ge=0, le=2**53)
-    overrides: asked(ForkOverrides) | None = None  # type: ignore[valid-type]
+    overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> R
     """Start a new run from a step of another, which is unchanged."""
 
     async def make(new: RunId) -> object:
-        variation = wanted.overrides and read(ForkOverrides, wanted.overrides)
+        variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
         return await conductor.fork(
             RunId(run),
             wanted.at,
@@ -116,9 +116,9 @@ async def fork_all(conductor: Engine, once: OneTime, run: Run, wanted: NewVarian
         made = await conductor.fork_all(
             RunId(run),
             wanted.at,
-            {one.name: read(ForkOverrides, one.overrides) for one in wanted.variants},
+            {one.name: to_record(ForkOverrides, one.overrides) for one in wanted.variants},
             paused=wanted.paused,
-            budget=wanted.budget and read(Budget, wanted.budget),
+            budget=wanted.budget and to_record(Budget, wanted.budget),
             new=[_following(first, number) for number in range(len({one.name for one in wanted.variants}))],
         )
         infos = [encode(await conductor.info(new)) for new in made]
@@ -160,7 +160,7 @@ async def retry_at(conductor: Engine, run: Run) -> dict[str, int]:
 @router.post('/forecast', response_model=wire(CostEstimate), responses=problems(404, 409, 413, 415))
 async def forecast(conductor: Engine, run: Run, wanted: ForecastAsked) -> CostEstimate:
     """Estimate what a fork may use, before it starts."""
-    variation = wanted.overrides and read(ForkOverrides, wanted.overrides)
+    variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
     return await conductor.forecast(RunId(run), wanted.at, variation)
 
 

@@ -14,9 +14,9 @@ from engine.history import CleanupResult, DiskUsage
 from engine.journal import ExpiredRun, Retention
 from engine.records import Note, RunId, RunInfo
 from ui.api.dependencies import Engine, Run, many
-from ui.api.idempotency import OneTime, created
+from ui.api.idempotency import OneTime, respond_created
 from ui.api.problems import problems
-from ui.api.wire import asked, encode_text, read, wire
+from ui.api.wire import encode_text, input_model, to_record, wire
 
 router = APIRouter()
 NOTES: list[str | Enum] = ['Notes']
@@ -85,7 +85,7 @@ async def write_note(conductor: Engine, once: OneTime, run: Run, said: NewNote) 
 
     async def make(_: RunId) -> Response:
         note = await conductor.write_note(RunId(run), said.text, at=said.at)
-        return created(encode_text(note), f'/api/v1/runs/{run}/notes/{note.id}')
+        return respond_created(encode_text(note), f'/api/v1/runs/{run}/notes/{note.id}')
 
     return await once(make)
 
@@ -135,10 +135,10 @@ async def retention(conductor: Engine) -> Retention:
 @router.post('/retention/preview', tags=KEPT, response_model=many(ExpiredRun), responses=problems(413, 415))
 async def preview_cleanup(
     conductor: Engine,
-    policy: asked(Retention) | None = None,  # type: ignore[valid-type]
+    policy: input_model(Retention) | None = None,  # type: ignore[valid-type]
 ) -> list[ExpiredRun]:
     """List the runs that a policy would delete now, by default the configured one; changes nothing."""
-    return await conductor.preview_cleanup(policy and read(Retention, policy))
+    return await conductor.preview_cleanup(policy and to_record(Retention, policy))
 
 
 @router.post(
@@ -146,10 +146,10 @@ async def preview_cleanup(
 )
 async def clean_up(
     conductor: Engine,
-    policy: asked(Retention) | None = None,  # type: ignore[valid-type]
+    policy: input_model(Retention) | None = None,  # type: ignore[valid-type]
 ) -> CleanupResult:
     """Apply a policy, by default the configured one: runs go to the trash, and from there for good."""
-    return await conductor.clean_up(policy and read(Retention, policy))
+    return await conductor.clean_up(policy and to_record(Retention, policy))
 
 
 @router.get('/storage', tags=KEPT, response_model=wire(StorageUse), responses=problems(404))

@@ -12,9 +12,9 @@ from engine import Breakpoint, Budget
 from engine.errors import JournalConflict
 from engine.records import Approvals, RunId, RunInfo
 from ui.api.dependencies import Engine, etag
-from ui.api.idempotency import OneTime, created
+from ui.api.idempotency import OneTime, respond_created
 from ui.api.problems import problems
-from ui.api.wire import asked, encode_text, read, wire
+from ui.api.wire import encode_text, input_model, to_record, wire
 
 router = APIRouter(prefix='/runs', tags=['Runs'])
 PLACE = '/api/v1/runs/{run}'
@@ -42,7 +42,7 @@ class NewRun(BaseModel):
     tags: list[str] = Field([], max_length=20, description='Helps you find the run.')
     models: dict[str, str] = Field({}, description='The model by role; `""` is for all others.')
     seed: int = Field(0, ge=0, le=2**31 - 1, description='Seeds the randomness of simulated models.')
-    budget: asked(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
+    budget: input_model(Budget) | None = Field(None, description='The most it may use.')  # type: ignore[valid-type]
     approvals: Approvals | None = Field(
         None, description='Which tools wait for a person; `marked` by default.'
     )
@@ -50,7 +50,7 @@ class NewRun(BaseModel):
     replay: str = Field('', max_length=100, description='The run whose recording answers for all models.')
     paused: bool = Field(False, description='Whether to enter the first state without starting any work.')
     private: bool = Field(False, description='Whether only its author sees it, and administrators.')
-    breakpoints: list[asked(Breakpoint)] = Field([], max_length=100, description='Where to stop.')  # type: ignore[valid-type]
+    breakpoints: list[input_model(Breakpoint)] = Field([], max_length=100, description='Where to stop.')  # type: ignore[valid-type]
     instructions: dict[str, str] = Field({}, description="By role: what replaces the pattern's instructions.")
     effort: dict[str, str] = Field(
         {}, description='How much models think, by role: a level or a number of tokens; `""`: all others.'
@@ -71,13 +71,13 @@ async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response
                 tags=asked_for.tags,
                 models=asked_for.models,
                 seed=asked_for.seed,
-                budget=asked_for.budget and read(Budget, asked_for.budget),
+                budget=asked_for.budget and to_record(Budget, asked_for.budget),
                 approvals=asked_for.approvals,
                 record=asked_for.record,
                 replay=RunId(asked_for.replay) if asked_for.replay else None,
                 paused=asked_for.paused,
                 private=asked_for.private,
-                breakpoints=[read(Breakpoint, item) for item in asked_for.breakpoints],
+                breakpoints=[to_record(Breakpoint, item) for item in asked_for.breakpoints],
                 instructions=asked_for.instructions,
                 tools=asked_for.tools,
                 effort=asked_for.effort,
@@ -91,6 +91,6 @@ async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response
 async def report(conductor: Engine, run: RunId) -> Response:
     """The response that shows a new run."""
     info = await conductor.info(run)
-    made = created(encode_text(info), PLACE.format(run=run))
+    made = respond_created(encode_text(info), PLACE.format(run=run))
     made.headers['ETag'] = etag(info)
     return made

@@ -20,7 +20,7 @@ from ui.api.idempotency import OneTime
 from ui.api.problems import Refusal, problems
 from ui.api.routes.files import DIGEST
 from ui.api.routes.launch import PLACE, report
-from ui.api.wire import asked, read, wire
+from ui.api.wire import input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}/merging', tags=['Merging'])
 REFUSES = problems(404, 409, 413, 415)
@@ -48,14 +48,14 @@ class Composed(BaseModel):
 
     model_config = ConfigDict(extra='forbid')
 
-    picks: list[asked(Pick)] = Field(min_length=1, max_length=MOST_FILES)  # type: ignore[valid-type]
+    picks: list[input_model(Pick)] = Field(min_length=1, max_length=MOST_FILES)  # type: ignore[valid-type]
 
 
 class Previewed(Whose):
     """A merge to work out."""
 
     into: Name = Field('', description='The branch; by default the one that is checked out.')
-    resolutions: dict[Path, asked(Resolution)] = Field(  # type: ignore[valid-type]
+    resolutions: dict[Path, input_model(Resolution)] = Field(  # type: ignore[valid-type]
         default_factory=dict, description='Of files in conflict, by path.'
     )
     only: list[Path] = Field(
@@ -90,7 +90,7 @@ async def mergeable(conductor: Engine, run: Run) -> Mergeable:
 async def compose(conductor: Engine, run: Run, wanted: Composed) -> Mergeable:
     """Put a result together from several agents' files, or from some of their changes."""
     found = await conductor.merging.mergeable(RunId(run))
-    return await _refusing(conductor.merging.compose(found, [read(Pick, one) for one in wanted.picks]))
+    return await _refusing(conductor.merging.compose(found, [to_record(Pick, one) for one in wanted.picks]))
 
 
 @router.post('/test', response_model=wire(SuiteResult), responses=REFUSES)
@@ -141,7 +141,7 @@ async def _preview(conductor: Conductor, found: Mergeable, wanted: Previewed) ->
 
 
 def _chosen(wanted: Previewed) -> dict[str, Any]:
-    given = {path: read(Resolution, one) for path, one in wanted.resolutions.items()}
+    given = {path: to_record(Resolution, one) for path, one in wanted.resolutions.items()}
     return {'resolutions': given, 'only': wanted.only}
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine import InvalidInput
 from ui.api.dependencies import Web, Who, many
 from ui.api.problems import problems
-from ui.api.wire import asked, from_rfc3339, read, wire
+from ui.api.wire import from_rfc3339, input_model, to_record, wire
 from ui.services.schedules import Action, Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
 
 router = APIRouter()
@@ -37,9 +37,9 @@ class ScheduleGiven(Body):
     """A schedule."""
 
     name: str = Field(max_length=200)
-    action: asked(Action)  # type: ignore[valid-type]
-    spec: asked(ScheduleSpec)  # type: ignore[valid-type]
-    policy: asked(SchedulePolicy) | None = None  # type: ignore[valid-type]
+    action: input_model(Action)  # type: ignore[valid-type]
+    spec: input_model(ScheduleSpec)  # type: ignore[valid-type]
+    policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
     paused: bool = False
     note: str = Field('', max_length=2_000)
 
@@ -48,9 +48,9 @@ class ScheduleChanges(Body):
     """Changes of a schedule; what is left out stays."""
 
     name: str = Field('', max_length=200)
-    action: asked(Action) | None = None  # type: ignore[valid-type]
-    spec: asked(ScheduleSpec) | None = None  # type: ignore[valid-type]
-    policy: asked(SchedulePolicy) | None = None  # type: ignore[valid-type]
+    action: input_model(Action) | None = None  # type: ignore[valid-type]
+    spec: input_model(ScheduleSpec) | None = None  # type: ignore[valid-type]
+    policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
     paused: bool = False
     note: str = Field('', max_length=2_000)
 
@@ -67,7 +67,7 @@ class TriggerGiven(Body):
 
     name: str = Field(max_length=200)
     kind: Literal['webhook', 'file'] = 'webhook'
-    action: asked(Action)  # type: ignore[valid-type]
+    action: input_model(Action)  # type: ignore[valid-type]
     mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
     files: str = Field(
         '', max_length=1_000, description='For a file: a path with wildcards in its last part.'
@@ -80,7 +80,7 @@ class TriggerChanges(Body):
     """Changes of a trigger; what is left out stays."""
 
     name: str = Field('', max_length=200)
-    action: asked(Action) | None = None  # type: ignore[valid-type]
+    action: input_model(Action) | None = None  # type: ignore[valid-type]
     mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
     files: str = Field('', max_length=1_000)
     secret: str = Field('', max_length=200)
@@ -211,7 +211,7 @@ def _values(given: BaseModel) -> dict[str, Any]:
     found = {name: getattr(given, name) for name in given.model_fields_set}
     for name, record in RECORDS.items():
         if isinstance(found.get(name), BaseModel):
-            found[name] = read(record, found[name])
+            found[name] = to_record(record, found[name])
         else:
             found.pop(name, None)
     return found

@@ -14,7 +14,7 @@ from engine.records import Change, RunId, RunInfo
 from engine.runtime import ConditionResult
 from ui.api.dependencies import Engine, Run, Seen, many, tag
 from ui.api.problems import problems
-from ui.api.wire import asked, read, wire
+from ui.api.wire import input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}', tags=['Steering'])
 Seat = Annotated[
@@ -93,7 +93,7 @@ class Denial(Region):
 class Edit(Body):
     """Changes of a paused run."""
 
-    changes: list[asked(Change)] = Field(  # type: ignore[valid-type]
+    changes: list[input_model(Change)] = Field(  # type: ignore[valid-type]
         min_length=1, max_length=1_000, description='JSON Patch on `/memory/...` or `/agents/...`.'
     )
 
@@ -101,7 +101,7 @@ class Edit(Body):
 class Breakpoints(Body):
     """All breakpoints of a run."""
 
-    breakpoints: list[asked(Breakpoint)] = Field(max_length=100)  # type: ignore[valid-type]
+    breakpoints: list[input_model(Breakpoint)] = Field(max_length=100)  # type: ignore[valid-type]
 
 
 class Condition(Body):
@@ -219,7 +219,7 @@ async def set_breakpoints(
     conductor: Engine, run: Run, seen: Seen, given: Breakpoints
 ) -> tuple[Breakpoint, ...]:
     """Replace the breakpoints of a run."""
-    wanted = [read(Breakpoint, item) for item in given.breakpoints]
+    wanted = [to_record(Breakpoint, item) for item in given.breakpoints]
     return await conductor.set_breakpoints(RunId(run), wanted, seen=seen)
 
 

@@ -50,7 +50,7 @@ hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-
 ```"""
 
 
-class Deed(StrEnum):
+class Operation(StrEnum):
     """What to do."""
 
     LIST = 'list'
@@ -63,13 +63,13 @@ class Deed(StrEnum):
     REMOVE = 'remove'
 
 
-BY_SERVER = (Deed.RUN, Deed.BACKFILL)
+BY_SERVER = (Operation.RUN, Operation.BACKFILL)
 """What starts runs: a server has to go on with them."""
 
 
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
-    deed: Annotated[Deed, typer.Argument(help='What to do.')] = Deed.LIST,
+    deed: Annotated[Operation, typer.Argument(help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
     pattern: Annotated[str, typer.Option(help='Which pattern to run.', show_default=False)] = '',
     sets: Annotated[
@@ -105,12 +105,12 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     storage, settings = storage_of(context), settings_of(database, patterns=patterns)
     if overlap not in get_args(Overlap):
         raise InvalidInput({'--overlap': f'must be one of {", ".join(get_args(Overlap))}, not {overlap!r}'})
-    if deed is not Deed.LIST and not name:
+    if deed is not Operation.LIST and not name:
         raise InvalidInput({'SCHEDULE': f'name the schedule to {deed}'})
 
     async def work() -> Sequence[Schedule | Tick]:
         async with _open(storage, settings, deed) as schedules:
-            if deed is Deed.ADD:
+            if deed is Operation.ADD:
                 given = Schedule(
                     name=name,
                     action=Action(pattern=pattern, parameters=parse_data(sets)),
@@ -127,10 +127,10 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
                     note=note,
                 )
                 return [await schedules.add(given)]
-            if deed is Deed.LIST:
+            if deed is Operation.LIST:
                 return await schedules.list()
             found = await _find(schedules, name)
-            if deed is Deed.BACKFILL:
+            if deed is Operation.BACKFILL:
                 return await schedules.backfill(found, _moment('--since', since), _moment('--until', until))
             return await _do(schedules, deed, found, note)
 
@@ -139,21 +139,23 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
 
 
 async def _do(
-    schedules: Schedules | HttpSchedules, deed: Deed, found: str, note: str
+    schedules: Schedules | HttpSchedules, deed: Operation, found: str, note: str
 ) -> Sequence[Schedule | Tick]:
     match deed:
-        case Deed.PAUSE | Deed.RESUME:
-            return [await schedules.change(found, paused=deed is Deed.PAUSE, note=note)]
-        case Deed.RUN:
+        case Operation.PAUSE | Operation.RESUME:
+            return [await schedules.change(found, paused=deed is Operation.PAUSE, note=note)]
+        case Operation.RUN:
             return [await schedules.run_now(found)]
-        case Deed.REMOVE:
+        case Operation.REMOVE:
             await schedules.remove(found)
             return []
     return [await schedules.get(found), *await schedules.log(found, 10)]
 
 
 @asynccontextmanager
-async def _open(storage: Storage, settings: Settings, deed: Deed) -> AsyncIterator[Schedules | HttpSchedules]:
+async def _open(
+    storage: Storage, settings: Settings, deed: Operation
+) -> AsyncIterator[Schedules | HttpSchedules]:
     """The schedules of the server that is named or serves the database; or those in the database."""
     if url := server_at_work(storage, settings):
         from ui.api.client.connection import Connection

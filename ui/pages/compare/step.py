@@ -44,7 +44,7 @@ class StepPane:
         """
         self._turn += 1
         turn = self._turn
-        texts = [said_text(step) if step else '' for step in steps]
+        texts = [agent_text(step) if step else '' for step in steps]
         found = await diff_words_async(*texts) if all(texts) else None
         if turn != self._turn or self._root.is_deleted:
             return
@@ -71,7 +71,7 @@ class StepPane:
         Text('p', f'{title}{facets}{region}', f'both-kind {row.kind}', role='status')
 
 
-def said_text(step: Transition) -> str:
+def agent_text(step: Transition) -> str:
     """What an agent said in a step."""
     data = step.event.data
     text = data.get('text')

@@ -15,7 +15,7 @@ from ui.components.widgets import Text
 from ui.formatting.steps import path_text, role_title
 from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
-from ui.pages.compare.step import said_text
+from ui.pages.compare.step import agent_text
 
 AT_ONCE = 12
 """Rows shown at first, and added by each “Show earlier”."""
@@ -47,7 +47,7 @@ class ComparedTranscript:
             steps = [
                 await side.step(seq) for side, seq in zip(self._sides, (rows[n].a, rows[n].b), strict=True)
             ]
-            texts = [said_text(step) if step else '' for step in steps]
+            texts = [agent_text(step) if step else '' for step in steps]
             drawn.append((n, steps, texts, await diff_words_async(*texts) if all(texts) else None))
         if turn != self._turn or self._root.is_deleted:
             return

@@ -26,7 +26,7 @@ OPENAI_LEVELS = (
 GOOGLE_LEVELS = ('none', 'minimal', 'low', 'medium', 'high')
 
 
-def refused(effort: str, levels: tuple[str, ...], *, tokens: bool = False) -> str:
+def level_problem(effort: str, levels: tuple[str, ...], *, tokens: bool = False) -> str:
     """Why a model does not take an effort, or ''.
 
     Args:
@@ -47,12 +47,12 @@ def openai_problem(model: str, effort: str, endpoint: Endpoint) -> str:
         case 'object':
             return ''
         case 'google':
-            return refused(effort, GOOGLE_LEVELS, tokens=True)
+            return level_problem(effort, GOOGLE_LEVELS, tokens=True)
     if NO_REASONING.search(model):
         return 'it does not reason, and takes no effort'
     for name, levels in OPENAI_LEVELS:
         if name.search(model):
-            return refused(effort, levels)
+            return level_problem(effort, levels)
     return 'it takes a level, not a number of tokens' if thinking_tokens(effort) is not None else ''
 
 
@@ -117,10 +117,10 @@ def anthropic_problem(model: str, effort: str) -> str:
     if ADAPTIVE.search(model):
         only = ADAPTIVE_ONLY.search(model) is not None
         levels = ('none', 'low', 'medium', 'high', *(['xhigh'] if only else []), 'max')
-        return refused(effort, levels, tokens=not only)
+        return level_problem(effort, levels, tokens=not only)
     if LEVEL_BESIDE_BUDGET.search(model):
-        return refused(effort, ('none', 'low', 'medium', 'high'), tokens=True)
-    return refused(effort, ('none', *BUDGETS), tokens=True)
+        return level_problem(effort, ('none', 'low', 'medium', 'high'), tokens=True)
+    return level_problem(effort, ('none', *BUDGETS), tokens=True)
 
 
 def anthropic_thinking(model: str, effort: str) -> Thinking:

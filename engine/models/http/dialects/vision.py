@@ -19,7 +19,7 @@ SEES = re.compile(
 """Matches the names of models that take images."""
 
 
-def sees(model: str, endpoint: Endpoint) -> bool:
+def takes_images(model: str, endpoint: Endpoint) -> bool:
     """Whether a model is sent images."""
     return endpoint.images == 'always' or (endpoint.images == 'by model' and SEES.search(model) is not None)
 
@@ -34,7 +34,7 @@ class Sight:
     @classmethod
     def of(cls, request: ModelRequest, model: str, endpoint: Endpoint) -> Sight:
         """Those of a request, if the model sees."""
-        return cls(request.images if sees(model, endpoint) else {})
+        return cls(request.images if takes_images(model, endpoint) else {})
 
     def results(self, message: Message) -> dict[str, list[tuple[str, str]]]:
         """Media type and base64 of the images of a message of results, by tool call."""

@@ -18,7 +18,7 @@ from engine.records import RunQuery
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery
-from ui.access.caller import Caller, Fixed, Role
+from ui.access.caller import Caller, FixedIdentity, Role
 from ui.access.deeds import DEEDS, PARTS, WITHHELD
 
 NOBODY_HAS = 'no such thing'
@@ -45,7 +45,7 @@ def names(conductor: Conductor) -> Iterator[str]:
 
 
 def as_role(access: Access, conductor: Conductor, role: Role, name: str = 'ada') -> Conductor:
-    return access.guard(conductor, Fixed(Caller(name, role)))
+    return access.guard(conductor, FixedIdentity(Caller(name, role)))
 
 
 async def test_every_deed_is_listed_once(conductor: Conductor) -> None:

@@ -8,7 +8,7 @@ from engine import Conductor
 from engine.errors import NotAllowed
 from tests.support.harness import FakeModel, catalog, started
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
-from ui.access.caller import Caller, Fixed, Role
+from ui.access.caller import Caller, FixedIdentity, Role
 from ui.services.guard import DEEDS, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
 from ui.services.notifications import Notifications
@@ -41,7 +41,7 @@ async def record(*args: object, **options: object) -> None:
 @pytest.mark.parametrize('role', Role)
 async def test_each_role_may_do_what_it_may(role: Role):
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        services = guard_services(Services(conductor), Fixed(Caller('ada', role)), record)
+        services = guard_services(Services(conductor), FixedIdentity(Caller('ada', role)), record)
         for part, deeds in DEEDS.items():
             target = (
                 services.notifications.destinations if part == 'destinations' else getattr(services, part)
@@ -67,7 +67,7 @@ async def test_questions_of_a_private_run_are_its_authors():
         conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
         root = Services(conductor)
         for name, role, seen in (('ada', Role.OPERATOR, 2), ('bo', Role.OPERATOR, 0), ('cy', Role.ADMIN, 2)):
-            services = guard_services(root, Fixed(Caller(name, role)), record)
+            services = guard_services(root, FixedIdentity(Caller(name, role)), record)
             assert len((await services.inbox.list()).items) == seen
             if not seen:
                 with pytest.raises(UnknownQuestion):
@@ -83,7 +83,7 @@ async def test_what_is_added_is_noted_by_its_name_and_without_its_secret():
         noted.append((path, said))
 
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        services = guard_services(Services(conductor), Fixed(Caller('ada', Role.ADMIN)), note)
+        services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
         await services.triggers.add(Trigger(name='deploys', kind='webhook', action=Action(pattern='pair')))
     assert noted == [('triggers.add', {'name': 'deploys'})]
 
@@ -126,7 +126,7 @@ async def test_what_only_reads_is_not_noted():
         noted.append(path)
 
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        services = guard_services(Services(conductor), Fixed(Caller('ada', Role.ADMIN)), note)
+        services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
         await services.notifications.destinations.list()
         await services.notifications.log()
         await services.triggers.list()

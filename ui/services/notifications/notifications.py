@@ -91,7 +91,7 @@ class Notifications:
             return
         now, ask = self._conductor.clock.now(), item.ask
         data = {'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': by}
-        text = f'{item.assignee}: {ask.text}'
+        text, info = f'{item.assignee}: {ask.text}', await self._conductor.info(ask.run)
         made = [
             self._message(
                 one,
@@ -107,6 +107,7 @@ class Notifications:
             )
             for one in await self.destinations.list()
             if one.wants('question.assigned', item.pattern, item.tags, item.assignee)
+            and _may_learn(one, info, item.assignee)
         ]
         if made:
             self._dispatcher.take(await self._outbox.add(made))
@@ -224,7 +225,9 @@ class Notifications:
                 number=notice.number,
             )
             for one in wanted
-            if one.created <= notice.time and one.wants(notice.event, info.pattern, info.tags)
+            if one.created <= notice.time
+            and one.wants(notice.event, info.pattern, info.tags, info.author if info.private else '')
+            and _may_learn(one, info)
         ]
 
     def _message(  # noqa: PLR0913  (what a message holds)
@@ -268,3 +271,10 @@ class Notifications:
             payload=payload,
             at=self._conductor.clock.now(),
         )
+
+
+def _may_learn(destination: Destination, info: RunInfo, assignee: str = '') -> bool:
+    """Whether a destination may be told of a run: of a private one, its author's or an assignee's alone."""
+    if not info.private:
+        return True
+    return destination.person != '' and destination.person in (info.author, assignee)

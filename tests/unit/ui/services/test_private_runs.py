@@ -1,0 +1,53 @@
+"""Of a private run, notifications tell its author, whoever is asked to help, and nobody else."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine import Conductor
+from engine.runtime import acting_as
+from tests.support.harness import started
+from tests.unit.ui.services.test_inbox import listed
+from tests.unit.ui.services.test_notifications import Receiver, conductor_of, hook, sent_all
+from ui.services.inbox import Inbox
+
+pytestmark = pytest.mark.anyio
+WHERE = {'channel': '', 'of Ada': 'ada', 'of Bo': 'bo'}
+"""Destinations, and whose each is."""
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[Conductor]:
+    async with conductor_of() as conductor:
+        yield conductor
+
+
+async def test_a_private_run_is_its_authors_also_in_notifications(conductor: Conductor) -> None:
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    for name, person in WHERE.items():
+        await notifications.destinations.add(
+            hook(name=name, person=person, address=f'https://team.example/{name.replace(" ", "-")}')
+        )
+
+    def told() -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for request, body in zip(receiver.requests, receiver.accepted, strict=True):
+            found.setdefault(request.url.path, []).append(body['type'])
+        return found
+
+    with acting_as('ada'):
+        run = await started(conductor, 'pair', approvals='all', private=True)
+    inbox = Inbox(conductor)
+    (left, _) = await listed(inbox, 2)
+    await sent_all(notifications)
+    assert told() == {'/of-Ada': ['run.waiting', 'run.waiting']}
+    await notifications.assigned(await inbox.assign(left.ask.id, 'bo'), by='ada')
+    await notifications._dispatcher.idle()
+    assert told()['/of-Bo'] == ['question.assigned']
+    await conductor.cancel(run)
+    await sent_all(notifications)
+    assert told() == {
+        '/of-Ada': ['run.waiting', 'run.waiting', 'run.ended'],
+        '/of-Bo': ['question.assigned'],
+    }

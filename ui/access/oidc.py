@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
 STATE_COOKIE: Final = 'hemicycle-login'
 STATE_SECONDS: Final = 600
-MOST_PENDING: Final = 1_000
+MOST_WANTED: Final = 1_000
+"""Characters of the address to go on to: it is in a cookie."""
 ALGORITHMS: Final = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA']
 """Signatures that are taken: none that uses a shared secret, and not `none`."""
 SCOPE: Final = 'openid profile email'
@@ -87,10 +91,30 @@ def _role(variable: str, text: str) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
+    """A login that is under way; kept by the browser that began it, so that nobody can begin too many."""
+
+    state: str
     nonce: str
     verifier: str
     wanted: str
     until: float
+
+    def seal(self, key: bytes) -> str:
+        """As a cookie that only whoever has the key can make."""
+        text = base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
+        return f'{text}.{_mac(key, text)}'
+
+    @classmethod
+    def unseal(cls, cookie: str, key: bytes) -> _Pending | None:
+        """What is in such a cookie; None if it is another."""
+        text, _, mac = cookie.partition('.')
+        if not hmac.compare_digest(mac.encode(), _mac(key, text).encode()):
+            return None
+        return cls(**json.loads(base64.urlsafe_b64decode(text)))
+
+
+def _mac(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 class Provider:
@@ -100,30 +124,25 @@ class Provider:
         self.settings, self.name = settings, settings.name
         self._transport = transport
         self._facts: dict[str, Any] | None = None
-        self._pending: dict[str, _Pending] = {}
-        """Logins under way, by their state, which only the browser that began one knows."""
+        self._key = secrets.token_bytes(32)
 
     async def begin(self, callback: str, wanted: str) -> tuple[str, str]:
-        """Where to send the browser, and the state for its cookie. Raises `LoginRefused`."""
-        facts, now = await self._discover(), time.monotonic()
-        self._pending = {state: one for state, one in self._pending.items() if one.until > now}
-        if len(self._pending) >= MOST_PENDING:
-            raise LoginRefused('Too many logins are under way. Try again in a few minutes.', later=True)
+        """Where to send the browser, and a cookie for it. Raises `LoginRefused`."""
+        facts, until = await self._discover(), time.monotonic() + STATE_SECONDS
         nonce, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
         async with self._client(callback) as client:
             url, state = client.create_authorization_url(
                 facts['authorization_endpoint'], nonce=nonce, code_verifier=verifier
             )
-        self._pending[state] = _Pending(nonce, verifier, wanted, now + STATE_SECONDS)
-        return url, state
+        wanted = wanted if len(wanted) <= MOST_WANTED else ''
+        return url, _Pending(state, nonce, verifier, wanted, until).seal(self._key)
 
     async def finish(
         self, access: Access, callback: str, cookie: str, query: Mapping[str, str]
     ) -> tuple[Account, str]:
         """The account of whoever comes back, and where they wanted to go. Raises `LoginRefused`."""
-        state = query.get('state', '')
-        pending = self._pending.pop(state, None)
-        if not pending or not secrets.compare_digest(state, cookie) or pending.until < time.monotonic():
+        pending = _Pending.unseal(cookie, self._key)
+        if not pending or pending.state != query.get('state', '') or pending.until < time.monotonic():
             raise LoginRefused('This login has expired, or was begun in another browser. Try again.')
         if 'error' in query:
             raise LoginRefused(
@@ -170,6 +189,8 @@ class Provider:
         issuer, subject = str(claims['iss']), str(claims['sub'])
         role = self._map_role(claims)
         account = await access.accounts.linked(issuer, subject)
+        if self.settings.roles and role is None:  # also of one who had a role before
+            raise LoginRefused(f'{self.name} gives you no role here. Ask an administrator.')
         if account is None:
             first = role or self.settings.role
             if first is None:

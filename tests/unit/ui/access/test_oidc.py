@@ -1,0 +1,143 @@
+"""Logging in with an identity provider, as far as no real one is needed for it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from joserfc import jwt
+from joserfc.jwk import RSAKey
+
+from engine import SimulatedClock
+from engine.journal import MemoryJournal
+from ui.access.access import Access, LoginRefused
+from ui.access.audit_log import AuditQuery
+from ui.access.caller import Role
+from ui.access.oidc import Provider, ProviderSettings
+
+ISSUER, CALLBACK = 'https://id.example', 'https://us.example/login/callback'
+KEY = RSAKey.generate_key(2048, {'kid': 'one'})
+FACTS = {
+    'issuer': ISSUER,
+    **{f'{name}_endpoint': f'{ISSUER}/{name}' for name in ('authorization', 'token')},
+    'jwks_uri': f'{ISSUER}/keys',
+}
+
+
+class Issuer(httpx.AsyncBaseTransport):
+    """An identity provider in this process: says who `claims` are to whoever comes with the right nonce."""
+
+    def __init__(self, **claims: Any) -> None:
+        self.claims: dict[str, Any] = {
+            'sub': 'ada',
+            'iss': ISSUER,
+            'aud': 'us',
+            'exp': time.time() + 60,
+        } | claims
+        self.header: dict[str, Any] = {'alg': 'RS256', 'kid': 'one'}
+        self.nonce = ''
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer; what asks for tokens may come with another version of httpx, and gets its response."""
+        said: dict[str, Any] = FACTS
+        if request.url.path == '/keys':
+            said = {'keys': [KEY.as_dict(private=False)]}
+        elif request.url.path == '/token':
+            made = jwt.encode(self.header, {'nonce': self.nonce} | self.claims, KEY)
+            said = {'access_token': 'x', 'token_type': 'Bearer', 'id_token': made}
+        version = sys.modules[type(request).__module__.partition('.')[0]]
+        answer: httpx.Response = version.Response(200, json=said)
+        return answer
+
+    def provider(self, **settings: Any) -> Provider:
+        given = ProviderSettings(issuer=ISSUER, client_id='us', **settings)
+        return Provider(given, self)
+
+    async def begin(self, provider: Provider, wanted: str = '/runs') -> tuple[str, dict[str, str]]:
+        """What the browser that begins a login has: its cookie, and what it comes back with."""
+        url, cookie = await provider.begin(CALLBACK, wanted)
+        asked = {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
+        self.nonce = asked['nonce']
+        return cookie, {'state': asked['state'], 'code': 'c'}
+
+
+@pytest.fixture
+def access() -> Access:
+    return Access(MemoryJournal(), SimulatedClock())
+
+
+async def test_who_comes_back_is_logged_in(access: Access) -> None:
+    issuer = Issuer(preferred_username='ada')
+    provider = issuer.provider()
+    cookie, query = await issuer.begin(provider)
+    account, wanted = await provider.finish(access, CALLBACK, cookie, query)
+    assert (account.name, account.role, wanted) == ('ada', Role.VIEWER, '/runs')
+
+
+async def test_nobody_can_shut_the_door_by_beginning_many_logins(access: Access) -> None:
+    issuer = Issuer()
+    provider = issuer.provider()
+    for _ in range(1_100):
+        await provider.begin(CALLBACK, '/')
+    cookie, query = await issuer.begin(provider)
+    assert await provider.finish(access, CALLBACK, cookie, query)
+
+
+async def test_a_login_is_finished_only_by_the_browser_that_began_it(access: Access) -> None:
+    issuer = Issuer()
+    provider = issuer.provider()
+    cookie, query = await issuer.begin(provider)
+    other, _ = await issuer.begin(provider)
+    text, _, mac = cookie.partition('.')
+    forged = json.loads(base64.urlsafe_b64decode(text)) | {'wanted': '//evil.example'}
+    for wrong in (
+        '',
+        '.',
+        'x.y',
+        other,
+        f'{text}.',
+        base64.urlsafe_b64encode(json.dumps(forged).encode()).decode() + f'.{mac}',
+    ):
+        with pytest.raises(LoginRefused, match='another browser'):
+            await provider.finish(access, CALLBACK, wrong, query)
+    elsewhere = Issuer().provider()  # another server, with another key
+    with pytest.raises(LoginRefused, match='another browser'):
+        await elsewhere.finish(access, CALLBACK, cookie, query)
+
+
+@pytest.mark.parametrize(
+    'claims',
+    [{'nonce': 'another'}, {'aud': 'others'}, {'iss': 'https://evil.example'}, {'exp': 1}, {'sub': None}],
+)
+async def test_what_the_provider_did_not_say_to_us_is_refused(access: Access, claims: dict[str, Any]) -> None:
+    issuer = Issuer(**claims)
+    provider = issuer.provider()
+    cookie, query = await issuer.begin(provider)
+    with pytest.raises(LoginRefused, match='could not say who you are'):
+        await provider.finish(access, CALLBACK, cookie, query)
+    (line,) = await access.audit.lines(AuditQuery(refused=True))
+    assert line.deed == 'login'
+
+
+async def test_who_has_lost_every_group_is_turned_away_or_demoted(access: Access) -> None:
+    roles = {'admins': Role.ADMIN}
+    for first, left in ((Role.VIEWER, Role.VIEWER), (None, None)):
+        issuer = Issuer(sub=f'ada {first}', groups=['admins'])
+        provider = issuer.provider(roles=roles, role=first)
+        account, _ = await provider.finish(access, CALLBACK, *await issuer.begin(provider))
+        assert account.role is Role.ADMIN
+        issuer.claims['groups'] = ['others']
+        cookie, query = await issuer.begin(provider)
+        if left is None:
+            with pytest.raises(LoginRefused, match='gives you no role'):
+                await provider.finish(access, CALLBACK, cookie, query)
+        else:
+            await access.accounts.add('root', Role.ADMIN)
+            account, _ = await provider.finish(access, CALLBACK, cookie, query)
+            assert account.role is left

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from engine import Breakpoint, Catalog, Conductor, EventRefused, InvalidInput, Pattern, Status, Transition
 from engine.journal import MemoryJournal, fold
 from engine.records import CONTROL, Shape
-from tests.support.caching_sandbox import RememberingSandbox
+from tests.contract.caching_sandbox import RememberingSandbox
 from tests.support.clocks import IdleClock
 from tests.support.harness import first_steps, runs_commands, sample_parameters, to_the_end
 

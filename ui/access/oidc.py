@@ -189,8 +189,6 @@ class Provider:
         issuer, subject = str(claims['iss']), str(claims['sub'])
         role = self._map_role(claims)
         account = await access.accounts.linked(issuer, subject)
-        if self.settings.roles and role is None:  # also of one who had a role before
-            raise LoginRefused(f'{self.name} gives you no role here. Ask an administrator.')
         if account is None:
             first = role or self.settings.role
             if first is None:
@@ -201,6 +199,8 @@ class Provider:
             account = await access.accounts.link(issuer, subject, name, first)
             made = Caller(account.name, account.role, self.name)
             await access.audit.write(made, 'account.add', said={'name': account.name, 'role': str(first)})
+        elif self.settings.roles and role is None:  # who had one before
+            raise LoginRefused(f'{self.name} gives you no role here any more. Ask an administrator.')
         elif role and role is not account.role:
             await access.accounts.set_role(account.name, role)
             made = Caller(account.name, role, self.name)

@@ -111,7 +111,8 @@ def test_a_login_that_another_browser_began_is_refused(site: Site) -> None:
     with site.browser() as mallory, site.browser() as victim:
         stolen = authorized(mallory, 'ada')
         assert victim.get(stolen).status_code == 401
-        assert mallory.get(stolen).status_code == 401  # It was used up.
+        assert mallory.get(stolen).status_code == 303  # It is that browser's own login,
+        assert mallory.get(stolen).status_code == 401  # and is used up.
 
 
 def test_a_code_of_another_login_is_refused(site: Site) -> None:

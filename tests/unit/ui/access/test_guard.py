@@ -211,7 +211,7 @@ async def test_who_follows_a_run_stops_when_it_is_hidden_or_the_role_is_gone(
     access: Access, conductor: Conductor
 ) -> None:
     ada = as_role(access, conductor, Role.OPERATOR)
-    cy = Fixed(Caller('cy', Role.ADMIN))
+    cy = FixedIdentity(Caller('cy', Role.ADMIN))
     run = (await ada.start('lone', paused=True)).id
     bob, root = (
         as_role(access, conductor, Role.VIEWER, 'bob').watch(run),

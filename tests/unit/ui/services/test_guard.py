@@ -97,9 +97,9 @@ async def test_what_was_refused_is_noted_too():
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         root = Services(conductor)
         with pytest.raises(NotAllowed):
-            await guard_services(root, Fixed(Caller('vi', Role.VIEWER)), note).schedules.remove('x')
+            await guard_services(root, FixedIdentity(Caller('vi', Role.VIEWER)), note).schedules.remove('x')
         with pytest.raises(UnknownSchedule):
-            await guard_services(root, Fixed(Caller('op', Role.OPERATOR)), note).schedules.remove('x')
+            await guard_services(root, FixedIdentity(Caller('op', Role.OPERATOR)), note).schedules.remove('x')
     assert noted == [
         ('vi', 'schedules.remove', 'role'),
         ('op', 'schedules.remove', "there is no schedule 'x'"),
@@ -112,7 +112,7 @@ async def test_who_is_no_administrator_any_more_sees_no_private_questions():
         await listed(Inbox(conductor), 2)
         hidden = replace(await conductor.info(run), private=True, author='ada')
         conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
-        bo = Fixed(Caller('bo', Role.ADMIN))
+        bo = FixedIdentity(Caller('bo', Role.ADMIN))
         inbox = guard_services(Services(conductor), bo, record).inbox  # a page keeps it
         assert len((await inbox.list()).items) == 2
         bo.known = Caller('bo', Role.VIEWER)

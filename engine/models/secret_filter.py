@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from html import escape
 from itertools import takewhile
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -66,7 +67,7 @@ class _Key:
     def __init__(self, text: str) -> None:
         self.text = text
         start, end = re.escape(text[:ENDS]), re.escape(text[-ENDS:])
-        mask = r'(?:[*•●…]{2,}|\.{3,})'
+        mask = r'(?:[*•●…]{2,}|[xX]{4,}|[\[(<]?\.{3,}[\])>]?)'
         self._masked = re.compile(rf'(?:{start}[\w-]*)?{mask}[\w-]*{end}')
 
     def without_parts(self, text: str) -> str:
@@ -87,9 +88,14 @@ def _without_starts(text: str, key: str, hidden: str = HIDDEN) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    yield from (secret, quote(secret, safe=''), quote_plus(secret))
+    coded = (quote(secret, safe=''), quote(secret), quote_plus(secret))
+    yield from (secret, *coded, *(PERCENT.sub(lambda found: found[0].lower(), form) for form in coded))
+    # As JSON and web pages escape characters.
+    yield from (secret.replace('/', r'\/'), escape(secret))
+    yield from (_escape(secret, form) for form in (r'\u{:04x}', r'\u{:04X}', '&#{};'))
     if len(secret) < PART:
         return
+    yield secret.encode().hex()
     for offset in range(3):  # The secret may be encoded inside something longer, such as `user:secret`.
         coded = base64.b64encode(b'\0' * offset + secret.encode()).decode().rstrip('=')
         # Leave out first and last characters that depend on their neighbours.
@@ -97,4 +103,10 @@ def _forms(secret: str) -> Iterator[str]:
         yield from (coded, coded.translate(URL_SAFE))
 
 
+def _escape(secret: str, form: str) -> str:
+    return ESCAPED.sub(lambda found: form.format(ord(found[0])), secret)
+
+
 URL_SAFE = str.maketrans('+/', '-_')
+PERCENT = re.compile('%[0-9A-F]{2}')
+ESCAPED = re.compile(r'[^\w\s./:=-]')

@@ -22,6 +22,11 @@ KEY = 'sk-live+a/b=1234567890-tail'
 ECHOES = {
     'plain': KEY,
     'URL-encoded': quote(KEY, safe=''),
+    'URL-encoded, in small letters': 'sk-live%2ba%2fb%3d1234567890-tail',
+    'slash escaped': KEY.replace('/', r'\/'),
+    'JSON of .NET': KEY.replace('+', r'\u002B'),
+    'of a page': KEY.replace('+', '&#43;'),
+    'hexadecimal': KEY.encode().hex(),
     'base64': base64.b64encode(KEY.encode()).decode(),
     'Basic': base64.b64encode(f'me:{KEY}'.encode()).decode(),
     'Basic of another name': base64.b64encode(f'some:{KEY}@x'.encode()).decode(),
@@ -29,6 +34,8 @@ ECHOES = {
     'cut at its beginning': KEY[-12:],
     'masked': f'{KEY[:6]}****{KEY[-4:]}',
     'dots': f'...{KEY[-4:]}',
+    'brackets': f'{KEY[:6]}[...]{KEY[-4:]}',
+    'crosses': f'{KEY[:6]}xxxxxx{KEY[-4:]}',
 }
 
 

@@ -77,7 +77,7 @@ class Services:
             try:
                 await self.inbox.clean_up()
                 await self.notifications.clean_up()
-                await self.schedules.clean_up(await self.triggers.kept())
+                await self.schedules.clean_up(await self.triggers.retention_filter())
             except Exception:
                 log.exception('old notifications could not be removed')
             await self.conductor.clock.sleep(DAY)

@@ -135,7 +135,7 @@ class Triggers:
                 done += await self._watch(trigger)
         return done
 
-    async def kept(self) -> Callable[[Tick], bool]:
+    async def retention_filter(self) -> Callable[[Tick], bool]:
         """What says of a tick whether it is kept for good: without it, a file that lies there comes again."""
         present = {
             one.id: {

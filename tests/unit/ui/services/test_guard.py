@@ -17,7 +17,19 @@ from ui.services.schedules import Action, Schedules, Trigger, Triggers, UnknownS
 from ui.services.services import Services
 
 pytestmark = pytest.mark.anyio
-SERVER = {'run', 'adopt', 'handle', 'look', 'close', 'clean_up', 'check', 'assigned', 'waiting', 'receive'}
+SERVER = {
+    'run',
+    'adopt',
+    'retention_filter',
+    'handle',
+    'look',
+    'close',
+    'clean_up',
+    'check',
+    'assigned',
+    'waiting',
+    'receive',
+}
 CLASSES = {
     'inbox': Inbox,
     'notifications': Notifications,

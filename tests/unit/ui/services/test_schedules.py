@@ -423,7 +423,7 @@ async def test_a_file_that_lies_there_for_months_starts_no_second_run(conductor:
     assert len(await triggers.look()) == 2
     await conductor.clock.advance(TICKS_KEPT + 1)
     (tmp_path / 'goes.txt').unlink()
-    await schedules.clean_up(await triggers.kept())
+    await schedules.clean_up(await triggers.retention_filter())
     assert {tick.state for tick in await triggers.ticks.list(trigger.id)} == {'started', 'seen'}
     assert (
         len(await triggers.ticks.list(trigger.id)) == 2
@@ -431,7 +431,7 @@ async def test_a_file_that_lies_there_for_months_starts_no_second_run(conductor:
     again = Triggers(conductor)
     assert [await again.look() for _ in range(3)] == [[], [], []]
     await triggers.remove(trigger.id)
-    await schedules.clean_up(await triggers.kept())
+    await schedules.clean_up(await triggers.retention_filter())
     assert await triggers.ticks.list(trigger.id) == []
 
 
@@ -446,7 +446,7 @@ async def test_what_is_known_of_files_stays_while_their_disk_is_away(conductor: 
     assert len(await triggers.look()) == 1
     (tmp_path / 'in').rename(tmp_path / 'away')
     await conductor.clock.advance(TICKS_KEPT + 1)
-    await schedules.clean_up(await triggers.kept())
+    await schedules.clean_up(await triggers.retention_filter())
     (tmp_path / 'away').rename(tmp_path / 'in')
     assert [await triggers.look() for _ in range(2)] == [[], []]
     assert len(await triggers.ticks.list(trigger.id)) == 1

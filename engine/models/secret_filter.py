@@ -88,8 +88,8 @@ def _without_starts(text: str, key: str, hidden: str = HIDDEN) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    coded = (quote(secret, safe=''), quote(secret), quote_plus(secret))
-    yield from (secret, *coded, *(PERCENT.sub(lambda found: found[0].lower(), form) for form in coded))
+    in_urls = (quote(secret, safe=''), quote(secret), quote_plus(secret))
+    yield from (secret, *in_urls, *(PERCENT.sub(lambda found: found[0].lower(), form) for form in in_urls))
     # As JSON and web pages escape characters.
     yield from (secret.replace('/', r'\/'), escape(secret))
     yield from (_escape(secret, form) for form in (r'\u{:04x}', r'\u{:04X}', '&#{};'))

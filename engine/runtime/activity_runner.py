@@ -142,15 +142,15 @@ class ActivityRunner:
         """Carry out a journaled control event."""
         match event.name:
             case 'pause':
-                self._timers.freeze()
+                self._timers.suspend()
             case 'resume' | 'extend':
                 self._go_on()
-                self._timers.wind()
+                self._timers.resume()
             case 'step' if event.data.get('how') in ('over', 'out'):
                 self._go_on()
-                self._timers.wind()
+                self._timers.resume()
             case 'step':
-                self._timers.freeze()
+                self._timers.suspend()
                 self._step(event.at)
             case 'recover':
                 # As after a restart: the activities and time-outs of active states start over.
@@ -228,7 +228,7 @@ class ActivityRunner:
         self._held.remove(path)
         self._perform(path)
 
-    def let_go(self) -> None:
+    def start_kept(self) -> None:
         """The replay source ends no more work: start the work that was left to it, where allowed."""
         self._held, self.kept = [*self._held, *self.kept], []
         self._go_on()

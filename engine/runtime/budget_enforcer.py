@@ -29,24 +29,24 @@ class BudgetEnforcer:
         self._at: float | None = None
         self._alarm: asyncio.Task[None] | None = None
 
-    def due(self) -> list[Event]:
+    def due_events(self) -> list[Event]:
         """Warnings, and the limit that is reached: to be journaled with the step that caused them."""
         projection = self._projection
         if projection.meter.budget is None or projection.status.ended:
             return []
         return projection.meter.due(projection.usage, self._since())
 
-    def closing(self, letters: bool) -> Event | None:
+    def next_event(self, waiting: bool) -> Event | None:
         """What a spent budget leads to next, or None while there is something to wait for.
 
         Work in progress ends, or is interrupted when the grace period is over; then the chart is told
         (`exhausted`), and its shutdown gets the same grace period; then the run is aborted.
 
         Args:
-            letters: whether the mailbox has events not handled yet.
+            waiting: whether the mailbox has events not handled yet.
         """
         projection, meter = self._projection, self._projection.meter
-        if not meter.exhausted or projection.paused or projection.status.ended or letters:
+        if not meter.exhausted or projection.paused or projection.status.ended or waiting:
             return None
         over = meter.over(self._since())
         if not meter.closing and (over or not self._work.under_way):
@@ -56,7 +56,7 @@ class BudgetEnforcer:
             return self._budget_event('abort')
         return None
 
-    def wind(self) -> None:
+    def schedule_alarm(self) -> None:
         """Set the alarm for what is due next by time alone; free if that has not changed."""
         projection, at = self._projection, None
         if projection.meter.budget is not None and projection.status is Status.RUNNING:

@@ -158,7 +158,7 @@ class LiveRuns:
             live.take_over(timers)
         return live
 
-    async def let_go(self, run: Run, *, drain: bool = False) -> tuple[KeptTimer, ...]:
+    async def hand_over(self, run: Run, *, drain: bool = False) -> tuple[KeptTimer, ...]:
         """Release a run without ending it; `drain` waits until work in progress has ended first.
 
         Returns:

@@ -32,11 +32,11 @@ class Envelope:
 class Mailbox:
     """Handles envelopes in order. While empty it has no task: an idle run is only data."""
 
-    __slots__ = ('_closed', '_handle', '_letters', '_task')
+    __slots__ = ('_closed', '_handle', '_queue', '_task')
 
     def __init__(self, handle: Callable[[Envelope], Awaitable[None]]) -> None:
         self._handle = handle
-        self._letters: deque[Envelope] = deque()
+        self._queue: deque[Envelope] = deque()
         self._task: asyncio.Task[None] | None = None
         self._closed: Callable[[Event], Exception] | None = None
 
@@ -53,7 +53,7 @@ class Mailbox:
     @property
     def waiting(self) -> bool:
         """Whether there are unhandled envelopes."""
-        return bool(self._letters)
+        return bool(self._queue)
 
     @property
     def is_busy(self) -> bool:
@@ -68,40 +68,40 @@ class Mailbox:
     async def close(self, reason: Callable[[Event], Exception]) -> None:
         """Drop pending and future events, and stop; waiting senders get a `reason`."""
         self._closed = reason
-        while self._letters:
-            letter = self._letters.popleft()
-            letter.refuse(reason(letter.event))
+        while self._queue:
+            envelope = self._queue.popleft()
+            envelope.refuse(reason(envelope.event))
         if self._task:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    def _enqueue(self, letter: Envelope) -> None:
+    def _enqueue(self, envelope: Envelope) -> None:
         if self._closed:
-            letter.refuse(self._closed(letter.event))
+            envelope.refuse(self._closed(envelope.event))
             return
-        self._letters.append(letter)
+        self._queue.append(envelope)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
     async def _work(self) -> None:
         try:
-            while self._letters:
-                await self._deliver(self._letters.popleft())
+            while self._queue:
+                await self._deliver(self._queue.popleft())
         finally:
             self._task = None
 
-    async def _deliver(self, letter: Envelope) -> None:
+    async def _deliver(self, envelope: Envelope) -> None:
         try:
-            await self._handle(letter)
+            await self._handle(envelope)
         except Exception as error:
             if not isinstance(error, EngineError):
-                log.exception('event %s was not handled', letter.event.name)
-            elif letter.answer is None:
-                log.warning('event %s was not handled: %s', letter.event.name, error)
-            letter.refuse(error)
+                log.exception('event %s was not handled', envelope.event.name)
+            elif envelope.answer is None:
+                log.warning('event %s was not handled: %s', envelope.event.name, error)
+            envelope.refuse(error)
         except BaseException as error:
-            letter.refuse(self._closed(letter.event) if self._closed else error)
+            envelope.refuse(self._closed(envelope.event) if self._closed else error)
             raise
         else:
-            if letter.answer and not letter.answer.done():
-                letter.answer.set_result(None)
+            if envelope.answer and not envelope.answer.done():
+                envelope.answer.set_result(None)

@@ -62,7 +62,7 @@ class Run:
         self._work = ActivityRunner(
             chart, projection, host, lambda: (self.info, self.state), self._mailbox.post, replayer
         )
-        self._treasurer = BudgetEnforcer(projection, self._work, host.services.clock, self._mailbox.post)
+        self._enforcer = BudgetEnforcer(projection, self._work, host.services.clock, self._mailbox.post)
         self._debugger = Debugger(projection, chart.shape, lambda: self.state)
         self.lost = ''
         """Why this process may no longer write to the run, if so."""
@@ -98,7 +98,7 @@ class Run:
     @property
     def deadline(self) -> float | None:
         """When something is due by time alone: a time-out, or what the budget requires."""
-        due = [at for at in (self._work.deadline, self._treasurer.alarm) if at is not None]
+        due = [at for at in (self._work.deadline, self._enforcer.alarm) if at is not None]
         return min(due, default=None)
 
     def keep_timers(self) -> tuple[KeptTimer, ...]:
@@ -123,33 +123,33 @@ class Run:
     async def release(self) -> None:
         """Stop working on the run without ending it: it continues wherever it is claimed next."""
         gone = 'its process is closing'
-        self._treasurer.stop()
+        self._enforcer.stop()
         await self._mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, gone))
         await self._work.stop()
         self.over.set()
 
-    async def _handle(self, letter: Envelope) -> None:
+    async def _handle(self, envelope: Envelope) -> None:
         try:
-            await self._receive(letter)
+            await self._receive(envelope)
         finally:  # Replay waits for no sender, not even after a refused event.
             if self._replayer:
                 await self._play(self._replayer)
 
-    async def _receive(self, letter: Envelope) -> None:
-        event = letter.event
+    async def _receive(self, envelope: Envelope) -> None:
+        event = envelope.event
         if self.lost or self.projection.status.ended:
-            if letter.answer is None:
+            if envelope.answer is None:
                 return  # What an activity still reported when the run ended.
             if self.lost:
                 raise RunElsewhere(self.info.id, event.name, self.lost)
             raise EventRefused(self.info.id, event.name, f'it is {self.projection.status}')
-        if letter.seen is not None and letter.seen != self.projection.seq:
-            raise StepPassed(self.info.id, event.name, letter.seen, self.projection.seq)
+        if envelope.seen is not None and envelope.seen != self.projection.seq:
+            raise StepPassed(self.info.id, event.name, envelope.seen, self.projection.seq)
         if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a past visit: its state was left while this envelope waited.
-        await self._carry_out(self._handle_outside(event, asked=letter.answer is not None))
+        await self._carry_out(self._handle_outside(event, asked=envelope.answer is not None))
         if not (self._muted or self._work.held_back):  # What is held back would seem to be over.
-            while following := self._treasurer.closing(self._mailbox.waiting):
+            while following := self._enforcer.next_event(self._mailbox.waiting):
                 await self._carry_out(self._decide_safely(following, asked=False))
             if dead_end := self._dead_end():
                 await self._carry_out([self._abort(dead_end)])
@@ -180,7 +180,7 @@ class Run:
                 replayer.leave()
             await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])
         if not replayer.strict:
-            self._work.let_go()
+            self._work.start_kept()
 
     def _handle_outside(self, event: Event, *, asked: bool) -> list[Transition]:
         if event is ALARM:
@@ -264,7 +264,7 @@ class Run:
     def _of_budget(self, steps: Sequence[Transition]) -> Iterator[Transition]:
         """What the budget requires after these steps: journaled with them, so nothing starts in between."""
         left = {path for step in steps for path in step.left}
-        for event in self._treasurer.due():
+        for event in self._enforcer.due_events():
             yield self._apply_step(self._step(event), left)
 
     def _apply_step(self, step: Transition, left: Collection[StatePath] = ()) -> Transition:
@@ -327,7 +327,7 @@ class Run:
         if not (self._replayer and self._replayer.overlooks):
             steps += [self._apply_step(self._step(event)) for event in self._debugger.due(steps)]
         if not self._muted:
-            self._treasurer.wind()
+            self._enforcer.schedule_alarm()
         if not steps:
             return
         if self._replayer:
@@ -349,7 +349,7 @@ class Run:
     async def _lose(self, error: Exception) -> None:
         """The journal accepts nothing more from this process: stop, and leave the run to the next claim."""
         self.lost = describe_error(error)
-        self._treasurer.stop()
+        self._enforcer.stop()
         self._host.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
         await self._work.stop()
         self._leave()

@@ -101,7 +101,7 @@ class Timeouts:
                     timer.task.cancel()
                 passed = 0.0 if old.at is None else self._clock.now() - old.at
                 timer.remaining, timer.task = max(0.0, old.remaining - passed), None
-                self._wind(old.path)
+                self._arm(old.path)
 
     def start(self, path: StatePath) -> None:
         """Set the time-out of a state that was entered."""
@@ -114,7 +114,7 @@ class Timeouts:
         timer = self._timers.pop(path, None)
         return timer.task if timer else None
 
-    def freeze(self) -> None:
+    def suspend(self) -> None:
         """Suspend the time-outs of held states."""
         for path, timer in self._timers.items():
             if timer.task and self._projection.pauses.holds(path):
@@ -122,10 +122,10 @@ class Timeouts:
                 timer.task = None
                 timer.remaining -= self._clock.now() - timer.started
 
-    def wind(self) -> None:
+    def resume(self) -> None:
         """Resume the time-outs of states that are not held."""
         for path in self._timers:
-            self._wind(path)
+            self._arm(path)
 
     def reset(self) -> None:
         """Reset time-outs that follow memory, if memory has changed."""
@@ -147,14 +147,14 @@ class Timeouts:
     def _set(self, path: StatePath, seconds: float) -> None:
         self._unset(path)
         self._timers[path] = Timer(remaining=seconds, whole=seconds)
-        self._wind(path)
+        self._arm(path)
 
     def _unset(self, path: StatePath) -> None:
         task = self.stop(path)
         if task:
             task.cancel()
 
-    def _wind(self, path: StatePath) -> None:
+    def _arm(self, path: StatePath) -> None:
         timer = self._timers[path]
         if timer.task is None and not self._projection.pauses.holds(path):
             timer.started = self._clock.now()

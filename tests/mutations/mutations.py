@@ -87,29 +87,29 @@ MUTATIONS = (
     Mutation(
         name='take events after the end',
         module='engine.runtime.run',
-        before='if self.lost or self.projection.status.ended:\n            if letter',
-        after='if self.lost:\n            if letter',
+        before='if self.lost or self.projection.status.ended:\n            if envelope',
+        after='if self.lost:\n            if envelope',
         guards=(f'{LAW}::test_an_event_that_waits_while_the_run_ends_is_refused',),
     ),
     Mutation(
-        name='end a run at a dead end while a letter waits',
+        name='end a run at a dead end while an event waits',
         module='engine.runtime.run',
         before='            or self._mailbox.waiting\n        ):',
         after='        ):',
         guards=(f'{RUN}::test_work_that_ends_while_a_pause_is_written_is_no_dead_end',),
     ),
     Mutation(
-        name='answer a letter before it is handled',
+        name='acknowledge an event before it is handled',
         module='engine.runtime.mailbox',
         before="""\
         try:
-            await self._handle(letter)
+            await self._handle(envelope)
 """,
         after="""\
         try:
-            if letter.answer:
-                letter.answer.set_result(None)
-            await self._handle(letter)
+            if envelope.answer:
+                envelope.answer.set_result(None)
+            await self._handle(envelope)
 """,
         guards=(f'{LAW}::test_no_work_begins_before_its_step_is_kept',),
     ),
@@ -165,7 +165,7 @@ MUTATIONS = (
     Mutation(
         name='let time-outs go on during a pause',
         module='engine.runtime.activity_runner',
-        before="            case 'pause':\n                self._timers.freeze()",
+        before="            case 'pause':\n                self._timers.suspend()",
         after="            case 'pause':\n                pass",
         guards=(f'{RUN}::test_a_time_out_stands_still_during_a_pause',),
     ),

@@ -34,7 +34,7 @@ class AuditLine:
     who: str
     """The account; for a failed login, the name that was given."""
     deed: str
-    """As in `DEEDS`, or `login`, `logout`, `download`, `account.add` and so on."""
+    """As in `METHOD_ROLES`, or `login`, `logout`, `download`, `account.add` and so on."""
     runs: tuple[str, ...] = ()
     """The runs it is about."""
     via: str = ''

@@ -15,7 +15,7 @@ from engine.history import lineage_tree
 from engine.records import RunId, RunInfo, RunPage, RunQuery
 from engine.runtime import acting_as
 from ui.access.caller import Caller, Identity, Role
-from ui.access.deeds import DEEDS, LOGGED, PARTS
+from ui.access.permissions import LOGGED, METHOD_ROLES, PARTS
 
 Record = Callable[..., Awaitable[None]]
 """Writes a line of the audit log."""
@@ -33,7 +33,7 @@ def guard_conductor(conductor: Conductor, identity: Identity, record: Record) ->
 
     Args:
         conductor: the real one.
-        identity: looked at for each deed, so that a session that ends, ends everywhere.
+        identity: checked for each call, so that a session that ends, ends everywhere.
         record: writes a line of the audit log.
     """
     return cast(Conductor, Guarded(conductor, conductor, identity, record, ''))
@@ -57,7 +57,7 @@ class Guarded:
             part: Any = Guarded(
                 getattr(self._target, name), self._root, self._identity, self._record, f'{path}.'
             )
-        elif path not in DEEDS:
+        elif path not in METHOD_ROLES:
             raise NotAllowed(f'{path} is for the server itself')
         elif special := getattr(type(self), f'_{name}', None) if not self._path else None:
             part = functools.partial(special, self)
@@ -66,7 +66,7 @@ class Guarded:
             if inspect.isroutine(part):
                 part = self._behind(path, part)
             else:
-                self._identity.known.require(DEEDS[path], path)
+                self._identity.known.require(METHOD_ROLES[path], path)
                 return part  # It may change.
         self.__dict__[name] = part
         return part
@@ -122,7 +122,7 @@ class Guarded:
         @functools.wraps(method)
         def ask(*args: Any, **options: Any) -> Any:
             caller = self._identity.known
-            caller.require(DEEDS[path], path)
+            caller.require(METHOD_ROLES[path], path)
             with acting_as(caller.name):
                 return method(*args, **options)
 
@@ -131,7 +131,7 @@ class Guarded:
     async def _authorize(self, path: str, runs: Iterable[RunId | RunInfo]) -> Caller:
         caller = await self._identity.check()
         try:
-            caller.require(DEEDS[path], path)
+            caller.require(METHOD_ROLES[path], path)
         except NotAllowed:
             if path in LOGGED:
                 await self._record(caller, path, runs=_ids(runs), refused='role')

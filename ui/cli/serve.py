@@ -19,7 +19,7 @@ from ui.cli.exit_codes import CODES
 from ui.cli.options import Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
 from ui.cli.output.errors import CommandError
 from ui.cli.session import new_owner, settings_of, storage_of
-from ui.server.door import Door
+from ui.server.access_settings import AccessSettings
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.observed_journal import observe
@@ -115,7 +115,9 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         raise CommandError(_serve(holders))
     login = asyncio.run(_try(storage, settings)) or provider is not None
     check_host(host, login=login)
-    door = Door(required=login or not is_local(host), names=served_names(host, public), provider=provider)
+    access_settings = AccessSettings(
+        required=login or not is_local(host), names=served_names(host, public), provider=provider
+    )
     catalog = load_catalog(settings, pace)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with listen(host, port) as listening:
@@ -145,7 +147,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
                 origins=shared,
                 grace=settings.grace,
                 fleet=fleet.view if fleet else None,
-                door=door,
+                access_settings=access_settings,
             )
         finally:
             if locks:

@@ -90,7 +90,7 @@ class Driver:
             except asyncio.CancelledError:
                 # Temporal has given the run to somebody else, or to a later attempt of this process.
                 if self._driven.get(run) is seat and self._runs.runs.get(run) is live:
-                    await asyncio.shield(self._runs.let_go(live))
+                    await asyncio.shield(self._runs.hand_over(live))
                 raise
 
     @contextlib.asynccontextmanager
@@ -134,7 +134,7 @@ class Driver:
             rested = (rested or clock.now()) if live.rests else 0.0
             if rested and clock.now() - rested >= LINGER:
                 until = live.deadline
-                kept = await self._runs.let_go(live)
+                kept = await self._runs.hand_over(live)
                 return Rest(why='rests', until=until, timers=[asdict(timer) for timer in kept])
         if live.projection.status.ended:
             return Rest(why='ended')
@@ -148,7 +148,7 @@ class Driver:
             while not (drained.done() or self._cut) and self._runs.services.clock.now() < until:
                 await asyncio.wait({drained}, timeout=LOOK)
             drained.cancel()
-        return [asdict(timer) for timer in await self._runs.let_go(live)]
+        return [asdict(timer) for timer in await self._runs.hand_over(live)]
 
 
 def _timer(kept: dict[str, Any]) -> KeptTimer:

@@ -199,7 +199,7 @@ class FleetRuns(LiveRuns):
     async def _pass_on(self, info: RunInfo) -> None:
         """Let go of a run that was decided on here, and have a worker go on with it."""
         if live := self.runs.get(info.id):
-            await self.let_go(live)
+            await self.hand_over(live)
         self._place(info)
 
     def _place(self, info: RunInfo) -> None:

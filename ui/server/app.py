@@ -45,8 +45,8 @@ from ui.pages.shared.attention import Attentions
 from ui.pages.tools import page as tools
 from ui.pages.traffic import page as traffic
 from ui.pages.wall import page as wall
+from ui.server.access_settings import AccessSettings
 from ui.server.clients import free_closed_pages
-from ui.server.door import Door
 from ui.server.grace import grace_of
 from ui.server.lazy_app import LazyApp
 from ui.server.metrics import Metrics
@@ -104,7 +104,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
     grace: float = 0.0,
     failed: Callable[[Exception], None] | None = None,
     fleet: Callable[[Conductor], FleetView] | None = None,
-    door: Door | None = None,
+    access_settings: AccessSettings | None = None,
     url: str = '',
 ) -> FastAPI:
     """The application, without the pages; these are registered with NiceGUI, to be mounted in it.
@@ -122,7 +122,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         grace: seconds that calls of real models may take to end when the server shuts down.
         failed: called with the reason if the conductor cannot be opened; raised without it.
         fleet: views the fleet whose workers drive the runs; by default this process does.
-        door: who may use the server; people log in if it says so, or once there is an account.
+        access_settings: who may use the server; people log in if it says so, or once there is an account.
         url: the server's address in the links of notifications.
     """
     metrics = metrics or Metrics()
@@ -133,7 +133,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         conductor = await open_conductor()
         for fault in conductor.catalog.faults:
             log.error('%s:%s: %s', fault.path, fault.line, fault.problem)
-        async with alone(locks):
+        async with adoption_lock(locks):
             for recovered in await conductor.recover():
                 log.info('run %s continues', recovered)
         for stranded, reason in conductor.stranded.items():
@@ -147,7 +147,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         background_tasks.create(metrics.measure_lag(), name='measure lag')
         tune()
         free_closed_pages()
-        access = await access_where_closed(door, Access(conductor.journal, conductor.clock))
+        access = await access_where_closed(access_settings, Access(conductor.journal, conductor.clock))
         close_folders(access is not None, private=places.home if places else None)
         workers = fleet and look_after(fleet(conductor))
         services = Services(
@@ -190,7 +190,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         openapi_url=None,
         lifespan=lifespan,
         routes=[
-            *Login(lambda: backend.access, provider_of(door), ASSETS).routes(),
+            *Login(lambda: backend.access, provider_of(access_settings), ASSETS).routes(),
             Mount(PREFIX, LazyApp(partial(load_api, backend, origins))),
             Route(MCP, chat),
             *monitoring_routes(backend, metrics),
@@ -216,14 +216,14 @@ def draw_topbar(backend: Backend, attentions: Attentions) -> None:
     draw_account_menu(backend)
 
 
-async def access_where_closed(door: Door | None, access: Access) -> Access | None:
+async def access_where_closed(access_settings: AccessSettings | None, access: Access) -> Access | None:
     """The access that people need; None if nobody has to log in."""
-    return access if (door and door.required) or await access.accounts.any() else None
+    return access if (access_settings and access_settings.required) or await access.accounts.any() else None
 
 
-def provider_of(door: Door | None) -> Provider | None:
+def provider_of(access_settings: AccessSettings | None) -> Provider | None:
     """The identity provider, if one is configured."""
-    return Provider(door.provider) if door and door.provider else None
+    return Provider(access_settings.provider) if access_settings and access_settings.provider else None
 
 
 async def warn_of(conductor: Conductor) -> None:
@@ -262,7 +262,7 @@ async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
         await conductor.clock.sleep(LOOK_SECONDS)
         try:
             if dead := await asyncio.to_thread(locks.dead):
-                async with alone(locks):
+                async with adoption_lock(locks):
                     await _adopt(conductor, frozenset(dead))
                 for owner in dead:
                     await asyncio.to_thread(locks.bury, owner)
@@ -271,7 +271,7 @@ async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
 
 
 @asynccontextmanager
-async def alone(locks: Locks | None) -> AsyncIterator[None]:
+async def adoption_lock(locks: Locks | None) -> AsyncIterator[None]:
     """Adopt runs while no other server of the database does, so that none is taken twice."""
     if locks is None:
         yield

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from engine import Conductor, EngineError
-from ui.server.door import Door
+from ui.server.access_settings import AccessSettings
 from ui.server.metrics import Metrics
 from ui.settings import Locks, ServerPaths
 from ui.web.backend import Backend
@@ -144,13 +144,13 @@ def run(  # noqa: PLR0913  (the last have defaults)
     origins: Collection[str] = (),
     grace: float = 0.0,
     fleet: Callable[[Conductor], FleetView] | None = None,
-    door: Door | None = None,
+    access_settings: AccessSettings | None = None,
 ) -> None:
     """Serve until a signal arrives; then release the runs, for the next server to resume.
 
     `origins` are other sites whose pages may use the API and the MCP server; `grace` is how many seconds
-    calls of real models may take to end; `fleet` views the fleet, if workers drive the runs; `door` says
-    who may use the server.
+    calls of real models may take to end; `fleet` views the fleet, if workers drive the runs;
+    `access_settings` say who may use the server.
 
     Raises:
         EngineError: the conductor could not be opened; nothing was served.
@@ -170,8 +170,8 @@ def run(  # noqa: PLR0913  (the last have defaults)
         failure, server.should_exit = error, True
 
     url = os.environ.get('HEMICYCLE_URL', '').strip() or page_url(listening)
-    app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, door, url)
-    guard(app, origins, door)
+    app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, access_settings, url)
+    guard(app, origins, access_settings)
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
     ui.run_with(
         app,
@@ -207,7 +207,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
         raise CannotServe(f'the server could not start: {type(failure).__name__}: {failure}') from failure
 
 
-def guard(app: FastAPI, origins: Collection[str], door: Door | None = None) -> None:
+def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSettings | None = None) -> None:
     """Put in front of everything what every request passes, the last one first."""
     from asgi_correlation_id import CorrelationIdMiddleware
     from starlette.middleware.gzip import GZipMiddleware
@@ -224,7 +224,9 @@ def guard(app: FastAPI, origins: Collection[str], door: Door | None = None) -> N
     backend: Backend = app.state.backend
     app.add_middleware(HeadRequests)
     app.add_middleware(SignedIn, access=lambda: backend.access)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(door.names if door else LOCAL_NAMES))
+    app.add_middleware(
+        TrustedHostMiddleware, allowed_hosts=list(access_settings.names if access_settings else LOCAL_NAMES)
+    )
     app.add_middleware(OwnRequests, shared=(PREFIX, MCP), origins=origins)
     app.add_middleware(PlainErrors, below=PREFIX)
     app.add_middleware(CorrelationIdMiddleware, validator=is_request_id)

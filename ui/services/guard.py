@@ -1,4 +1,4 @@
-"""The services as one caller may use them: a role for each deed, and questions of runs that they see."""
+"""The services as one caller may use them: a role for each method, and questions of runs they may see."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.services.inbox import Inbox
 from ui.services.services import Services
 
 _VIEWER, _OPERATOR, _ADMIN = Role.VIEWER, Role.OPERATOR, Role.ADMIN
-DEEDS: Final[Mapping[str, Mapping[str, Role]]] = {
+METHOD_ROLES: Final[Mapping[str, Mapping[str, Role]]] = {
     'inbox': {
         'list': _VIEWER, 'find': _VIEWER, 'answer': _OPERATOR, 'assign': _OPERATOR, 'snooze': _OPERATOR,
     },
@@ -71,13 +71,13 @@ class _Guarded:
         if name.startswith('_'):
             raise AttributeError(name)
         target = getattr(self._target, name)
-        if name in DEEDS:  # a part of it
+        if name in METHOD_ROLES:  # a part of it
             return _Guarded(name, target, self._identity, self._record)
         return self.behind(name, target)
 
     def behind(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         """The method, behind the guard. Raises `NotAllowed` for one that is nobody's."""
-        path, role = f'{self._name}.{name}', DEEDS[self._name].get(name)
+        path, role = f'{self._name}.{name}', METHOD_ROLES[self._name].get(name)
         if role is None:
             raise NotAllowed(f'{path} is for the server itself')
 

@@ -1,4 +1,4 @@
-"""What whoever is served here may not do: asked by each control that does something."""
+"""What the current caller may not do: checked by each control that does something."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from nicegui.element import Element
 
 from engine import EngineError
 from ui.access.caller import ANYONE, IDENTITY, Role
-from ui.access.deeds import DEEDS
-from ui.services.guard import DEEDS as SERVICES
+from ui.access.permissions import METHOD_ROLES
+from ui.services.guard import METHOD_ROLES as SERVICES
 
 ROLES: Final = {
-    **DEEDS,
-    **{f'{part}.{name}': role for part, deeds in SERVICES.items() for name, role in deeds.items()},
+    **METHOD_ROLES,
+    **{f'{part}.{name}': role for part, methods in SERVICES.items() for name, role in methods.items()},
     'try tools': Role.OPERATOR,
     'fleet.drain': Role.ADMIN,
 }
-"""The lowest role for each deed of the conductor and of the services."""
+"""The lowest role for each action of the conductor and of the services."""
 
 
-def refusal(deed: str) -> str:
-    """Why whoever is served here may not do this, or ''. A deed that nobody listed raises `KeyError`."""
-    role = ROLES[deed]
+def refusal(action: str) -> str:
+    """Why the current caller may not do this, or ''. An action that nobody listed raises `KeyError`."""
+    role = ROLES[action]
     try:
         identity = IDENTITY.get()
         caller = identity.known if identity else ANYONE
@@ -31,13 +31,13 @@ def refusal(deed: str) -> str:
     return '' if caller.role.includes(role) else f'This takes the role {role}; yours is {caller.role}'
 
 
-def may(deed: str) -> bool:
-    """Whether whoever is served here may do this: entries of menus that nobody may choose are left out."""
-    return not refusal(deed)
+def may(action: str) -> bool:
+    """Whether the current caller may do this; menus leave out what it may not."""
+    return not refusal(action)
 
 
-def require(element: Element, deed: str) -> None:
+def require(element: Element, action: str) -> None:
     """Disable a control for those who may not do this, and say why."""
-    if why := refusal(deed):
-        for name, value in {'disabled': '', 'title': why, 'data-refused': deed}.items():
+    if why := refusal(action):
+        for name, value in {'disabled': '', 'title': why, 'data-refused': action}.items():
             element.props[name] = value  # `props()` would parse the text

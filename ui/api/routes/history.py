@@ -10,7 +10,7 @@ from engine import Conductor
 from engine.history import Comparison, RegressionResult, RegressionTest
 from engine.records import RunId, Traffic
 from engine.runtime import GuardExplanation
-from ui.access.deeds import DEEDS
+from ui.access.permissions import METHOD_ROLES
 from ui.api.dependencies import Engine, Filters, Run, Web, Who, many
 from ui.api.problems import problems
 from ui.api.wire import wire
@@ -60,6 +60,6 @@ async def save_test(conductor: Engine, run: Run) -> RegressionTest:
 @router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 409, 413, 415))
 async def check(web: Web, who: Who, test: RegressionTest) -> RegressionResult:
     """Replay a regression test through its pattern as it is now: no model and no tool is called."""
-    who.require(DEEDS['check'], 'check')
+    who.require(METHOD_ROLES['check'], 'check')
     async with Conductor(catalog=web.root.catalog) as aside:
         return await aside.check(test)

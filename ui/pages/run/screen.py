@@ -22,7 +22,7 @@ from ui.pages.run.address import Address
 from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.agents.transcript import Transcript
 from ui.pages.run.context import GuardReasons, RunContext
-from ui.pages.run.debugger.desk import Debugger
+from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.diagram.chart import ChartPane
 from ui.pages.run.header.approval_bar import ApprovalBar
 from ui.pages.run.header.budget import BudgetBars

@@ -19,7 +19,7 @@ from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery
 from ui.access.caller import Caller, FixedIdentity, Role
-from ui.access.deeds import DEEDS, PARTS, WITHHELD
+from ui.access.permissions import METHOD_ROLES, PARTS, WITHHELD
 
 NOBODY_HAS = 'no such thing'
 
@@ -50,9 +50,11 @@ def as_role(access: Access, conductor: Conductor, role: Role, name: str = 'ada')
 
 async def test_every_deed_is_listed_once(conductor: Conductor) -> None:
     found = set(names(conductor))
-    assert found - set(DEEDS) - PARTS - WITHHELD == set(), 'say in ui/access/deeds.py which role may do this'
-    assert (set(DEEDS) | PARTS | WITHHELD) - found == set(), 'these are gone: strike them'
-    assert set(DEEDS) & WITHHELD == set()
+    assert found - set(METHOD_ROLES) - PARTS - WITHHELD == set(), (
+        'say in ui/access/permissions.py which role may do this'
+    )
+    assert (set(METHOD_ROLES) | PARTS | WITHHELD) - found == set(), 'these are gone: strike them'
+    assert set(METHOD_ROLES) & WITHHELD == set()
 
 
 @pytest.mark.parametrize('role', list(Role))
@@ -60,7 +62,7 @@ async def test_a_role_may_do_what_is_listed_and_no_more(
     access: Access, conductor: Conductor, role: Role
 ) -> None:
     behind = as_role(access, conductor, role)
-    for path, least in DEEDS.items():
+    for path, least in METHOD_ROLES.items():
         assert await refused(behind, path) is not role.includes(least), f'{role} {path}'
     for path in WITHHELD:
         assert await refused(behind, path), path

@@ -1,4 +1,4 @@
-"""The services behind the guard: every deed has a role, and a private run's questions are not shown."""
+"""The services behind the guard: every method has a role, and a private run's questions are not shown."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from engine.errors import NotAllowed
 from tests.support.harness import FakeModel, catalog, started
 from tests.unit.ui.services.test_inbox import Pair, listed, reply
 from ui.access.caller import Caller, FixedIdentity, Role
-from ui.services.guard import DEEDS, guard_services
+from ui.services.guard import METHOD_ROLES, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
 from ui.services.notifications import Notifications
 from ui.services.notifications.destinations import Destinations
@@ -40,10 +40,10 @@ CLASSES = {
 
 
 def test_every_deed_has_a_role_or_is_for_the_server():
-    assert set(CLASSES) == set(DEEDS)
+    assert set(CLASSES) == set(METHOD_ROLES)
     for name, made in CLASSES.items():
         public = {one for one in vars(made) if not one.startswith('_')}
-        assert public - SERVER == set(DEEDS[name]), name
+        assert public - SERVER == set(METHOD_ROLES[name]), name
 
 
 async def record(*args: object, **options: object) -> None:
@@ -54,7 +54,7 @@ async def record(*args: object, **options: object) -> None:
 async def test_each_role_may_do_what_it_may(role: Role):
     async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         services = guard_services(Services(conductor), FixedIdentity(Caller('ada', role)), record)
-        for part, deeds in DEEDS.items():
+        for part, deeds in METHOD_ROLES.items():
             target = (
                 services.notifications.destinations if part == 'destinations' else getattr(services, part)
             )

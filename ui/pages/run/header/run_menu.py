@@ -32,7 +32,7 @@ KEYS = (
     *STEP_KEYS,
 )
 AUDIT = ActionLabel('verified', 'Verify recording')
-DEEDS = {
+METHODS = {
     RETRY: 'retry',
     AGAIN: 'rerun',
     REPLAY: 'start',
@@ -106,7 +106,7 @@ class RunMenu:
         found |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
         if not now.deleted:
             found[DELETE] = self._delete
-        return {face: act for face, act in found.items() if may(DEEDS[face])}
+        return {face: act for face, act in found.items() if may(METHODS[face])}
 
     async def retry(self) -> None:
         """Ask, then continue in a new run from the last good step."""

@@ -25,12 +25,12 @@ from ui.formatting.steps import (
 )
 from ui.formatting.values import with_times
 from ui.pages.run.context import RunContext
-from ui.pages.run.debugger.desk import Debugger
+from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.debugger.panel import BreakpointsPanel
 from ui.pages.run.usage_table import SpendingTable
 from ui.replay.marks import marks_of
 
-DEEDS = ('pause', 'human', 'restart', 'budget')
+DETAILED = ('pause', 'human', 'restart', 'budget')
 """Kinds of marks that say more than the name of the event."""
 BREAKPOINTS = 'Breakpoints'
 
@@ -149,7 +149,7 @@ class Inspector:
             with notice('fail', 'error_outline'):
                 ui.label(str(step.event.data['error']))
         for mark in marks_of(step, {}):
-            if mark.kind in DEEDS:
+            if mark.kind in DETAILED:
                 ui.label(pause_sentence(mark.text)).classes(f'step-reason mark-{mark.kind}')
         self._moves(step)
         draw_criteria(view, step, self._shape, self._named)

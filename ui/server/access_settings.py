@@ -9,7 +9,7 @@ from ui.access.oidc import ProviderSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class AccessSettings:
     """How a server is reached."""
 
     required: bool

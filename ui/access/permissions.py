@@ -1,4 +1,4 @@
-"""Deeds: what can be done through a conductor, and the role that each takes. All else is refused."""
+"""Permissions: what can be done through a conductor, and the role that each takes; the rest is refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_ADMINS = """
     clean_up preview_cleanup purge recover
     catalog.connect catalog.disconnect catalog.section catalog.mcp.sign_in
 """
-DEEDS: Final[Mapping[str, Role]] = {
+METHOD_ROLES: Final[Mapping[str, Role]] = {
     **dict.fromkeys(_SEEN_BY_ALL.split(), Role.VIEWER),
     **dict.fromkeys(_OF_OPERATORS.split(), Role.OPERATOR),
     **dict.fromkeys(_OF_ADMINS.split(), Role.ADMIN),
@@ -72,7 +72,7 @@ WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 
 _ONLY_READ: Final = frozenset({'preview_cleanup', 'catalog.section', 'catalog.registry.refresh'})
 """What pages look up for those who may do more than see."""
-LOGGED: Final = frozenset(name for name, role in DEEDS.items() if role is not Role.VIEWER) - _ONLY_READ | {
-    'export_bundle'
-}
+LOGGED: Final = frozenset(
+    name for name, role in METHOD_ROLES.items() if role is not Role.VIEWER
+) - _ONLY_READ | {'export_bundle'}
 """Deeds that the audit log lists."""

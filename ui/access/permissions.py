@@ -1,4 +1,4 @@
-"""Permissions: what can be done through a conductor, and the role that each takes; the rest is refused."""
+"""Permissions: what a conductor can do, and the role that each takes; anything else is refused."""
 
 from __future__ import annotations
 

@@ -105,13 +105,13 @@ async def test_the_calculator_calculates(expression: str, value: str) -> None:
     ],
 )
 async def test_the_calculator_refuses_at_once_what_it_cannot_do(expression: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         text = await calculator.run(json.dumps({'expression': expression}), context())
         assert len(text) < 700
     except ToolError as refused:
         assert len(str(refused)) < 700
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @settings(max_examples=200, deadline=500)

@@ -102,7 +102,7 @@ async def test_a_stall_in_mid_stream(speech: Speech) -> None:
     assert found.error is not None
     assert (found.error.kind, found.error.retryable) == ('timeout', True)
     assert 'said nothing more for 0.15 s' in str(found.error)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(

@@ -271,10 +271,10 @@ async def test_many_fragments_of_one_call_take_no_time(named: bool) -> None:
         return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
 
     pieces = [fragment('{"text": "', 'f'), *(fragment('{}x', 'f' if named else None) for _ in range(20_000))]
-    began = time.monotonic()
+    began = time.process_time()
     found = await read(*pieces, fragment('"}', None), finish('tool_calls'))
     assert [(name, len(text)) for name, text in found.calls] == [('f', 60_012)]
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

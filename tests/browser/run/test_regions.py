@@ -124,6 +124,7 @@ def test_agents_are_folded_one_by_one_and_the_browser_remembers(page, crewed, ax
     page.keyboard.press('Escape')
     expect(page.get_by_role('dialog')).to_have_count(0)  # it gives the focus back as it goes
     box = page.locator('.diagram svg')
+    page.emulate_media(reduced_motion='reduce')  # what is read has arrived
     page.locator('.diagram').focus()
 
     def fitted() -> str:

@@ -92,7 +92,7 @@ async def test_another_process_s_lock_is_waited_for_elsewhere(writer: Writer, tm
     begun = time.monotonic()
     waiting = asyncio.ensure_future(writer.do(where, short=short))
     await settle()
-    assert time.monotonic() - begun < 1 and not waiting.done()  # The loop was not blocked.
+    assert time.monotonic() - begun < 5 and not waiting.done()  # The loop was not blocked.
     other.execute('COMMIT')
     other.close()
     assert await waiting == 'journal-writer'

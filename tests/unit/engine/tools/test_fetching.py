@@ -213,7 +213,7 @@ async def test_a_server_that_takes_its_time_is_left() -> None:
         started = time.monotonic()
         with pytest.raises(ToolError, match=r'within 0\.3 seconds'):
             await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'), seconds=0.3)
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
 
 
 async def test_a_page_is_read_as_text_where_private_addresses_are_allowed() -> None:

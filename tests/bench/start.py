@@ -1,20 +1,26 @@
-"""How soon the command answers, and how soon the server delivers its first page."""
+"""How soon the command answers, the server delivers its first page, and runs go on after a restart."""
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from tests.bench.processes import environment, free_port, server
+from engine import Conductor
+from storage import open_journal
+from tests.bench.processes import DEADLINE, environment, free_port, server
 from tests.bench.table import Row
 from tests.tree import ROOT
 
-HELP, PAGE = 300.0, 1_500.0
+HELP, PAGE, RECOVERED = 300.0, 1_500.0, 2_000.0
 """The bars, in milliseconds."""
+TASK = 'Should a small team adopt event sourcing for its order system?'
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
@@ -32,6 +38,13 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         value=median(_served(folder, tries)) * 1e3,
         unit='ms',
         bar=PAGE,
+    )
+    runs = 3 if fast else 30
+    yield Row(
+        name=f'hemicycle serve to the next step of {runs} runs',
+        value=median([await _recovered(folder / f'{number}.db', runs) for number in range(tries)]) * 1e3,
+        unit='ms',
+        bar=RECOVERED,
     )
 
 
@@ -52,3 +65,26 @@ def _served(folder: Path, tries: int) -> list[float]:
         with server(arguments, f'http://127.0.0.1:{port}/', folder):
             found.append(time.perf_counter() - begun)
     return found
+
+
+async def _recovered(database: Path, runs: int) -> float:
+    """Leave that many runs in the middle of a call; the seconds from a server's start until all go on."""
+    async with Conductor(await open_journal(database), workspaces=database.with_suffix('')) as conductor:
+        for _ in range(runs):
+            run = await conductor.start('pipeline', task=TASK)
+            async for _ in run.watch():
+                break
+    port, before = free_port(), _steps(database)
+    arguments = ['-m', 'ui', 'serve', '--port', str(port), '--pace', '1', '--database', str(database)]
+    begun = time.perf_counter()
+    with server(arguments, f'http://127.0.0.1:{port}/healthz', database.parent):
+        while any(steps <= before[run] for run, steps in _steps(database).items()):
+            if time.perf_counter() - begun > DEADLINE:
+                raise RuntimeError('not all runs went on')
+            await asyncio.sleep(0.01)
+        return time.perf_counter() - begun
+
+
+def _steps(database: Path) -> dict[str, int]:
+    with closing(sqlite3.connect(f'{database.as_uri()}?mode=ro', uri=True, timeout=10)) as file:
+        return dict(file.execute('SELECT id, seq FROM run'))

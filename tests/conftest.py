@@ -96,8 +96,12 @@ def swept(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def kept_modules() -> Iterator[None]:
-    """Keep our modules: NiceGUI forgets those that hold pages, and each test would import them anew."""
+    """Keep our modules: NiceGUI forgets those that hold pages, and each test would import them anew.
+
+    It also collects garbage twice for each test: that then looks at what the test makes, not at all there is.
+    """
     ours = {name: module for name, module in sys.modules.items() if name.partition('.')[0] == 'ui'}
+    gc.freeze()
     yield
     sys.modules.update(ours)
 

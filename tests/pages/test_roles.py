@@ -63,13 +63,15 @@ def refused(monkeypatch) -> list[str]:
 
 
 @pytest.mark.parametrize('role', list(Role))
-@pytest.mark.parametrize('path', EVERYWHERE)
-async def test_every_page_opens_for_everybody(pages, backend, runs, refused, role, path):
+async def test_every_page_opens_for_everybody(pages, backend, runs, refused, role, subtests):
     (item,) = (await backend.root_services.inbox.list()).items
-    answer = await pages.http_client.get(path.format(**runs, ask=item.ask.id))
-    assert answer.status_code == (404 if path in MISSING else 200)
-    assert 'could not be displayed' not in answer.text
-    assert bool(refused) == (path in FOR_ADMINISTRATORS and role is not Role.ADMIN), refused
+    for path in EVERYWHERE:
+        with subtests.test(path):
+            refused.clear()
+            answer = await pages.http_client.get(path.format(**runs, ask=item.ask.id))
+            assert answer.status_code == (404 if path in MISSING else 200)
+            assert 'could not be displayed' not in answer.text
+            assert bool(refused) == (path in FOR_ADMINISTRATORS and role is not Role.ADMIN), refused
 
 
 def disabled(pages: User) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from html import escape
@@ -73,7 +74,8 @@ def lighten_pages(bundles: Bundles) -> None:
         templates.env.filters['bundled'] = bundles.bundled
 
 
-def style_sheet(own: Sequence[str], font: str) -> str:
+@functools.cache
+def style_sheet(own: tuple[str, ...], font: str) -> str:
     """All styles in one text: NiceGUI's in its layers, then our own, and the icons at this address."""
     parts = [LAYERS]
     for layer, file in PARTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import os
@@ -92,14 +93,22 @@ class Channels:
         self, mail: MailServer | None = None, transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
         """`transport` carries requests in place of the network."""
-        self._mail = mail
-        self._http = httpx.AsyncClient(
-            timeout=SECONDS, follow_redirects=False, transport=transport, headers={'User-Agent': 'Hemicycle'}
+        self._mail, self._transport = mail, transport
+
+    @functools.cached_property
+    def _http(self) -> httpx.AsyncClient:
+        """Made when something is sent: it reads all certificates of the system first."""
+        return httpx.AsyncClient(
+            timeout=SECONDS,
+            follow_redirects=False,
+            transport=self._transport,
+            headers={'User-Agent': 'Hemicycle'},
         )
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        if '_http' in vars(self):
+            await self._http.aclose()
 
     async def send(self, destination: Destination, message: Message, now: float) -> Result:
         """Make one attempt; `now` is in seconds since 1970. Never raises."""

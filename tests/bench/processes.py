@@ -46,6 +46,7 @@ def environment(folder: Path) -> Mapping[str, str]:
     """This process's, with a home of its own for the server."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith('NICEGUI_')}
     inherited.pop('PYTEST_CURRENT_TEST', None)
+    inherited.pop('PYTHONDONTWRITEBYTECODE', None)  # Without it, users compile the modules once.
     return inherited | {'HEMICYCLE_HOME': str(folder / 'home')}
 
 

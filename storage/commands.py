@@ -43,7 +43,9 @@ def fork(info: RunInfo, shape: Shape) -> Work[None]:
         number = insert_run(connection, replace(info, seq=steps, bytes=size + pictures), shape)
         for table in (STEP, STORED):
             columns = [literal(number) if column.name == 'run' else column for column in table.c]
-            copied = select(*columns).where(*_begun(table, parent, info.parent_at)).order_by(table.c.seq)
+            copied = (
+                select(*columns).where(*_steps_up_to(table, parent, info.parent_at)).order_by(table.c.seq)
+            )
             connection.execute(insert(table).from_select(list(table.c), copied))
 
     return work
@@ -55,11 +57,11 @@ def _extent(connection: Connection, table: Table, run: int, at: int) -> tuple[in
         func.coalesce(func.max(table.c.seq), 0),
         func.coalesce(func.sum(func.length(table.c.body)), 0),
     )
-    row = connection.execute(select(last, size).where(*_begun(table, run, at))).one()
+    row = connection.execute(select(last, size).where(*_steps_up_to(table, run, at))).one()
     return int(row[0]), int(row[1])
 
 
-def _begun(table: Table, run: int, at: int) -> tuple[ColumnElement[bool], ...]:
+def _steps_up_to(table: Table, run: int, at: int) -> tuple[ColumnElement[bool], ...]:
     return table.c.run == run, table.c.seq <= at
 
 

@@ -81,7 +81,7 @@ async def follow_agent(
         activity.stream('', 'reset')
         ended = activity.services.sessions.end(activity.run.id, scope.path)
         if isinstance(error, ModelError):
-            error.spent = _lost(played, asked) if asked else {}
+            error.spent = _estimate_lost(played, asked) if asked else {}
         if ended:
             await asyncio.shield(ended)
         raise
@@ -128,7 +128,11 @@ async def take_results(
             results = await session.results([call.id for call in calls])
         except BaseException as error:
             ended = activity.services.sessions.end(activity.run.id, scope.path)
-            if not isinstance(error, ModelError) or not error.retryable or _cut_off(agent) >= MOST_CUT_OFF:
+            if (
+                not isinstance(error, ModelError)
+                or not error.retryable
+                or _count_cut_off(agent) >= MOST_CUT_OFF
+            ):
                 raise
             if ended:
                 await asyncio.shield(ended)
@@ -149,7 +153,7 @@ async def take_results(
     return result
 
 
-def _cut_off(agent: AgentState) -> int:
+def _count_cut_off(agent: AgentState) -> int:
     """How many calls of the conversation were cut off because the agent died."""
     parts = (part for message in agent.messages for part in message.parts)
     return sum(isinstance(part, ToolResult) and part.text.startswith(CUT_OFF) for part in parts)
@@ -308,7 +312,7 @@ def _usage(reply: Reply, message: Message, asked: int, played: AgentModel) -> di
     return {**data, 'usage': usage_to_dict(used)}
 
 
-def _lost(played: AgentModel, asked: int) -> dict[str, Usage]:
+def _estimate_lost(played: AgentModel, asked: int) -> dict[str, Usage]:
     """What a turn has used at least that broke off."""
     model, unpriced = f'{AGENT_PREFIX}{played.agent.name}', int(not played.simulated)
     used = Usage(input=-(-asked // CHARACTERS_A_TOKEN), calls=1, source='estimated', unpriced=unpriced)

@@ -54,8 +54,11 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
         else:
             ran = fold.projection.ran_at(first.time)
             event = replace(first.event, time=first.time, ran=ran)
-            moves = _fire(run, chart, state, active, replace(first, event=event))
-            kept = [replace(move, changes=without_new_fields(move.changes, fields)) for move in moves]
+            microsteps = _fire(run, chart, state, active, replace(first, event=event))
+            kept = [
+                replace(microstep, changes=without_new_fields(microstep.changes, fields))
+                for microstep in microsteps
+            ]
             _compare(run, turn, kept)
             fold.take_all(turn)
         active = turn[-1].active
@@ -148,12 +151,12 @@ def without_new_guards(
     )
 
 
-def _compare(run: RunId, turn: list[Transition], moves: list[Microstep]) -> None:
-    if not moves and len(turn) == 1 and not turn[0].left and not turn[0].entered:
+def _compare(run: RunId, turn: list[Transition], microsteps: list[Microstep]) -> None:
+    if not microsteps and len(turn) == 1 and not turn[0].left and not turn[0].entered:
         return
-    for recorded, move in zip(turn, moves, strict=False):
+    for recorded, microstep in zip(turn, microsteps, strict=False):
         for name in COMPARED:
-            was, now = getattr(recorded, name), getattr(move, name)
+            was, now = getattr(recorded, name), getattr(microstep, name)
             if name == 'event':
                 was, now = (
                     replace(was, data={}, since=0, attempt=1),
@@ -163,6 +166,6 @@ def _compare(run: RunId, turn: list[Transition], moves: list[Microstep]) -> None
                 now = without_new_guards(was, now)
             if was != now:
                 raise Diverged(run, recorded.seq, f'{name} was {shorten(was)} and is now {shorten(now)}')
-    if len(turn) != len(moves):
-        step = turn[min(len(turn), len(moves)) - 1].seq
-        raise Diverged(run, step, f'{len(turn)} moves were recorded and {len(moves)} are made now')
+    if len(turn) != len(microsteps):
+        step = turn[min(len(turn), len(microsteps)) - 1].seq
+        raise Diverged(run, step, f'{len(turn)} steps were recorded and {len(microsteps)} are made now')

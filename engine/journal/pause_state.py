@@ -37,11 +37,11 @@ class PauseState:
 
     def __init__(self, ends: Collection[str] = ()) -> None:
         self._ends = ends
-        self.says: dict[str, bool] = {}
+        self.overrides: dict[str, bool] = {}
         """By region: True if held, False if it runs although its surroundings are held."""
         self.why: dict[str, str] = {}
         """By held region: the reason as a sentence, unless a person held it."""
-        self.strides: dict[str, PendingStep] = {}
+        self.pending_steps: dict[str, PendingStep] = {}
         """By region: the pending step over or out."""
         self.breakpoints: tuple[Breakpoint, ...] = ()
         self.visits: dict[str, int] = {}
@@ -50,7 +50,9 @@ class PauseState:
     @property
     def held(self) -> dict[StatePath, str]:
         """The regions held on their own, and why; '' if a person did it."""
-        return {StatePath(path): self.why.get(path, '') for path, held in self.says.items() if path and held}
+        return {
+            StatePath(path): self.why.get(path, '') for path, held in self.overrides.items() if path and held
+        }
 
     @property
     def stopped(self) -> str:
@@ -64,15 +66,15 @@ class PauseState:
 
     def holds(self, path: str) -> bool:
         """Whether the state at `path` is held."""
-        if not self.says:
+        if not self.overrides:
             return False
-        while path and path not in self.says:
+        while path and path not in self.overrides:
             path = parent_of(path)
-        return self.says.get(path, False)
+        return self.overrides.get(path, False)
 
     def hold_all(self, leaves: Sequence[StatePath]) -> bool:
         """Whether everything that could proceed is held."""
-        if not self.says:
+        if not self.overrides:
             return False
         going = [leaf for leaf in leaves if leaf not in self._ends]
         return all(map(self.holds, going)) if going else self.holds('')
@@ -88,12 +90,12 @@ class PauseState:
         match name:
             case 'start':
                 self.breakpoints = _read(data.get('breakpoints'))
-                self.says = {'': True} if data.get('paused') else {}
+                self.overrides = {'': True} if data.get('paused') else {}
             case 'recover' if resets_budget(data):
                 # A fork is a run of its own: to stop it, set breakpoints on it.
-                self.says = {'': True} if data.get('paused') else {}
-                self.why, self.strides, self.breakpoints = {}, {}, ()
-            case 'recover' if data.get('paused') and not self.says.get(''):
+                self.overrides = {'': True} if data.get('paused') else {}
+                self.why, self.pending_steps, self.breakpoints = {}, {}, ()
+            case 'recover' if data.get('paused') and not self.overrides.get(''):
                 self._hold(at, {}, active)
             case 'breakpoints':
                 self._set(data)
@@ -103,12 +105,14 @@ class PauseState:
                 self._free(at, active)
             case 'step' if data.get('how') in ('over', 'out'):
                 self._free(at, active)
-                self.strides[at] = PendingStep(how=data['how'], until=str(data.get('until', '')))
+                self.pending_steps[at] = PendingStep(how=data['how'], until=str(data.get('until', '')))
             case 'step':
                 self._forget(at)
                 if not self.holds(at):
-                    self.says[at] = True
-                self.says = {path: held for path, held in self.says.items() if held or not _in(path, at)}
+                    self.overrides[at] = True
+                self.overrides = {
+                    path: held for path, held in self.overrides.items() if held or not _in(path, at)
+                }
 
     def move(
         self, entered: Sequence[StatePath], left: Sequence[StatePath], active: Sequence[StatePath]
@@ -116,18 +120,20 @@ class PauseState:
         """Apply a step of the chart: settings of a region last as long as the region."""
         for path in entered:
             self.visits[path] = self.visits.get(path, 0) + 1
-        if left and self.says:
-            self.says = {
-                path: held for path, held in self.says.items() if not path or is_active(path, active)
+        if left and self.overrides:
+            self.overrides = {
+                path: held for path, held in self.overrides.items() if not path or is_active(path, active)
             }
-            self.why = {path: why for path, why in self.why.items() if path in self.says}
+            self.why = {path: why for path, why in self.why.items() if path in self.overrides}
 
     def _hold(self, at: str, data: Mapping[str, Any], active: Sequence[StatePath]) -> None:
         before = self.why.get(at, '')
         self._forget(at)
-        self.strides = {path: stride for path, stride in self.strides.items() if is_active(path, active)}
-        self.says = {path: held for path, held in self.says.items() if held or not within(path, at)}
-        self.says[at] = True
+        self.pending_steps = {
+            path: step for path, step in self.pending_steps.items() if is_active(path, active)
+        }
+        self.overrides = {path: held for path, held in self.overrides.items() if held or not within(path, at)}
+        self.overrides[at] = True
         if data.get('reason'):
             # Work that ends while held may reach another breakpoint.
             known = f'{before}; ' if before and len(before) < MOST_WHY else ''
@@ -144,18 +150,18 @@ class PauseState:
         """Release a region. What is held further in stays held, unless nothing could proceed then."""
         was = self.holds(at)
         self._forget(at)
-        self.says = {path: held for path, held in self.says.items() if held or not within(path, at)}
-        self.says.pop(at, None)
+        self.overrides = {path: held for path, held in self.overrides.items() if held or not within(path, at)}
+        self.overrides.pop(at, None)
         if self.holds(at):
-            self.says[at] = False
+            self.overrides[at] = False
         leaves = [leaf for leaf in active if within(leaf, at) and leaf not in self._ends]
         if not was or all(self.holds(leaf) for leaf in leaves):
-            self.says = {path: held for path, held in self.says.items() if not _in(path, at)}
-        self.why = {path: why for path, why in self.why.items() if path in self.says}
+            self.overrides = {path: held for path, held in self.overrides.items() if not _in(path, at)}
+        self.why = {path: why for path, why in self.why.items() if path in self.overrides}
 
     def _forget(self, at: str) -> None:
         """Forget pending steps and reasons of a region."""
-        self.strides = {path: stride for path, stride in self.strides.items() if not within(path, at)}
+        self.pending_steps = {path: step for path, step in self.pending_steps.items() if not within(path, at)}
         self.why.pop(at, None)
 
     def _set(self, data: Mapping[str, Any]) -> None:
@@ -172,17 +178,17 @@ class PauseState:
     def dump(self) -> dict[str, Any]:
         """The complete state as JSON values."""
         return {
-            'says': dict(self.says),
+            'says': dict(self.overrides),
             'why': dict(self.why),
-            'strides': {path: asdict(stride) for path, stride in self.strides.items()},
+            'strides': {path: asdict(step) for path, step in self.pending_steps.items()},
             'breakpoints': dump_breakpoints(self.breakpoints),
             'visits': dict(self.visits),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Restore the state from `dump`."""
-        self.says, self.why = dict(state['says']), dict(state['why'])
-        self.strides = {path: PendingStep(**stride) for path, stride in state['strides'].items()}
+        self.overrides, self.why = dict(state['says']), dict(state['why'])
+        self.pending_steps = {path: PendingStep(**step) for path, step in state['strides'].items()}
         self.breakpoints, self.visits = _read(state['breakpoints']), dict(state['visits'])
 
 

@@ -266,7 +266,7 @@ def _load_pauses(fold: Fold, state: dict[str, Any]) -> None:
         fold.projection.pauses.load(pauses)
         return
     agents = {path: int(agent.get('visits', 1)) for path, agent in fold.document['agents'].items()}
-    fold.projection.pauses.says = {'': True} if paused else {}
+    fold.projection.pauses.overrides = {'': True} if paused else {}
     fold.projection.pauses.visits = dict.fromkeys(state['entered'], 1) | agents
 
 

@@ -263,7 +263,7 @@ class ActivityRunner:
         try:
             work = self._chart.activity(path, state)
         except Exception as error:
-            work = partial(_broken, error)
+            work = partial(_fail, error)
         return self._carry_out(
             work,
             run=self._replayer.cast(info, path, state) if self._replayer else info,
@@ -336,7 +336,7 @@ class ActivityRunner:
         return stream
 
 
-async def _broken(error: Exception, activity: Activity) -> None:
+async def _fail(error: Exception, activity: Activity) -> None:
     raise error
 
 

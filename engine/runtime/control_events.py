@@ -50,11 +50,11 @@ def resolve_target(event: Event, projection: RunProjection, shape: Shape) -> Eve
 
 def rejection_reason(event: Event, projection: RunProjection) -> str:
     """Why a control event cannot be accepted now, or ''."""
-    at, says = event.at, projection.pauses.says
+    at, overrides = event.at, projection.pauses.overrides
     if (
         event.name == 'pause'
-        and says.get(at)
-        and not any(within(path, at) for path in says if not says[path])
+        and overrides.get(at)
+        and not any(within(path, at) for path in overrides if not overrides[path])
     ):
         return 'it is already paused'
     if event.name == 'resume':

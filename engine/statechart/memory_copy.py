@@ -65,7 +65,7 @@ def _look(made: Any, name: str) -> Any:
     return value
 
 
-def _when_whole(name: str) -> Callable[..., Any]:
+def _delegate(name: str) -> Callable[..., Any]:
     def method(made: Any, *given: Any) -> Any:
         _whole(made)
         return getattr(made, name)(*given)
@@ -82,7 +82,7 @@ LAZY: dict[str, Any] = {
     '__getattr__': _look,
     '__dict__': property(_all_fields),
     **{
-        name: _when_whole(name)
+        name: _delegate(name)
         for name in ('__setattr__', '__delattr__', '__eq__', '__copy__', '__deepcopy__', '__reduce_ex__')
     },
 }

@@ -35,7 +35,7 @@ def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
 
 def edge_label(edge: EdgeShape) -> str:
     """The label of an edge: its event, unless that is an end or a start, and its guards."""
-    said = ', '.join([*(name.replace('_', ' ') for name in edge.conditions), *map(_negated, edge.unless)])
+    said = ', '.join([*(name.replace('_', ' ') for name in edge.conditions), *map(_negate, edge.unless)])
     if edge.trigger in ('done', 'always', 'start'):
         return said
     return f'{edge.trigger} [{said}]' if said else edge.trigger
@@ -45,7 +45,7 @@ NEGATIONS = {'is': 'not', 'has': 'no', 'can': 'cannot', 'may': 'may not', 'must'
 """What people say instead of a guard's first word if it must not hold."""
 
 
-def _negated(guard: str) -> str:
+def _negate(guard: str) -> str:
     first, *rest = guard.split('_')
     return ' '.join([NEGATIONS[first], *rest] if first in NEGATIONS and rest else ['not', first, *rest])
 

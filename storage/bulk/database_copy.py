@@ -52,11 +52,11 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
         raise JournalUnavailable(f'{source.name} does not exist: there is nothing to copy')
     for used in (source, target):
         _refuse_others(used)
-    with _opened(source) as reading:
-        before = _counted(reading)
+    with _open(source) as reading:
+        before = _count(reading)
         total, done = sum(before.rows.values()) + before.rows[RUN.name], 0
-        with _opened(target, write=True) as writing:
-            if any((there := _counted(writing).rows).values()):
+        with _open(target, write=True) as writing:
+            if any((there := _count(writing).rows).values()):
                 held = f'{there[RUN.name]} runs, {there[ENTRY.name]} entries'
                 raise JournalUnavailable(f'{target.name} is not empty ({held}): name another database')
             for table in TABLES:
@@ -68,10 +68,10 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
                 progress(done := done + 1, total)
             if target.on_postgres:
                 _go_on_counting(writing)
-            if (arrived := _counted(writing)) != before:
+            if (arrived := _count(writing)) != before:
                 raise JournalDamaged(f'{target.name}: {arrived} arrived of {before}; nothing was kept')
-            with _opened(source) as again:
-                if _counted(again) != before:
+            with _open(source) as again:
+                if _count(again) != before:
                     raise JournalUnavailable(
                         f'{source.name} was changed meanwhile: stop what uses it; nothing was kept'
                     )
@@ -89,32 +89,32 @@ class _Counted:
     """Numbers that grow with each step, claim and change of an entry."""
 
 
-def _counted(connection: Connection) -> _Counted:
+def _count(connection: Connection) -> _Counted:
     rows = {
         table.name: connection.execute(
-            select(func.count()).select_from(table).where(_kept(table))
+            select(func.count()).select_from(table).where(_copied_rows(table))
         ).scalar_one()
         for table in TABLES
     }
     runs = connection.execute(select(func.sum(RUN.c.seq), func.sum(RUN.c.epoch))).one()
-    entries = connection.execute(select(func.sum(ENTRY.c.version)).where(_kept(ENTRY))).one()
+    entries = connection.execute(select(func.sum(ENTRY.c.version)).where(_copied_rows(ENTRY))).one()
     return _Counted(rows, tuple(int(value or 0) for value in (*runs, *entries)))
 
 
-def _kept(table: Table) -> ColumnElement[bool]:
+def _copied_rows(table: Table) -> ColumnElement[bool]:
     return ENTRY.c.kind != PROCESS if table is ENTRY else true()
 
 
 def _pieces(source: Settings, connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
-    query = select(table).where(_kept(table)).order_by(*table.primary_key)
-    with _explained(source):  # Else the target would be blamed.
+    query = select(table).where(_copied_rows(table)).order_by(*table.primary_key)
+    with _translate_errors(source):  # Else the target would be blamed.
         found = connection.execution_options(yield_per=PIECE).execute(query)
         for rows in found.partitions():
             yield [dict(row._mapping) for row in rows]
 
 
 @contextmanager
-def _explained(settings: Settings) -> Iterator[None]:
+def _translate_errors(settings: Settings) -> Iterator[None]:
     if settings.on_postgres:
         from storage.postgres.connections import translate_errors
 
@@ -128,15 +128,15 @@ def _explained(settings: Settings) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(settings: Settings, *, write: bool = False) -> Iterator[Connection]:
+def _open(settings: Settings, *, write: bool = False) -> Iterator[Connection]:
     """A connection that sees one moment of the database; all is rolled back unless committed."""
-    opened = _opened_postgres if settings.on_postgres else _opened_sqlite
-    with _explained(settings), opened(settings, write) as connection:
+    opened = _open_postgres if settings.on_postgres else _open_sqlite
+    with _translate_errors(settings), opened(settings, write) as connection:
         yield connection
 
 
 @contextmanager
-def _opened_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
+def _open_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
     from storage.sqlite import file
     from storage.sqlite.alchemy import alchemy
 
@@ -159,7 +159,7 @@ def _strictly(name: str, said: bytes) -> str:
 
 
 @contextmanager
-def _opened_postgres(settings: Settings, write: bool) -> Iterator[Connection]:
+def _open_postgres(settings: Settings, write: bool) -> Iterator[Connection]:
     from storage.postgres.connections import engine
     from storage.postgres.migrations import migrate
 
@@ -185,7 +185,7 @@ def _refuse_others(settings: Settings) -> None:
     made, until = engine(settings), time.monotonic() + PATIENCE
     try:
         with (
-            _explained(settings),
+            _translate_errors(settings),
             made.connect().execution_options(isolation_level='AUTOCOMMIT') as connection,
         ):
             while others := connection.execute(OTHERS).scalar_one():

@@ -161,10 +161,10 @@ class S3Files:
             text = str(error)
             if isinstance(error, FileNotFoundError) and 'NoSuchBucket' not in text:
                 raise FileNotFoundError(path) from None
-            raise FilesUnavailable(f'{self.name}: {_said(error, text)}') from error
+            raise FilesUnavailable(f'{self.name}: {_describe(error, text)}') from error
 
 
-def _said(error: Exception, text: str) -> str:
+def _describe(error: Exception, text: str) -> str:
     """What an error means, in a sentence."""
     for word, meaning in WORDS:
         if word in text:

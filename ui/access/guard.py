@@ -252,11 +252,11 @@ def runs_of(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId |
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:
-    return _known(getattr(method, '__func__', method), bound=inspect.ismethod(method))
+    return _inspect(getattr(method, '__func__', method), bound=inspect.ismethod(method))
 
 
 @functools.cache
-def _known(function: Callable[..., Any], *, bound: bool) -> inspect.Signature:
+def _inspect(function: Callable[..., Any], *, bound: bool) -> inspect.Signature:
     found = inspect.signature(function)
     return found.replace(parameters=list(found.parameters.values())[1:]) if bound else found
 

@@ -117,7 +117,8 @@ class FleetWorker:
         share_limits(conductor)
         try:
             self._versions = {
-                pattern.name: version_of(pattern) for pattern in _chosen(conductor, self._options.only)
+                pattern.name: version_of(pattern)
+                for pattern in _served_patterns(conductor, self._options.only)
             }
             self._driver = Driver(made[0], most=self._options.at_once, grace=self._options.grace)
             self._started = conductor.clock.now()
@@ -275,7 +276,7 @@ class _Room(CustomSlotSupplier):
         pass
 
 
-def _chosen(conductor: Conductor, only: Sequence[str]) -> list[type[Pattern]]:
+def _served_patterns(conductor: Conductor, only: Sequence[str]) -> list[type[Pattern]]:
     """The patterns that are served. Raises `UnknownPattern`, `InvalidInput`."""
     if only:
         return [conductor.catalog.pattern(name) for name in dict.fromkeys(only)]

@@ -81,7 +81,7 @@ def marks_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> lis
         transition: the step.
         visits: the states entered before it, each with the steps that entered it.
     """
-    found = [_deed(transition), *_turns(transition, visits), _tools(transition)]
+    found = [_event_mark(transition), *_turns(transition, visits), _tools(transition)]
     return [Mark(seq=transition.seq, kind=mark[0], text=mark[1]) for mark in found if mark]
 
 
@@ -91,7 +91,7 @@ def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark
     return min(found, key=lambda mark: list(KINDS).index(mark.kind), default=None)
 
 
-def _deed(transition: Transition) -> tuple[Kind, str] | None:
+def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
     """What the event itself says: a failure, a restart, what a person did."""
     name, data = transition.event.name, transition.event.data
     if transition.raised:
@@ -99,7 +99,7 @@ def _deed(transition: Transition) -> tuple[Kind, str] | None:
     if name in PAUSES | HUMAN or name not in OWN:
         return 'pause' if name in PAUSES else 'human', _done(transition)
     if name == 'recover':
-        return 'restart', _taken_up(data)
+        return 'restart', _describe_recovery(data)
     if name == 'warn':
         return 'budget', str(data.get('reason') or 'the budget runs low')
     return ('error', _mishap(transition)) if name in MISHAPS else None
@@ -111,7 +111,7 @@ def by_person(transition: Transition, mark: Mark) -> bool:
     return mark.kind in ('human', 'pause') and said not in transition.event.data
 
 
-def _taken_up(data: Mapping[str, Any]) -> str:
+def _describe_recovery(data: Mapping[str, Any]) -> str:
     """How a run begins, or continues after its process was gone."""
     if left := str(data.get('left', '')):
         return f'{reason_text(left)}: from here on it works by itself'

@@ -172,10 +172,10 @@ def _dump(value: Any) -> bytes:
     try:
         return orjson.dumps(value, default=_plain)
     except TypeError:  # The standard library takes integers wider than 64 bits and lone surrogates.
-        return json.dumps(_spread(value), separators=(',', ':'), allow_nan=False).encode()
+        return json.dumps(_dump_fields(value), separators=(',', ':'), allow_nan=False).encode()
 
 
-def _spread(value: Any) -> Any:
+def _dump_fields(value: Any) -> Any:
     return to_jsonable(TypeAdapter(type(value)).dump_python(value, mode='python'))
 
 

@@ -26,7 +26,7 @@ class RegionPath:
     """Whether more may follow: the run has not ended and the region has not been left."""
 
 
-def moves(step: Transition) -> bool:
+def changes_state(step: Transition) -> bool:
     """Whether a step changes state: it took an edge or left every state. Others only record something."""
     return bool(step.edges or step.left or step.entered)
 
@@ -54,7 +54,7 @@ def region_paths(shape: Shape, steps: Iterable[Transition], *, ended: bool) -> R
     active: Sequence[StatePath] = ()
     for step in steps:
         active = step.active
-        if not moves(step):
+        if not changes_state(step):
             continue
         track = now[next(path for path in around.of(step) if path in now)]
         track.steps.append(step)

@@ -11,7 +11,6 @@ from engine.errors import BundleError
 from engine.history.bundle.validation import MAX_EDGES, MAX_STATES
 from engine.history.traces import attributes as names
 from engine.history.traces.kinds import model_name, workflow_name
-from engine.history.traces.moves import AgentMoves, Move
 from engine.history.traces.places import (
     DONE,
     FAILED,
@@ -23,6 +22,7 @@ from engine.history.traces.places import (
     child,
     place_agents,
 )
+from engine.history.traces.planned_steps import PlannedStep, StepPlanner
 from engine.history.traces.tree import Trace, Visit
 from engine.history.traces.walk import ChartWalk
 from engine.records import (
@@ -55,8 +55,8 @@ class DrawnRun:
 def draw_run(trace: Trace) -> DrawnRun:
     """The run of a trace. Raises `BundleError` if its chart would be too large."""
     top = place_agents(trace.visits)
-    acts = AgentMoves(top)
-    moves = list(acts.all(trace))
+    planner = StepPlanner(top)
+    planned = list(planner.all(trace))
     states = list(_states(top))
     if len(states) > MAX_STATES:
         raise BundleError(
@@ -67,15 +67,15 @@ def draw_run(trace: Trace) -> DrawnRun:
     info = RunInfo(
         id=RunId(hashlib.sha256(f'trace {trace.id}'.encode()).hexdigest()[:12]),
         pattern=f'{DRAWN}{_slug(name)}',
-        title=_title(trace, moves) or name,
+        title=_title(trace, planned) or name,
         models=_models(trace.visits),
         created=trace.start,
         updated=trace.end,
-        seq=len(moves),
+        seq=len(planned),
         simulated=root.attributes.get(names.SIMULATED) is True,
         tags=(TAG,),
     )
-    edges = _edges(moves)
+    edges = _edges(planned)
     if len(edges) > MAX_EDGES:
         raise BundleError(0, f'its chart would have {len(edges):,} edges, and at most {MAX_EDGES:,} may be')
     shape = Shape(
@@ -87,19 +87,19 @@ def draw_run(trace: Trace) -> DrawnRun:
         answer='answer',
     )
     memory = {'trace': trace.id, 'service': root.service, 'workflow': name, 'answer': ''}
-    return DrawnRun(info=info, shape=shape, steps=list(_steps(info, shape, moves, memory, acts.answer)))
+    return DrawnRun(info=info, shape=shape, steps=list(_steps(info, shape, planned, memory, planner.answer)))
 
 
 def _steps(
-    info: RunInfo, shape: Shape, moves: list[Move], memory: dict[str, Any], answer: str
+    info: RunInfo, shape: Shape, planned: list[PlannedStep], memory: dict[str, Any], answer: str
 ) -> Iterator[Transition]:
     walk = ChartWalk(shape.states)
     time, entered_at = 0.0, dict[StatePath, int]()
-    for seq, move in enumerate(moves, 1):
-        time = max(time, move.time)
-        first, last = seq == 1, seq == len(moves)
-        left, entered = walk.take(move.at, move.dest) if move.dest else ((), ())
-        changes = tuple(move.changes)
+    for seq, step in enumerate(planned, 1):
+        time = max(time, step.time)
+        first, last = seq == 1, seq == len(planned)
+        left, entered = walk.take(step.at, step.dest) if step.dest else ((), ())
+        changes = tuple(step.changes)
         if last and answer:
             changes += (Change(op='replace', path='/memory/answer', value=answer),)
         yield Transition(
@@ -107,16 +107,16 @@ def _steps(
             seq=seq,
             time=time,
             event=Event(
-                name=move.name,
-                at=StatePath('') if first else move.at,
-                data={'memory': memory} if first else dict(move.data),
-                attempt=move.attempt,
-                since=entered_at.get(move.at, 0),
+                name=step.name,
+                at=StatePath('') if first else step.at,
+                data={'memory': memory} if first else dict(step.data),
+                attempt=step.attempt,
+                since=entered_at.get(step.at, 0),
             ),
             left=left,
             entered=entered,
             active=walk.active,
-            edges=(Edge(source=move.at, dest=move.dest),) if move.dest else (),
+            edges=(Edge(source=step.at, dest=step.dest),) if step.dest else (),
             changes=changes,
         )
         entered_at |= dict.fromkeys(entered, seq)
@@ -177,9 +177,9 @@ def _leaf(place: Place, name: str) -> StateShape:
     )
 
 
-def _edges(moves: list[Move]) -> tuple[EdgeShape, ...]:
+def _edges(planned: list[PlannedStep]) -> tuple[EdgeShape, ...]:
     """The edges that were taken, in the order in which they first were."""
-    taken = dict.fromkeys((move.name, move.at, move.dest) for move in moves if move.dest)
+    taken = dict.fromkeys((step.name, step.at, step.dest) for step in planned if step.dest)
     return tuple(EdgeShape(trigger=name, source=source, dest=dest) for name, source, dest in taken)
 
 
@@ -196,12 +196,12 @@ def _models(visits: list[Visit]) -> dict[str, str]:
     return found
 
 
-def _title(trace: Trace, moves: list[Move]) -> str:
+def _title(trace: Trace, planned: list[PlannedStep]) -> str:
     """What the run was about: its title if it has one, else the first thing that an agent was told."""
     if own := trace.roots[0].attributes.get(names.TITLE):
         return ' '.join(str(own).split())[:100]
-    for move in moves:
-        for change in move.changes:
+    for step in planned:
+        for change in step.changes:
             several = change.value if change.path.endswith('/messages') else [change.value]
             for message in several if isinstance(several, list) else ():
                 if isinstance(message, dict) and message.get('role') == 'user' and message.get('parts'):

@@ -139,7 +139,7 @@ def messages_of(span: Span) -> SpanMessages:
     ):
         _take(answered, {'role': 'assistant', **message})
     if not answered.messages:
-        _take(answered, _spoken(about))
+        _take(answered, _text_reply(about))
     reply = next((one for one in answered.messages if one.role == 'assistant'), None)
     return SpanMessages(
         instructions='\n\n'.join(filter(None, asked.instructions)), inputs=tuple(asked.messages), reply=reply
@@ -218,7 +218,7 @@ def _events(span: Span, *, choice: bool) -> list[Any]:
     return found
 
 
-def _spoken(about: Mapping[str, Any]) -> dict[str, Any]:
+def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
     """A reply that is one text, and perhaps calls."""
     calls = parse_json(about.get('ai.response.toolCalls'))
     text = first_of(about, names.OUTPUTS)

@@ -17,14 +17,14 @@ class KnownProvider:
     """Environment variable of its key; a provider without one is a local server."""
 
 
-def _known(name: str, url: str, key: str = '', **ways: Any) -> KnownProvider:
+def _provider(name: str, url: str, key: str = '', **ways: Any) -> KnownProvider:
     return KnownProvider(endpoint=Endpoint(name=name, url=url, **ways), key=key)
 
 
 KNOWN_PROVIDERS = {
     made.endpoint.name: made
     for made in (
-        _known(
+        _provider(
             'openai',
             'https://api.openai.com/v1',
             'OPENAI_API_KEY',
@@ -32,7 +32,7 @@ KNOWN_PROVIDERS = {
             bounds='numbers',
             limit_field='max_completion_tokens',
         ),
-        _known(
+        _provider(
             'anthropic',
             'https://api.anthropic.com/v1',
             'ANTHROPIC_API_KEY',
@@ -40,7 +40,7 @@ KNOWN_PROVIDERS = {
             structure='by model',
             cache='5m',
         ),
-        _known(
+        _provider(
             'openrouter',
             'https://openrouter.ai/api/v1',
             'OPENROUTER_API_KEY',
@@ -48,16 +48,18 @@ KNOWN_PROVIDERS = {
             reasoning='object',
             cache='5m',
         ),
-        _known(
+        _provider(
             'groq',
             'https://api.groq.com/openai/v1',
             'GROQ_API_KEY',
             structure='tool',
             limit_field='max_completion_tokens',
         ),
-        _known('mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', short_ids=True, usage_option=False),
-        _known('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', structure='text'),
-        _known(
+        _provider(
+            'mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', short_ids=True, usage_option=False
+        ),
+        _provider('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', structure='text'),
+        _provider(
             'gemini',
             'https://generativelanguage.googleapis.com/v1beta/openai',
             'GEMINI_API_KEY',
@@ -65,9 +67,9 @@ KNOWN_PROVIDERS = {
             reasoning='google',
         ),
         # A local server holds a model or two in memory, and calls queue behind one another.
-        _known('ollama', 'http://127.0.0.1:11434/v1', structure='schema alone', bounds='all', at_once=2),
-        _known('lmstudio', 'http://127.0.0.1:1234/v1', structure='schema alone', bounds='all', at_once=2),
-        _known('vllm', 'http://127.0.0.1:8000/v1', structure='schema alone', bounds='all'),
-        _known('llamacpp', 'http://127.0.0.1:8080/v1', structure='schema alone', bounds='all', at_once=2),
+        _provider('ollama', 'http://127.0.0.1:11434/v1', structure='schema alone', bounds='all', at_once=2),
+        _provider('lmstudio', 'http://127.0.0.1:1234/v1', structure='schema alone', bounds='all', at_once=2),
+        _provider('vllm', 'http://127.0.0.1:8000/v1', structure='schema alone', bounds='all'),
+        _provider('llamacpp', 'http://127.0.0.1:8080/v1', structure='schema alone', bounds='all', at_once=2),
     )
 }

@@ -105,7 +105,7 @@ def _results(request: ModelRequest, tool: str) -> list[str]:
     ]
 
 
-def _worked_out(request: ModelRequest, subject: Topic) -> str:
+def _describe_results(request: ModelRequest, subject: Topic) -> str:
     """A sentence about the results computed from the task's numbers, if any."""
     results = _results(request, 'calculator')
     return subject.sum.says.format(f'{round(float(results[-1]), 2):,.10g}') if subject.sum and results else ''
@@ -113,7 +113,7 @@ def _worked_out(request: ModelRequest, subject: Topic) -> str:
 
 def _text(request: ModelRequest, subject: Topic, asked: str) -> str:
     hints = request.hints
-    worked_out = _worked_out(request, subject)
+    worked_out = _describe_results(request, subject)
     if hints.role != 'analyzer':
         variety = zlib.crc32(f'{hints.seed}:{hints.state}'.encode())
         return templates.contribution(subject, hints.role, hints.visit, worked_out, variety)
@@ -143,7 +143,9 @@ def _answer(request: ModelRequest, subject: Topic, asked: str) -> Any:
     first = hints.visit == 1
     suggested: Mapping[str, Any] = {}
     if not asked.startswith(UNFIT):
-        suggested = templates.suggestions(subject, hints.role, hints.visit, _worked_out(request, subject))
+        suggested = templates.suggestions(
+            subject, hints.role, hints.visit, _describe_results(request, subject)
+        )
         tested = [found[1] for text in _results(request, 'test_candidate') if (found := COUNTS.match(text))]
         suggested = {**suggested, **({'rests_on': tested} if tested else {})}
         suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit, asked)}

@@ -183,7 +183,7 @@ def _social_posts(topic: Topic, asked: str) -> dict[str, Any]:
 
 
 def _show_notes(topic: Topic, asked: str) -> dict[str, Any]:
-    spoken = _spoken(topic, asked)
+    spoken = _quotable_lines(topic, asked)
     return {
         'title': topic.heading,
         'summary': f'*{FILLER}* What follows are quotations from the transcript, not a summary of it.\n\n'
@@ -194,7 +194,7 @@ def _show_notes(topic: Topic, asked: str) -> dict[str, Any]:
     }
 
 
-def _spoken(topic: Topic, asked: str) -> list[str]:
+def _quotable_lines(topic: Topic, asked: str) -> list[str]:
     """Lines of the transcript to quote: those that tell something, or else all that there are."""
     lines = list(dict.fromkeys(SPOKEN.findall(asked)))
     return [line for line in lines if len(line) >= TELLING] or lines or [topic.subject]
@@ -202,7 +202,7 @@ def _spoken(topic: Topic, asked: str) -> list[str]:
 
 def _clips(topic: Topic, asked: str) -> dict[str, Any]:
     wanted = int((re.search(r'Choose (\d+)', asked) or ['', '3'])[1])
-    spoken = _spoken(topic, asked)
+    spoken = _quotable_lines(topic, asked)
     chosen = spoken[:: max(1, len(spoken) // wanted)][:wanted]
     return {'clips': [{'quote': quote, 'post': 'From the episode. (Simulated filler)'} for quote in chosen]}
 

@@ -38,7 +38,7 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
             path = getattr(item, name)
             if path and path not in known:
                 kind = 'edge' if name == 'edge' else 'state'
-                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_known(path, known)}'
+                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_suggest(path, known)}'
         if sum(map(bool, (item.enter, item.leave, item.edge))) > 1:
             problems[where] = 'one of enter, leave and edge, not several'
         elif item.label == 'nothing':
@@ -56,7 +56,7 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
     return found
 
 
-def _known(path: str, known: Sequence[str]) -> str:
+def _suggest(path: str, known: Sequence[str]) -> str:
     close = get_close_matches(path, known, n=3)
     if close:
         return f'do you mean {" or ".join(close)}?'

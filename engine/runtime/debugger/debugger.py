@@ -46,15 +46,15 @@ class Debugger:
     def due(self, steps: Sequence[Transition]) -> list[Event]:
         """The control events a turn requires, to be journaled with it."""
         pauses = self._projection.pauses
-        if not steps or self._projection.status.ended or not (pauses.breakpoints or pauses.strides):
+        if not steps or self._projection.status.ended or not (pauses.breakpoints or pauses.pending_steps):
             return []
         seen = [step for step in steps if step.raised or step.event.name not in UNSEEN]
         stops: dict[StatePath, _Stop] = {}
         if seen:
-            for region, stride in pauses.strides.items():
-                if self._is_done(stride, region, seen):
+            for region, pending in pauses.pending_steps.items():
+                if self._is_done(pending, region, seen):
                     stop = stops.setdefault(self._target(region), _Stop())
-                    stop.reasons.append(_step_reason(stride, seen[-1]))
+                    stop.reasons.append(_step_reason(pending, seen[-1]))
         problems: dict[str, str] = {}
         for item in pauses.breakpoints:
             if not item.enabled:
@@ -112,13 +112,13 @@ class Debugger:
             return None
         return last, last.event.at
 
-    def _is_done(self, stride: PendingStep, region: str, seen: Sequence[Transition]) -> bool:
+    def _is_done(self, pending: PendingStep, region: str, seen: Sequence[Transition]) -> bool:
         active = self._projection.active
         if region and not is_active(region, active):
             return True
-        if stride.how == 'out':
-            left = any(stride.until in step.left for step in seen)
-            return left or has_ended(self._shape, stride.until, active)
+        if pending.how == 'out':
+            left = any(pending.until in step.left for step in seen)
+            return left or has_ended(self._shape, pending.until, active)
         moved = (path for step in seen for path in (*step.left, *step.entered) if within(path, region))
         return any(of_workflow(self._shape, path) for path in moved)
 
@@ -138,8 +138,8 @@ def _place(item: Breakpoint, step: Transition) -> str | None:
     return step.event.at or next(iter(step.entered), '')
 
 
-def _step_reason(stride: PendingStep, step: Transition) -> str:
-    what = f'stepped out of {stride.until}' if stride.how == 'out' else 'stepped over'
+def _step_reason(pending: PendingStep, step: Transition) -> str:
+    what = f'stepped out of {pending.until}' if pending.how == 'out' else 'stepped over'
     return f'{what} at step {step.seq}'
 
 

@@ -238,7 +238,7 @@ class GuardAnalyzer:
         if isinstance(member, property):
             return self.follow(member.fget, [base], depth + 1)
         if isinstance(base, Constant):
-            return _held_by(base, name)
+            return _attribute(base, name)
         known = inspect.isfunction(member)
         return (
             Constant(_Method(member, base))
@@ -263,7 +263,7 @@ class _Body:
         self._around = {
             **vars(builtins),
             **function.__globals__,
-            **{name: _held(cell) for name, cell in cells},
+            **{name: _cell_value(cell) for name, cell in cells},
         }
 
     def run(self, body: Sequence[ast.stmt]) -> PathRef | Constant | None:
@@ -371,7 +371,7 @@ class _Body:
         self._env = outside
 
 
-def _held_by(base: Constant, name: str) -> PathRef | Constant | None:
+def _attribute(base: Constant, name: str) -> PathRef | Constant | None:
     try:
         value = getattr(base.value, name)
     except Exception:  # a property of a foreign class may do anything
@@ -408,7 +408,7 @@ def _kind(owner: type | None, name: str) -> type | None:
     return next((one for one in of if inspect.isclass(one) and issubclass(one, BaseModel)), None)
 
 
-def _held(cell: Any) -> Any:
+def _cell_value(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not set yet

@@ -141,7 +141,7 @@ def _subtitles(text: str, kind: str) -> list[Cue]:
             body = re.sub(r'(?:^|\n)[ \t]*\n[ \t]*\d+[ \t]*\n?$', '', body) if after else body
         found.append((_seconds(timing[1]), _seconds(timing[2]), body))
     for start, end, body in sorted(found, key=lambda cue: cue[0]):
-        cues += _spread(_turns(_lines(body), cues[-1].speaker if cues else ''), start, max(start, end))
+        cues += _split_turns(_turns(_lines(body), cues[-1].speaker if cues else ''), start, max(start, end))
     return cues
 
 
@@ -152,7 +152,7 @@ def _lines(body: str) -> Iterator[str]:
         yield ' '.join(unescape(line).split())
 
 
-def _spread(turns: list[tuple[str, str]], start: float, end: float) -> list[Cue]:
+def _split_turns(turns: list[tuple[str, str]], start: float, end: float) -> list[Cue]:
     """Split what several people say in one cue; all but the first get estimated starts."""
     total = sum(len(said.split()) for _, said in turns)
     cues, before = [], 0

@@ -50,7 +50,7 @@ class RemoteMerging:
         only: Sequence[str] = (),
     ) -> MergePreview:
         """Work out a merge; touches nothing."""
-        body = {**_whose(found, agent), 'into': into, **_chosen(resolutions, only)}
+        body = {**_whose(found, agent), 'into': into, **_merge_options(resolutions, only)}
         return decode(MergePreview, await self._do(found, 'preview', body))
 
     async def merge(  # noqa: PLR0913  (all but two have defaults)
@@ -65,7 +65,7 @@ class RemoteMerging:
     ) -> str:
         """Merge as previewed: one commit on the branch. Returns its id."""
         place = {'into': preview.branch, 'onto': preview.onto, 'message': message}
-        body = {**_whose(found, agent), **place, **_chosen(resolutions, only)}
+        body = {**_whose(found, agent), **place, **_merge_options(resolutions, only)}
         return str((await self._do(found, 'merge', body))['commit'])
 
     async def send_back(self, run: RunId, agent: str, text: str) -> RunId:
@@ -83,6 +83,6 @@ def _whose(found: Mergeable, agent: str) -> dict[str, Any]:
     return {'agent': name, **({'result': list(found.folders[RESULT])} if name == RESULT else {})}
 
 
-def _chosen(resolutions: Mapping[str, Resolution] | None, only: Sequence[str]) -> dict[str, Any]:
+def _merge_options(resolutions: Mapping[str, Resolution] | None, only: Sequence[str]) -> dict[str, Any]:
     given = {path: dump(one) for path, one in (resolutions or {}).items()}
     return {'resolutions': given, 'only': list(only)}

@@ -113,7 +113,9 @@ async def merge(conductor: Engine, run: Run, wanted: Merged) -> dict[str, str]:
     previewed = MergePreview(  # all that counts of it: the branch, and where it was
         branch=wanted.into, onto=wanted.onto, is_new=False, checked_out='', paths=(), conflicts=(), patch=''
     )
-    made = conductor.merging.merge(found, previewed, wanted.agent, message=wanted.message, **_chosen(wanted))
+    made = conductor.merging.merge(
+        found, previewed, wanted.agent, message=wanted.message, **_merge_options(wanted)
+    )
     return {'commit': await _refusing(made)}
 
 
@@ -137,10 +139,12 @@ async def _find(conductor: Conductor, run: str, wanted: Whose) -> Mergeable:
 
 
 async def _preview(conductor: Conductor, found: Mergeable, wanted: Previewed) -> MergePreview:
-    return await _refusing(conductor.merging.preview(found, wanted.agent, wanted.into, **_chosen(wanted)))
+    return await _refusing(
+        conductor.merging.preview(found, wanted.agent, wanted.into, **_merge_options(wanted))
+    )
 
 
-def _chosen(wanted: Previewed) -> dict[str, Any]:
+def _merge_options(wanted: Previewed) -> dict[str, Any]:
     given = {path: to_record(Resolution, one) for path, one in wanted.resolutions.items()}
     return {'resolutions': given, 'only': wanted.only}
 

@@ -31,7 +31,7 @@ class ConflictCard:
         with ui.element('div').classes('card review-conflict') as root:
             set_attributes(root, role='group', aria_label=f'Conflict in {conflict.path}')
             Text('h3', conflict.path, 'mono')
-            Text('p', _told(conflict, branch), 'muted small')
+            Text('p', _describe(conflict, branch), 'muted small')
             if conflict.text is not None:
                 rows = conflict_rows(conflict.text)
                 Code().show(rows, f'What both say in {conflict.path}')
@@ -59,7 +59,7 @@ class ConflictCard:
         self._editing.set_visibility(self._choice.value == EDIT)
 
 
-def _told(conflict: Conflict, branch: str) -> str:
+def _describe(conflict: Conflict, branch: str) -> str:
     if not conflict.ours:
         return f'{branch} has removed this file, and the agent has changed it.'
     if not conflict.theirs:
@@ -90,10 +90,10 @@ def conflict_rows(text: str) -> list[list[Any]]:
             rows.append(
                 [side or ' ', 0 if side == '+' else numbers[0], 0 if side == '-' else numbers[1], line]
             )
-    return _folded(rows)
+    return _fold(rows)
 
 
-def _folded(rows: list[list[Any]]) -> list[list[Any]]:
+def _fold(rows: list[list[Any]]) -> list[list[Any]]:
     """Without the lines far from what differs."""
     near = {
         place + step for place, row in enumerate(rows) if row[0] != ' ' for step in range(-AROUND, AROUND + 1)

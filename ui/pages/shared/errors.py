@@ -87,7 +87,7 @@ def read_error(error: EngineError) -> None:
     elif isinstance(error, UnknownPattern):
         _no_pattern(str(error))
     else:
-        _broken(str(error))
+        _show_unavailable(str(error))
 
 
 def _unknown_run(run: str) -> None:
@@ -117,7 +117,7 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
                     Text('span', f'Last step ({error.last})')
 
 
-def _broken(problem: str) -> None:
+def _show_unavailable(problem: str) -> None:
     ui.context.client.status_code = 503
     with frame('Not readable'), _body('cloud_off', 'Temporarily unavailable'):
         Text('p', f'{problem[:1].upper()}{problem[1:]}.', 'muted')

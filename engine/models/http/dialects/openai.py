@@ -294,7 +294,7 @@ def _messages(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[di
         made['content'] = message.text or None
     for part in message.parts:
         if isinstance(part, Opaque) and part.provider == endpoint.name:
-            _put_back(part, message, made)
+            _restore_opaque(part, message, made)
     yield made
 
 
@@ -309,7 +309,7 @@ def _image_messages(
                 yield {'type': 'image_url', 'image_url': {'url': data_url(*image)}}
 
 
-def _put_back(part: Opaque, message: Message, made: dict[str, Any]) -> None:
+def _restore_opaque(part: Opaque, message: Message, made: dict[str, Any]) -> None:
     """Send opaque data back to the provider it came from."""
     data = dict(part.data)
     if 'reasoning_field' in data:

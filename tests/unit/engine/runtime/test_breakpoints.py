@@ -233,7 +233,7 @@ async def test_a_hit_ends_a_step_over_that_is_under_way(conductor: Conductor) ->
     await conductor.step(run, 'over')
     found = await stops(conductor, run)
     assert found.view.active == ('researching.using_tools',)
-    assert found.view.stopped.startswith('breakpoint 1') and found.projection.pauses.strides == {}
+    assert found.view.stopped.startswith('breakpoint 1') and found.projection.pauses.pending_steps == {}
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE, 'nothing of the step is left'
 

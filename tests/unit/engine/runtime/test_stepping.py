@@ -338,7 +338,7 @@ async def test_a_pause_ends_a_step_that_is_under_way(crew: Crews) -> None:
     run = await both(crew)
     await crew.conductor.step(run, 'over')
     await crew.conductor.pause(run)
-    assert crew.live.projection.pauses.strides == {}
+    assert crew.live.projection.pauses.pending_steps == {}
     await crew.conductor.resume(run)
     await crew.answers(UP)
     assert crew.live.projection.status is Status.RUNNING

@@ -75,7 +75,9 @@ class ContextMenu:
                 entries += self._at(Breakpoint(leave=leaf), f'{path_text(leaf)} is left')
         if self._stepper.steerable:
             entries.append(
-                MenuEntry('add', 'Add breakpoint…', lambda: self._setting.add(_begun(kind, name, shape)))
+                MenuEntry(
+                    'add', 'Add breakpoint…', lambda: self._setting.add(_new_breakpoint(kind, name, shape))
+                )
             )
         return title, [*entries, MenuEntry('list', 'All breakpoints', self._all)]
 
@@ -145,7 +147,7 @@ def draw_entry(entry: MenuEntry) -> None:
     element.on('click', entry.act)
 
 
-def _begun(kind: str, name: str, shape: Shape) -> Breakpoint:
+def _new_breakpoint(kind: str, name: str, shape: Shape) -> Breakpoint:
     if kind == 'edge':
         return Breakpoint(edge=name)
     return Breakpoint(enter=name if shape.state(name) else shape.initial)

@@ -76,7 +76,7 @@ class DebugController:
             return False
         pauses = self._fold.projection.pauses
         if not at:
-            return any(pauses.says.values())
+            return any(pauses.overrides.values())
         leaves = [leaf for leaf in self.view.active if within(leaf, at)]
         return bool(leaves) and all(map(pauses.holds, leaves))
 
@@ -84,8 +84,8 @@ class DebugController:
         """The step in progress in a region, or in the whole run."""
         if self._fold is None:
             return None
-        stride = self._fold.projection.pauses.strides.get(at)
-        return stride.how if stride else 'in' if at in self._steps else None
+        pending = self._fold.projection.pauses.pending_steps.get(at)
+        return pending.how if pending else 'in' if at in self._steps else None
 
     def why(self, at: str = '') -> str:
         """Why it is paused, unless a person paused it."""

@@ -137,13 +137,13 @@ class PauseReason:
             said = (
                 SPOKEN[busy]
                 if busy and stepper.mine
-                else pause_sentence(stepper.why()) or _held_parts(stepper)
+                else pause_sentence(stepper.why()) or _describe_held_parts(stepper)
             )
         self._said.show(said)
         set_attributes(self._said, title=said)
 
 
-def _held_parts(stepper: DebugController) -> str:
+def _describe_held_parts(stepper: DebugController) -> str:
     """Which regions are paused while others continue."""
     view = stepper.view
     if view is None or view.paused or not stepper.held():

@@ -170,7 +170,7 @@ def measure_agreement(
     found = Agreement(
         verdict=alike,
         best=len(bests) == 1 or (alike and (not bests or 'REVISE_ALL' in verdicts)),
-        ranked=_ranked_alike([as_list(position.get('ranking')) for position in stands]),
+        ranked=_rank_agreement([as_list(position.get('ranking')) for position in stands]),
         conceded=sum(len(as_list(position.get('concedes'))) for position in here),
     )
     trend: Trend = ''
@@ -184,7 +184,7 @@ def measure_agreement(
     )
 
 
-def _ranked_alike(rankings: Sequence[Sequence[Any]]) -> float | None:
+def _rank_agreement(rankings: Sequence[Sequence[Any]]) -> float | None:
     """The share of pairs in the same order, as in Kendall's tau; None without a pair."""
     alike = pairs = 0
     for one, other in combinations(rankings, 2):

@@ -23,8 +23,8 @@ NOWHERE = StatePath('')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """A step to be: an event, and the edge that is taken for it; no edge if it leads nowhere."""
+class PlannedStep:
+    """A step of the drawn run: an event, and the edge that is taken for it; no edge if it leads nowhere."""
 
     time: float
     name: str
@@ -52,8 +52,8 @@ class _Point:
     """The model call that ends this, or the next one after it."""
 
 
-class AgentMoves:
-    """What the agents of one trace do."""
+class StepPlanner:
+    """Plans the steps that a run drawn from one trace takes."""
 
     def __init__(self, top: Place) -> None:
         self._top = top
@@ -62,41 +62,43 @@ class AgentMoves:
         self.answer = ''
         """What the last agent at the top said last."""
 
-    def all(self, trace: Trace) -> Iterator[Move]:
-        """All moves of the run, without the start's data."""
+    def all(self, trace: Trace) -> Iterator[PlannedStep]:
+        """All steps of the run, without the start's data."""
         at, name = START, 'start'
         for group in self._top.groups(self._top.visits[0]):
             at, name = yield from self._group(at, name, group)
             self.answer = self._talk(group.visits[-1][0]).last or self.answer
         error = max(trace.roots, key=lambda root: root.end).error
         dest = self._top.leaf(FAILED if error else DONE)
-        yield Move(
+        yield PlannedStep(
             time=trace.end, name='failed' if error else name, at=at, dest=dest,
             data={'error': error} if error else {},
         )  # fmt: skip
 
-    def _group(self, at: StatePath, name: str, group: Group) -> Generator[Move, None, tuple[StatePath, str]]:
+    def _group(
+        self, at: StatePath, name: str, group: Group
+    ) -> Generator[PlannedStep, None, tuple[StatePath, str]]:
         """Visits that are called at `at`; returns the state that has then ended, and how."""
         if group.together is None:
             place, visit = group.visits[0]
             yield self._entry(at, name, place, visit)
             failed = yield from self._visit(place, visit)
             return place.path, 'failed' if failed else 'done'
-        yield Move(time=group.start, name=name, at=at, dest=group.together.path)
+        yield PlannedStep(time=group.start, name=name, at=at, dest=group.together.path)
         regions: dict[int, list[tuple[Place, Visit]]] = {}
         for place, visit in group.visits:
             regions.setdefault(id(place), []).append((place, visit))
         yield from merge(*map(self._region, regions.values()), key=lambda move: move.time)
         return group.together.path, 'done'
 
-    def _region(self, visits: Sequence[tuple[Place, Visit]]) -> Iterator[Move]:
+    def _region(self, visits: Sequence[tuple[Place, Visit]]) -> Iterator[PlannedStep]:
         at, name = visits[0][0].leaf(IDLE), 'always'
         for place, visit in visits:
             yield self._entry(at, name, place, visit)
             yield from self._visit(place, visit)
             at, name = place.path, 'done'
 
-    def _entry(self, at: StatePath, name: str, place: Place, visit: Visit) -> Move:
+    def _entry(self, at: StatePath, name: str, place: Place, visit: Visit) -> PlannedStep:
         points = self._points(place, visit)
         first = points[0].before if points else THINKING
         leaf = place.leaf(first)
@@ -104,9 +106,9 @@ class AgentMoves:
         if first == THINKING:
             changes += self._ask(place, points[:1], visit.span)
         dest = place.path if next(iter(place.leaves)) == first else leaf
-        return Move(time=visit.start, name=name, at=at, dest=dest, changes=changes)
+        return PlannedStep(time=visit.start, name=name, at=at, dest=dest, changes=changes)
 
-    def _visit(self, place: Place, visit: Visit) -> Generator[Move, None, bool]:
+    def _visit(self, place: Place, visit: Visit) -> Generator[PlannedStep, None, bool]:
         """What an agent does once it has begun; returns whether it failed."""
         points, talk = self._points(place, visit), self._talk(place)
         last = points[-1].chat if points and points[-1].kind == 'reply' else None
@@ -119,7 +121,9 @@ class AgentMoves:
             if point.group:
                 at, name = yield from self._group(here, 'always', point.group)
                 changes = self._ask(place, asked)
-                yield Move(time=point.group.end, name=name, at=at, dest=place.leaf(after), changes=changes)
+                yield PlannedStep(
+                    time=point.group.end, name=name, at=at, dest=place.leaf(after), changes=changes
+                )
                 leaf = after
                 continue
             if point.chat and point.chat.error and point.kind == 'reply':
@@ -127,25 +131,31 @@ class AgentMoves:
                     again = {'error': point.chat.error, 'delay': 0.0, **_spent(point.chat)}
                     changes = self._ask(place, asked)
                     dest = NOWHERE if after == leaf else place.leaf(after)
-                    yield Move(time=point.time, name='retry', at=here, dest=dest, data=again,
+                    yield PlannedStep(time=point.time, name='retry', at=here, dest=dest, data=again,
                                changes=changes, attempt=number + 2)  # fmt: skip
                     leaf = after
                 continue
             data, changes = self._tell(talk, point)
             changes = [*changes, *self._ask(place, asked)]
             dest = place.leaf(after) if rest or not failed else NOWHERE
-            yield Move(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
+            yield PlannedStep(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
             leaf = after
         if failed:
             lost = _spent(last) if last and last.error else {}
-            yield Move(
+            yield PlannedStep(
                 time=visit.end, name='failed', at=place.leaf(leaf), dest=place.leaf(FAILED),
                 data={'error': failed, **lost}, changes=talk.fail(failed),
             )  # fmt: skip
         elif not points:
             data, changes = talk.conclude(visit)
-            yield Move(time=visit.end, name='done', at=place.leaf(leaf), dest=place.leaf(DONE), data=data,
-                       changes=changes)  # fmt: skip
+            yield PlannedStep(
+                time=visit.end,
+                name='done',
+                at=place.leaf(leaf),
+                dest=place.leaf(DONE),
+                data=data,
+                changes=changes,
+            )
         return bool(failed)
 
     def _tell(self, talk: Conversation, point: _Point) -> tuple[dict[str, Any], list[Change]]:

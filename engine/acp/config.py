@@ -51,8 +51,23 @@ class ExternalAgent:
     """How it is signed in with a key from its variables, if it says that it is not (`KnownAgent.login`)."""
     reads_itself: bool = False
     """Whether it reads files by itself, in the sandbox if it has one, and not through Hemicycle."""
+    mode: str = ''
+    """The mode of its own in which it works, in place of the one of `modes`."""
+    modes: Mapping[Approvals, str] = field(default_factory=dict)
+    """By what waits for a person: the mode in which it asks for that (`KnownAgent.modes`)."""
+    asking: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """By what waits for a person: variables that make it ask for that (`KnownAgent.asking`)."""
     simulated: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def mode_for(self, approvals: Approvals) -> str:
+        """The mode of its own in which it is to work; '' leaves it as it begins.
+
+        Where nothing waits, that is for the sandbox only: without one, its own bounds are all there are.
+        """
+        if self.mode or (approvals == 'none' and not self.sandboxed):
+            return self.mode
+        return self.modes.get(approvals, '')
 
 
 class AgentSection(BaseModel):
@@ -70,6 +85,7 @@ class AgentSection(BaseModel):
     approvals: Approvals = 'marked'
     files: list[str] | None = None
     reads: list[str] = []
+    mode: str = ''
     start: float = Field(60.0, gt=0)
     idle: float = Field(900.0, gt=0)
     patience: float = Field(60.0, ge=0, le=7 * 86_400)
@@ -112,6 +128,7 @@ class AgentSection(BaseModel):
             network=self.network,
             approvals=self.approvals,
             reads=tuple(self.reads),
+            mode=self.mode,
             start=self.start,
             idle=self.idle,
             patience=self.patience,
@@ -133,5 +150,7 @@ def known_agent(name: str) -> ExternalAgent:
         install=known.install,
         login=known.login,
         reads_itself=known.reads_itself,
+        modes=known.modes,
+        asking=known.asking,
         simulated=name == SCRIPTED,
     )

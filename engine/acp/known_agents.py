@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from engine.records.run_info import Approvals
 
 SCRIPTED = 'scripted'
 """The agent that comes with Hemicycle."""
@@ -30,6 +32,10 @@ class KnownAgent:
     """The protocol's way of signing in that takes a key from its variables; '' if it does so by itself."""
     reads_itself: bool = False
     """Whether it reads files by itself, since it takes our answer about one that is missing for a fault."""
+    modes: Mapping[Approvals, str] = field(default_factory=dict)
+    """By what waits for a person: its mode in which it asks for that, and lets no model answer instead."""
+    asking: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict)
+    """The same for an agent that is told by variables, which are needed before it starts."""
 
 
 KNOWN_AGENTS: Mapping[str, KnownAgent] = {
@@ -46,15 +52,16 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
                    'CLAUDE_CODE_OAUTH_TOKEN', *PROXIES),
         files=('.claude/.credentials.json',),
         install='npm install -g @agentclientprotocol/claude-agent-acp',
+        modes={'marked': 'default', 'all': 'default', 'none': 'default'},
     ),
     'codex': KnownAgent(
         title='Codex',
         command='codex-acp',
-        variables=('OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_CONFIG', 'INITIAL_AGENT_MODE', 'OPENAI_BASE_URL',
-                   *PROXIES),
+        variables=('OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_CONFIG', 'OPENAI_BASE_URL', *PROXIES),
         files=('.codex/auth.json', '.codex/config.toml'),
         install='npm install -g @agentclientprotocol/codex-acp @openai/codex',
         login='api-key',
+        modes={'marked': 'workspace-write', 'all': 'read-only', 'none': 'agent-full-access'},
     ),
     'gemini': KnownAgent(
         title='Gemini CLI',
@@ -65,6 +72,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         files=('.gemini/oauth_creds.json', '.gemini/settings.json'),
         install='npm install -g @google/gemini-cli',
         reads_itself=True,
+        modes={'marked': 'default', 'all': 'default'},
     ),
     'opencode': KnownAgent(
         title='OpenCode',
@@ -73,6 +81,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         variables=(*PROVIDER_KEYS, *PROXIES),
         files=('.local/share/opencode/auth.json', '.config/opencode/opencode.json'),
         install='npm install -g opencode-ai',
+        asking={'all': {'OPENCODE_PERMISSION': '{"edit": "ask", "bash": "ask"}'}},
     ),
     'openhands': KnownAgent(
         title='OpenHands',
@@ -81,6 +90,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         variables=('LLM_API_KEY', 'LLM_MODEL', 'LLM_BASE_URL', *PROXIES),
         files=('.openhands/agent_settings.json',),
         install='uv tool install openhands --python 3.12',
+        modes={'marked': 'always-ask', 'all': 'always-ask'},
     ),
     'goose': KnownAgent(
         title='Goose',
@@ -89,6 +99,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         variables=('GOOSE_PROVIDER', 'GOOSE_MODEL', *PROVIDER_KEYS, *PROXIES),
         files=('.config/goose/config.yaml', '.config/goose/secrets.yaml'),
         install='see https://block.github.io/goose',
+        asking={'marked': {'GOOSE_MODE': 'smart_approve'}, 'all': {'GOOSE_MODE': 'approve'}},
     ),
 }  # fmt: skip
 """By name, as in `agent:claude`."""

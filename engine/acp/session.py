@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from acp.client.connection import ClientSideConnection
 from engine.acp.client import AgentClient, agent_root
 from engine.acp.config import ExternalAgent
 from engine.acp.error_mapping import AUTH, turn_error
+from engine.acp.modes import set_mode
 from engine.acp.process import AgentProcess
 from engine.acp.turn import Call, Piece
 from engine.errors import ModelError
@@ -133,8 +134,10 @@ class AgentSession:
         Raises:
             ModelError: it cannot be started, does not answer in time, or speaks another version.
         """
+        told = self.agent.asking.get(self.client.approvals, {})
+        agent = replace(self.agent, env={**told, **self.agent.env})
         self._process = await AgentProcess.start(
-            self.agent, self._workspace, self._sandbox, home=self._home, cookie=self._cookie
+            agent, self._workspace, self._sandbox, home=self._home, cookie=self._cookie
         )
         client: Any = self.client
         self._connection = ClientSideConnection(client, self._process)
@@ -168,11 +171,15 @@ class AgentSession:
         if again and self.loads:
             self.client.loading = True
             try:
-                await self._connection.load_session(cwd=self.root, session_id=again, mcp_servers=[], **meta)
-                self.id = again
-                return True
+                loaded = await self._connection.load_session(
+                    cwd=self.root, session_id=again, mcp_servers=[], **meta
+                )
             except RequestError as error:
                 log.info('%s does not take up session %s again: %s', self.agent.name, again, error)
+            else:
+                self.id = again
+                await self._set_mode(loaded)
+                return True
             finally:
                 self.client.loading = False
         try:
@@ -183,7 +190,12 @@ class AgentSession:
             await self._connection.authenticate(method_id=self.agent.login)
             session = await self._connection.new_session(cwd=self.root, mcp_servers=[], **meta)
         self.id = session.session_id
+        await self._set_mode(session)
         return False
+
+    async def _set_mode(self, said: schema.NewSessionResponse | schema.LoadSessionResponse | None) -> None:
+        assert self._connection is not None
+        await set_mode(self._connection, self.id, said, self.agent, self.client.approvals)
 
     @property
     def _can_sign_in(self) -> bool:

@@ -13,6 +13,8 @@ from typing import Any
 
 NUMBERS = iter(range(1, 1_000_000))
 SESSION = 's1'
+MODE = ['auto']
+"""The mode of its own in which it works; in this one it asks nobody."""
 
 
 def put(message: dict[str, Any]) -> None:
@@ -145,6 +147,12 @@ def asks(prompt: str) -> None:
     say(f'allowed: {allowed}')
 
 
+def asks_in_manual(prompt: str) -> None:
+    """Ask only in one of its modes."""
+    allowed = MODE == ['auto'] or permission('c1')
+    say(f'{MODE[0]}: {allowed}, {os.environ.get("ODD_ASKS", "no variable")}')
+
+
 def asks_late(prompt: str) -> None:
     """Ask about a call that is running already."""
     update('tool_call', toolCallId='c1', title='rm -r build', kind='execute', status='in_progress',
@@ -239,7 +247,7 @@ TURNS: dict[str, Callable[[str], Any]] = {
     if callable(turn) and name in (
         'hang', 'flood', 'long_line', 'die', 'children', 'outside', 'asks', 'asks_late', 'writes', 'counts',
         'signs_in', 'limited', 'limited_once', 'echoes', 'dies_once', 'plain', 'roams', 'chatters',
-        'runs_itself',
+        'runs_itself', 'asks_in_manual',
     )
 }  # fmt: skip
 
@@ -255,6 +263,24 @@ def before(way: str) -> None:
         print('Welcome!', flush=True)
 
 
+def modes(how: str) -> dict[str, Any]:
+    """What it says of its modes, in the older and the newer way."""
+    choices = [{'id': name, 'value': name, 'name': name.title()} for name in ('auto', 'manual')]
+    if how == 'by_option':
+        option = {'id': 'how', 'name': 'How', 'category': 'mode', 'type': 'select', 'currentValue': MODE[0]}
+        return {'configOptions': [{**option, 'options': choices}]}
+    return {'modes': {'currentModeId': MODE[0], 'availableModes': choices}} if how == 'by_mode' else {}
+
+
+def takes(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Sign in, or work in another mode from now on."""
+    if method == 'authenticate':
+        note(f'signed in by {params["methodId"]}')
+        return {}
+    MODE[:] = [params.get('modeId') or params['value']]
+    return {'configOptions': []} if 'configId' in params else {}
+
+
 def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Its answer to a request: a result or an error."""
     if method == 'initialize':
@@ -263,9 +289,8 @@ def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[s
         if not params.get('clientCapabilities', {}).get('fs', {}).get('readTextFile'):
             note('reads by itself')
         return {'result': {'protocolVersion': 0 if way == 'old' else 1, **can, **ways}}
-    if method == 'authenticate':
-        note(f'signed in by {params["methodId"]}')
-        return {'result': {}}
+    if method in ('authenticate', 'session/set_mode', 'session/set_config_option'):
+        return {'result': takes(method, params)}
     if method == 'session/new' and way == 'wants_key' and not Path('log.txt').is_file():
         return {'error': {'code': -32000, 'message': 'Authentication required'}}
     if method in ('session/new', 'session/load'):
@@ -273,7 +298,8 @@ def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[s
             note(method)
         if method == 'session/load':
             say('what was said before')
-        return {'result': {'sessionId': SESSION} if method == 'session/new' else {}}
+        own = modes(os.environ.get('ODD_MODES', ''))
+        return {'result': {**own, **({'sessionId': SESSION} if method == 'session/new' else {})}}
     if method == 'session/prompt':
         error = TURNS.get(way, plain)(params['prompt'][0]['text'])
         tokens = {'totalTokens': 30, 'inputTokens': 20, 'outputTokens': 10}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine import Status
-from engine.acp.config import ExternalAgent
+from engine.acp.config import ExternalAgent, known_agent
 from engine.acp.process import find_marked, kill_marked
 from engine.statechart.retry import Retry
 from engine.workspace import Sandbox
@@ -31,17 +32,17 @@ def program() -> Path:
     return installed('opencode-ai', VERSION) / '.bin' / 'opencode'
 
 
-def opencode(program: Path, url: str, permission: str) -> ExternalAgent:
+def opencode(program: Path, url: str, permission: str = '') -> ExternalAgent:
     provider = {'npm': '@ai-sdk/openai-compatible', 'options': {'baseURL': f'{url}/v1', 'apiKey': 'none'},
                 'models': {'m': {'name': 'm'}}}  # fmt: skip
     settings = {
         'model': 'script/m', 'small_model': 'script/m', 'provider': {'script': provider},
-        'permission': {'edit': permission, 'bash': permission}, 'autoupdate': False, 'share': 'disabled',
+        'autoupdate': False, 'share': 'disabled',
     }  # fmt: skip
+    if permission:
+        settings['permission'] = {'edit': permission, 'bash': permission}
     env = {'OPENCODE_CONFIG_CONTENT': json.dumps(settings), 'OPENCODE_DISABLE_MODELS_FETCH': '1'}
-    return ExternalAgent(
-        name='opencode', command=str(program), args=('acp',), env=env, start=120.0, idle=120.0
-    )
+    return replace(known_agent('opencode'), command=str(program), env=env, files=(), start=120.0, idle=120.0)
 
 
 WRITE: tuple[str, dict[str, Any]] = ('write', {'filePath': '/workspace/hello.txt', 'content': 'hi there\n'})
@@ -64,9 +65,10 @@ async def test_it_asks_and_writes_a_file(program: Path, sandbox: Sandbox) -> Non
 
 
 async def test_what_a_person_refuses_is_not_written(program: Path, sandbox: Sandbox) -> None:
+    """It asks nobody unless it is told to: so it is where all is to be approved."""
     with local(Provider(WRITE).reply) as provider:
-        async with conductor_with(opencode(program, provider.url, 'ask')) as here:
-            run = (await here.start('lone', models=BY_IT)).id
+        async with conductor_with(opencode(program, provider.url)) as here:
+            run = (await here.start('lone', models=BY_IT, approvals='all')).id
             await settled(here, run, f'{WORK}.approving')
             await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
             await asyncio.wait_for(here.result(run), 120)

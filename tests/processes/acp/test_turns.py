@@ -161,6 +161,26 @@ async def test_what_it_prints_before_it_speaks_is_overlooked() -> None:
     assert (await played(odd('greets')))[0].answer == 'one two'
 
 
+@pytest.mark.parametrize('how', ['by_mode', 'by_option'])
+async def test_it_works_in_the_mode_in_which_it_asks_for_what_is_to_wait(how: str) -> None:
+    """Claude and Codex begin in one in which a model of theirs decides, and no person is asked."""
+    fields: dict[str, Any] = {'modes': {'marked': 'manual'}, 'asking': {'marked': {'ODD_ASKS': 'it asks'}}}
+    manual = odd('asks_in_manual', env={'ODD_MODES': how}, **fields)
+    async with conductor_with(manual) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        await settled(here, run, f'{WORK}.approving')
+        await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
+        assert (await here.result(run)).answer == 'manual: False, it asks'
+        free = (await here.start('lone', models=BY_ODD, approvals='none')).id
+        assert (await here.result(free)).answer == 'auto: True, no variable'
+
+
+@pytest.mark.parametrize(('how', 'has'), [('by_mode', 'it has auto, manual'), ('', 'it has none')])
+async def test_a_mode_that_it_does_not_have_is_named_with_those_that_it_has(how: str, has: str) -> None:
+    outcome, _, _, _ = await played(odd('asks_in_manual', env={'ODD_MODES': how}, mode='plan'))
+    assert outcome.status is Status.FAILED and f"it has no mode 'plan'; {has}" in outcome.error
+
+
 async def test_an_agent_that_is_not_there_is_refused_at_the_door() -> None:
     absent = ExternalAgent(name='odd', command='no-such-agent', install='make install-odd')
     async with conductor_with(absent) as here:

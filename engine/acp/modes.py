@@ -1,0 +1,73 @@
+"""Modes of an agent's own: found in what it says of a session, and set so that it asks for approval."""
+
+from __future__ import annotations
+
+import logging
+
+from acp import schema
+from acp.client.connection import ClientSideConnection
+
+from engine.acp.config import ExternalAgent
+from engine.errors import ModelError
+from engine.records.run_info import Approvals
+
+log = logging.getLogger('hemicycle')
+OPTION = 'mode'
+"""The id and the category of the option by which newer agents offer their modes."""
+
+
+async def set_mode(
+    connection: ClientSideConnection,
+    session: str,
+    said: schema.NewSessionResponse | schema.LoadSessionResponse | None,
+    agent: ExternalAgent,
+    approvals: Approvals,
+) -> None:
+    """Have an agent work in the mode in which it asks for what is to wait; some begin in another.
+
+    Args:
+        connection: leads to it.
+        session: the session's id.
+        said: what it said when the session began or was taken up again.
+        agent: says which mode that is.
+        approvals: what waits for a person.
+
+    Raises:
+        ModelError: it has no mode such as the one that it is configured to work in.
+    """
+    wanted = agent.mode_for(approvals)
+    option = _option(said)
+    if said and said.modes:
+        now, offered = said.modes.current_mode_id, [mode.id for mode in said.modes.available_modes]
+    elif option:
+        now, offered = option.current_value, _values(option)
+    else:
+        now, offered = '', []
+    if wanted in ('', now):
+        return
+    if wanted not in offered:
+        if agent.mode:
+            has = f'it has {", ".join(offered)}' if offered else 'it has none'
+            raise ModelError(f'mode: it has no mode {wanted!r}; {has}', kind='bad request')
+        log.info('%s has no mode %s', agent.name, wanted)
+    elif said and said.modes:
+        await connection.set_session_mode(session_id=session, mode_id=wanted)
+    elif option:
+        await connection.set_config_option(session_id=session, config_id=option.id, value=wanted)
+
+
+def _option(
+    said: schema.NewSessionResponse | schema.LoadSessionResponse | None,
+) -> schema.SessionConfigOptionSelect | None:
+    for option in (said.config_options if said else None) or []:
+        if isinstance(option, schema.SessionConfigOptionSelect) and OPTION in (option.category, option.id):
+            return option
+    return None
+
+
+def _values(option: schema.SessionConfigOptionSelect) -> list[str]:
+    found: list[str] = []
+    for item in option.options:
+        group = item.options if isinstance(item, schema.SessionConfigSelectGroup) else [item]
+        found += [choice.value for choice in group]
+    return found

@@ -87,9 +87,9 @@ class AgentClient:
     def _take(self, update: Any) -> None:
         match update:
             case schema.AgentMessageChunk():
-                self.turn.say('text', text_of(update.content))
+                self.turn.say('text', text_of(update.content), update.message_id)
             case schema.AgentThoughtChunk():
-                self.turn.say('reasoning', text_of(update.content))
+                self.turn.say('reasoning', text_of(update.content), update.message_id)
             case schema.ToolCallStart() | schema.ToolCallProgress():
                 self.turn.call(update)
             case schema.AgentPlanUpdate():

@@ -51,6 +51,8 @@ class ExternalAgent:
     """How it is signed in with a key from its variables, if it says that it is not (`KnownAgent.login`)."""
     reads_itself: bool = False
     """Whether it reads files by itself, in the sandbox if it has one, and not through Hemicycle."""
+    reports: bool = False
+    """Whether it reports the tokens of a whole turn at its end (`KnownAgent.reports`)."""
     mode: str = ''
     """The mode of its own in which it works, in place of the one of `modes`."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
@@ -150,6 +152,7 @@ def known_agent(name: str) -> ExternalAgent:
         install=known.install,
         login=known.login,
         reads_itself=known.reads_itself,
+        reports=known.reports,
         modes=known.modes,
         asking=known.asking,
         simulated=name == SCRIPTED,

@@ -32,6 +32,8 @@ class KnownAgent:
     """The protocol's way of signing in that takes a key from its variables; '' if it does so by itself."""
     reads_itself: bool = False
     """Whether it reads files by itself, since it takes our answer about one that is missing for a fault."""
+    reports: bool = False
+    """Whether it reports the tokens of a whole turn; others report none, or those of the last call."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
     """By what waits for a person: its mode in which it asks for that, and lets no model answer instead."""
     asking: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict)
@@ -52,6 +54,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
                    'CLAUDE_CODE_OAUTH_TOKEN', *PROXIES),
         files=('.claude/.credentials.json',),
         install='npm install -g @agentclientprotocol/claude-agent-acp',
+        reports=True,
         modes={'marked': 'default', 'all': 'default', 'none': 'default'},
     ),
     'codex': KnownAgent(
@@ -61,6 +64,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
         files=('.codex/auth.json', '.codex/config.toml'),
         install='npm install -g @agentclientprotocol/codex-acp @openai/codex',
         login='api-key',
+        reports=True,
         modes={'marked': 'workspace-write', 'all': 'read-only', 'none': 'agent-full-access'},
     ),
     'gemini': KnownAgent(
@@ -71,6 +75,7 @@ KNOWN_AGENTS: Mapping[str, KnownAgent] = {
                    *PROXIES),
         files=('.gemini/oauth_creds.json', '.gemini/settings.json'),
         install='npm install -g @google/gemini-cli',
+        reports=True,
         reads_itself=True,
         modes={'marked': 'default', 'all': 'default'},
     ),

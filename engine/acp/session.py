@@ -20,6 +20,7 @@ from engine.acp.error_mapping import AUTH, turn_error
 from engine.acp.modes import set_mode
 from engine.acp.process import AgentProcess
 from engine.acp.turn import Call, Piece
+from engine.acp.usage import TurnUsage, reported_usage
 from engine.errors import ModelError
 from engine.records import Usage
 from engine.records.run_info import Approvals
@@ -93,6 +94,7 @@ class AgentSession:
         self._paid = 0.0
         """Dollars of the session that have been counted."""
         self._info: schema.InitializeResponse | None = None
+        self.usage = TurnUsage(reports=agent.reports)
         self.told = 0
         """How many messages of the conversation the agent has been told."""
         self.closed = False
@@ -207,6 +209,7 @@ class AgentSession:
         """Begin a turn."""
         assert self._connection is not None and self._prompt is None
         self.client.hear()
+        self.usage.begin()
         answer = asyncio.ensure_future(self._connection.prompt(session_id=self.id, prompt=[text_block(text)]))
         answer.add_done_callback(lambda done: self.client.changed.set())
         self._prompt = _Prompt(answer=answer, said=len(text))
@@ -290,6 +293,7 @@ class AgentSession:
 
     def _reply(self, *, ended: bool, response: Any = None) -> Reply:
         turn, cost = self.client.turn, self.client.cost
+        self.usage.reports |= self.client.context > 0  # One that counts its context counts its turns.
         plan, turn.plan = turn.plan, None
         dollars = None if cost is None else max(0.0, cost - self._paid)
         self._paid = cost if cost is not None else self._paid
@@ -297,7 +301,7 @@ class AgentSession:
             parts=turn.take(),
             ended=ended,
             reason=str(response.stop_reason) if response else '',
-            usage=_usage(response.usage) if response and response.usage else None,
+            usage=reported_usage(response) if response else None,
             dollars=dollars,
             plan=plan,
         )
@@ -344,18 +348,6 @@ class AgentSession:
             error.problem = f'{name}{error.problem}'
             error.args = (error.problem,)
         return error
-
-
-def _usage(reported: schema.Usage) -> Usage:
-    cached, written = reported.cached_read_tokens or 0, reported.cached_write_tokens or 0
-    return Usage(
-        input=reported.input_tokens + cached + written,
-        output=reported.output_tokens + (reported.thought_tokens or 0),
-        calls=1,
-        cached=cached,
-        written=written,
-        reasoning=reported.thought_tokens or 0,
-    )
 
 
 def _version() -> str:

@@ -35,6 +35,8 @@ class Piece:
     text: str
     shown: int = 0
     """How many of its characters have been streamed."""
+    message: str | None = None
+    """The message that its end belongs to, if the agent tells its messages apart."""
 
 
 @dataclass(slots=True)
@@ -134,13 +136,22 @@ class Turn:
     """The latest plan, if it has changed."""
     size: int = 0
 
-    def say(self, kind: Literal['text', 'reasoning'], text: str) -> None:
-        """Add a piece of text or thinking. Raises `ModelError` if it never ends."""
+    def say(self, kind: Literal['text', 'reasoning'], text: str, message: str | None = None) -> None:
+        """Add a piece of text or thinking. Raises `ModelError` if it never ends.
+
+        Args:
+            kind: which of both it is.
+            text: the piece.
+            message: the message that it belongs to; another one begins a paragraph.
+        """
         last = self.parts[-1] if self.parts else None
+        if not text:
+            return
         if isinstance(last, Piece) and last.kind == kind:
-            last.text += text
-        elif text:
-            self.parts.append(Piece(kind, text))
+            last.text += text if message == last.message else f'\n\n{text}'
+            last.message = message
+        else:
+            self.parts.append(Piece(kind, text, message=message))
         self._grow(len(text))
 
     def call(self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate) -> Call:

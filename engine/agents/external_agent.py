@@ -13,13 +13,14 @@ from pydantic_core import to_jsonable_python
 from engine.acp.agents import AGENT_PREFIX, AgentModel
 from engine.acp.session import AgentSession, Reply
 from engine.acp.turn import Call
+from engine.acp.usage import estimate
 from engine.agents.spec import AgentSpec
 from engine.agents.structured_answer import parse_structured
 from engine.agents.tool_execution import execute_tool_calls
 from engine.errors import EngineError, ModelError, ToolError, WorkspaceOverLimit
 from engine.journal.usage_records import usage_to_dict
 from engine.models.protocol import schema_of
-from engine.models.usage_estimate import CHARACTERS_A_TOKEN, message_length
+from engine.models.usage_estimate import message_length
 from engine.records import Usage
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -91,7 +92,7 @@ async def follow_agent(
         'text': message.text,
         'external': True,
         'session': {'run': activity.run.id, 'id': session.id, 'loads': session.loads},
-        **_usage(reply, message, asked, played),
+        **_usage(reply, message, asked, played, session),
         'approval': sorted({part.kind for part in reply.parts if isinstance(part, Call) and part.waits}),
     }
     if reply.plan is not None:
@@ -287,18 +288,11 @@ def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message
     return Message(role='assistant', parts=tuple(parts))
 
 
-def _usage(reply: Reply, message: Message, asked: int, played: AgentModel) -> dict[str, Any]:
+def _usage(
+    reply: Reply, message: Message, asked: int, played: AgentModel, session: AgentSession
+) -> dict[str, Any]:
     """What is journaled of the usage: as the agent reports at the end of a turn, else estimated."""
-    if reply.usage is not None:
-        used = reply.usage
-    else:
-        size = message_length(message)
-        used = Usage(
-            input=-(-asked // CHARACTERS_A_TOKEN),
-            output=-(-size // CHARACTERS_A_TOKEN),
-            calls=int(reply.ended),
-            source='estimated',
-        )
+    used = session.usage.count(asked, message_length(message), reply.usage, ended=reply.ended)
     data: dict[str, Any] = {
         'model': f'{AGENT_PREFIX}{played.agent.name}',
         'source': 'simulated' if played.simulated else 'live',
@@ -315,8 +309,7 @@ def _usage(reply: Reply, message: Message, asked: int, played: AgentModel) -> di
 def _estimate_lost(played: AgentModel, asked: int) -> dict[str, Usage]:
     """What a turn has used at least that broke off."""
     model, unpriced = f'{AGENT_PREFIX}{played.agent.name}', int(not played.simulated)
-    used = Usage(input=-(-asked // CHARACTERS_A_TOKEN), calls=1, source='estimated', unpriced=unpriced)
-    return {model: used}
+    return {model: replace(estimate(asked, 0, calls=1), unpriced=unpriced)}
 
 
 async def _ending(

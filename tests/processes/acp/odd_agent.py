@@ -196,6 +196,13 @@ def counts(prompt: str) -> None:
     update('usage_update', used=500, size=1_000, cost={'amount': 0.25, 'currency': 'USD'})
 
 
+def counts_calls(prompt: str) -> None:
+    say('I will count.')
+    update('usage_update', used=12, size=1_000)
+    update('tool_call', toolCallId='c1', title='count', kind='read', status='completed', rawOutput='x' * 999)
+    say('counted')
+
+
 def signs_in(prompt: str) -> Any:
     return {'code': -32_000, 'message': 'Authentication required'}
 
@@ -247,7 +254,7 @@ TURNS: dict[str, Callable[[str], Any]] = {
     if callable(turn) and name in (
         'hang', 'flood', 'long_line', 'die', 'children', 'outside', 'asks', 'asks_late', 'writes', 'counts',
         'signs_in', 'limited', 'limited_once', 'echoes', 'dies_once', 'plain', 'roams', 'chatters',
-        'runs_itself', 'asks_in_manual',
+        'runs_itself', 'asks_in_manual', 'counts_calls',
     )
 }  # fmt: skip
 
@@ -303,7 +310,7 @@ def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[s
     if method == 'session/prompt':
         error = TURNS.get(way, plain)(params['prompt'][0]['text'])
         tokens = {'totalTokens': 30, 'inputTokens': 20, 'outputTokens': 10}
-        usage = {'usage': tokens} if way == 'counts' else {}
+        usage = {'usage': tokens} if way.startswith('counts') else {}
         return {'result': {'stopReason': 'end_turn', **usage}} if error is None else {'error': error}
     return {'error': {'code': -32601, 'message': 'Method not found'}}
 

@@ -61,6 +61,13 @@ async def test_what_it_says_of_tokens_and_dollars_is_counted() -> None:
     assert view.usage.source == 'provider' and view.usage.unpriced == 0
 
 
+async def test_what_it_says_of_a_turn_with_calls_is_counted_once() -> None:
+    _, view, _, _ = await played(odd('counts_calls'))
+    assert len(view.agents[WORK]['messages']) == 4
+    assert (view.usage.input, view.usage.output, view.usage.calls) == (20, 10, 1)
+    assert view.usage.source == 'provider'
+
+
 async def test_what_it_does_not_say_is_estimated_and_marked() -> None:
     _, view, _, _ = await played(odd('plain'))
     assert view.usage.input > 0 and view.usage.output > 0

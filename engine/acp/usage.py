@@ -1,0 +1,93 @@
+"""Usage of a turn: what an agent reports at its end, and estimates where it reports nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from acp import schema
+
+from engine.models.usage_estimate import CHARACTERS_A_TOKEN
+from engine.records import Usage
+
+ESTIMATED = 'estimated'
+
+
+class TurnUsage:
+    """Counts a turn in the parts in which it is journaled, so that their sum is what the agent reports."""
+
+    def __init__(self, *, reports: bool = False) -> None:
+        self.reports = reports
+        """Whether the agent will report the whole turn at its end."""
+        self._estimated = Usage()
+        """What has been journaled of the turn so far."""
+        self._kept = Usage()
+        """Estimates of the turn that are journaled at its end, if the agent reports nothing after all."""
+
+    def begin(self) -> None:
+        """Another turn begins."""
+        self._estimated = self._kept = Usage()
+
+    def count(self, asked: int, said: int, reported: Usage | None, *, ended: bool) -> Usage:
+        """The usage to journal with a reply.
+
+        Args:
+            asked: characters that the agent was told for it.
+            said: characters of the reply.
+            reported: what the agent reports of the whole turn.
+            ended: whether the turn is over.
+        """
+        if reported is not None:
+            return _beyond(reported, self._estimated)
+        own = estimate(asked, said, calls=int(ended))
+        if self.reports and not ended:
+            self._kept += own
+            return Usage()
+        found, self._kept = self._kept + own, Usage()
+        self._estimated += found
+        return found
+
+
+def estimate(asked: int, said: int, *, calls: int) -> Usage:
+    """Usage by the number of characters."""
+    return Usage(
+        input=-(-asked // CHARACTERS_A_TOKEN),
+        output=-(-said // CHARACTERS_A_TOKEN),
+        calls=calls,
+        source=ESTIMATED,
+    )
+
+
+def reported_usage(response: schema.PromptResponse) -> Usage | None:
+    """What an agent reports at the end of a turn."""
+    if (found := response.usage) is not None:
+        cached, written = found.cached_read_tokens or 0, found.cached_write_tokens or 0
+        input, thought = found.input_tokens + cached + written, found.thought_tokens or 0
+        # Codex counts thinking as a part of the output, as its total shows.
+        beside = thought if found.total_tokens != input + found.output_tokens else 0
+        return Usage(
+            input=input,
+            output=found.output_tokens + beside,
+            calls=1,
+            cached=cached,
+            written=written,
+            reasoning=thought,
+        )
+    # Gemini has its own place for it.
+    quota = (response.field_meta or {}).get('quota')
+    counts = quota.get('token_count') if isinstance(quota, Mapping) else None
+    if not isinstance(counts, Mapping):
+        return None
+    tokens = [_tokens(counts.get(f'{way}_tokens')) for way in ('input', 'output')]
+    return Usage(input=tokens[0], output=tokens[1], calls=1) if any(tokens) else None
+
+
+def _tokens(count: Any) -> int:
+    return count if isinstance(count, int) and count > 0 else 0
+
+
+def _beyond(reported: Usage, estimated: Usage) -> Usage:
+    """What is left of a report where a part of it has been journaled as estimated already."""
+    left = {name: max(0, getattr(reported, name) - getattr(estimated, name)) for name in ('input', 'output')}
+    return replace(reported, **left)

@@ -14,8 +14,11 @@ from acp import RequestError
 from engine.errors import Kind, ModelError
 
 AUTH = -32_000
+KIND = 'errorKind'
+"""Where Claude names the kind of an error, whose words follow."""
 WORDS: tuple[tuple[str, Kind], ...] = (
-    (r'usage limit|limit reached|out of credits|insufficient_quota|quota|billing', 'quota'),
+    (r'usage limit|limit reached|(?:hit|reached) your (?:\w+ )?limit', 'quota'),
+    (r'out of credits|insufficient_quota|quota|billing', 'quota'),
     (r'rate.?limit|too many requests|\b429\b', 'rate limit'),
     (r'overloaded|\b529\b|\b503\b', 'overloaded'),
     (r'log ?in|sign ?in|authenticat|api key|unauthori[sz]ed|\b401\b|\b403\b', 'auth'),
@@ -32,8 +35,14 @@ AFTER = re.compile(
     r',? ?(?:(\d+) ?s(?:ec(?:ond)?s?)?)?',
     re.I,
 )
-CLOCK = re.compile(r'resets?(?: at)? (\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([\w/+-]+)\))?', re.I)
-"""How Claude says it to people: `resets 3pm (Europe/Berlin)`, the next time that the clock says so."""
+CLOCK = re.compile(
+    r'(?:resets?|again)(?: at)? (?:([a-z]{3}) (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}),?)?(?: at)? )?'
+    r'(\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([\w/+-]+)\))?',
+    re.I,
+)
+"""How Claude and Codex say it to people: `resets 3pm (Europe/Berlin)`, `try again at Nov 28th, 2026 4:02 AM`.
+Without a day it is the next time that the clock says so."""
+MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
 DAY = 86_400.0
 
 
@@ -46,7 +55,8 @@ def turn_error(error: BaseException) -> ModelError:
     said = _message_of(error)
     kind: Kind = 'auth' if error.code == AUTH else 'server'
     if kind == 'server':
-        kind = next((found for pattern, found in WORDS if re.search(pattern, said, re.I)), 'server')
+        words = f'{said} {error.data[KIND]}' if isinstance(error.data, dict) and KIND in error.data else said
+        kind = next((found for pattern, found in WORDS if re.search(pattern, words, re.I)), 'server')
     wait = _wait(said)
     hint = '; sign in with the agent itself, or give it a key' if kind == 'auth' else ''
     until = f' (until {_clock(time.time() + wait)})' if wait else ''
@@ -65,7 +75,8 @@ def _message_of(error: RequestError) -> str:
     detail = ''
     if isinstance(data, dict):
         found = data.get('details') or data.get('message') or data.get('error')
-        detail = found if isinstance(found, str) else json.dumps(found or data)
+        only_kind = not found and data.keys() <= {KIND}
+        detail = found if isinstance(found, str) else '' if only_kind else json.dumps(found or data)
     elif isinstance(data, str):
         detail = data
     text = str(error)
@@ -84,7 +95,7 @@ def _wait(said: str) -> float | None:
 
 def _until_clock(said: re.Match[str]) -> float | None:
     """Seconds until a clock says a time."""
-    hour, minute, half, zone = said.groups()
+    month, day, year, hour, minute, half, zone = said.groups()
     try:
         now = datetime.now(ZoneInfo(zone)) if zone else datetime.now().astimezone()
         end = now.replace(
@@ -93,9 +104,14 @@ def _until_clock(said: re.Match[str]) -> float | None:
             second=0,
             microsecond=0,
         )
+        if not month:
+            return (end - now).total_seconds() % DAY
+        end = end.replace(year=int(year or now.year), month=MONTHS.index(month.lower()) + 1, day=int(day))
+        if not year and end < now:
+            end = end.replace(year=now.year + 1)
     except (ValueError, ZoneInfoNotFoundError):
         return None
-    return (end - now).total_seconds() % DAY
+    return max(1.0, (end - now).total_seconds())
 
 
 def _clock(when: float) -> str:

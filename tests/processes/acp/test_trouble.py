@@ -174,8 +174,25 @@ def test_when_a_limit_ends_is_read_from_what_agents_say(said: str, seconds: floa
 
 def test_a_clock_time_is_the_next_one() -> None:
     later = datetime.now(ZoneInfo('Europe/Berlin')) + timedelta(hours=2)
-    said = f"You've hit your limit, usage limit resets {later:%I:%M}{later:%p} (Europe/Berlin)".replace(
-        ' 0', ' '
-    )
+    said = f"You've hit your limit · resets {later:%I:%M}{later:%p} (Europe/Berlin)".replace(' 0', ' ')
     error = turn_error(RequestError(-32_603, said))
     assert error.kind == 'quota' and error.retry_after is not None and 7_100 < error.retry_after <= 7_200
+
+
+@pytest.mark.parametrize('how', ['{0:%b %-d}th, {0:%Y} {0:%-I:%M %p}', '{0:%b %-d}, {0:%-I:%M%p}'])
+def test_a_day_may_come_with_the_clock_time(how: str) -> None:
+    later = datetime.now().astimezone() + timedelta(days=3, minutes=1)
+    error = turn_error(
+        RequestError(-32_603, f"You've hit your usage limit. Try again at {how.format(later)}.")
+    )
+    assert error.retryable and error.retry_after is not None
+    assert 3 * 86_400 - 5 < error.retry_after <= 3 * 86_400 + 60
+    never = turn_error(
+        RequestError(-32_603, "You've hit your usage limit. Try again at Nov 31st, 2026 4:02 AM.")
+    )
+    assert never.kind == 'quota' and never.retry_after is None
+
+
+def test_the_kind_that_claude_names_is_heeded_and_not_shown() -> None:
+    error = turn_error(RequestError(-32_603, 'Request rejected', {'errorKind': 'rate_limit'}))
+    assert (error.kind, error.problem) == ('rate limit', 'Request rejected')

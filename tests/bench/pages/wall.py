@@ -1,4 +1,4 @@
-"""Twelve panes on the wall that stream at once: delay of a piece, the server's CPU and memory."""
+"""Twelve external agents in twelve panes of the wall: delay of a piece, the server's CPU and memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """Watch the wall for a while."""
     port, seconds = free_port(), 3.0 if fast else 20.0
     url = f'http://127.0.0.1:{port}'
-    module = ['-m', 'tests.bench.servers.live', str(folder), str(port), str(len(TWELVE))]
+    module = ['-m', 'tests.bench.servers.wall', str(folder), str(port)]
     with server(module, f'{url}/bench', folder) as process:
         async with chromium() as probe:
             await probe.page.goto(f'{url}/wall')
@@ -33,16 +33,15 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             )
             await probe.page.wait_for_timeout(SETTLING)
             await probe.page.evaluate(WATCH)
-            asked(url)
             spent, now = processor(process.pid), os.times().elapsed
             await probe.page.wait_for_timeout(seconds * 1_000)
             spent, now = processor(process.pid) - spent, os.times().elapsed - now
             seen, said = await probe.page.evaluate('window.seen'), asked(url)
         memory = resident(process.pid)
     delays = piece_delays(TWELVE, said['said'], seen['pieces'])
-    rate = f'wall of {len(TWELVE)} panes, {PACE * len(TWELVE)} pieces a second'
+    rate = f'{len(TWELVE)} agents in {len(TWELVE)} panes, {PACE * len(TWELVE)} pieces a second'
     yield Row(
-        name=f'{rate}: piece from model to DOM, median',
+        name=f'{rate}: piece from agent to DOM, median',
         value=median(delays),
         unit='ms',
         bar=DELAY,

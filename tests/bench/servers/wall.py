@@ -1,0 +1,57 @@
+"""A dashboard with twelve external agents that never stop talking; `/bench` tells the time of each piece."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from engine import Catalog, Conductor
+from engine.acp import ExternalAgents
+from engine.acp.config import ExternalAgent
+from engine.tools.builtin.research.calculator import calculator
+from storage import Settings, open_journal
+from tests.bench.servers.live import PACE, REPLY, TWELVE, Talk
+
+PROGRAM = Path(__file__).with_name('talker.py')
+
+
+def main(folder: Path, port: int) -> None:
+    """Serve until a signal comes."""
+    from nicegui import app
+
+    from ui.server.serve import run
+
+    agent = ExternalAgent(
+        name='talker',
+        command=sys.executable,
+        args=(str(PROGRAM), str(PACE), str(REPLY)),
+        env={'SAID': f'{folder}/said-'},
+        sandboxed=False,
+    )
+
+    async def opened() -> Conductor:
+        catalog = Catalog(patterns={'talk': Talk}, tools={'calculator': calculator})
+        catalog.agents = catalog.registry.agents = ExternalAgents({agent.name: agent})
+        conductor = Conductor(await open_journal(Settings(database=folder / 'wall.db')), catalog=catalog)
+        await conductor.start('talk', {'agents': len(TWELVE)}, models={'': f'agent:{agent.name}'})
+        return conductor
+
+    @app.get('/bench')
+    def bench() -> dict[str, Any]:
+        """All that was said so far."""
+        said = []
+        for written in folder.glob('said-*'):
+            for line in written.read_text().splitlines():
+                number, at = line.split()
+                said.append((written.name.rpartition('.')[2], int(number), float(at)))
+        return {'said': said}
+
+    with socket.create_server(('127.0.0.1', port)) as listening:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        run(listening, opened, folder=folder, show=False)
+
+
+if __name__ == '__main__':
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -223,6 +223,13 @@ async def test_an_event_without_an_end_is_bounded(monkeypatch: pytest.MonkeyPatc
     assert 'longer than 10,000 bytes' in str(found.error)
 
 
+async def test_an_answer_without_an_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse_reader, 'MAX_ANSWER', 10_000)
+    found = await read(*[say('x')] * 1_000, size=1_000)
+    assert found.error is not None and (found.error.kind, found.error.retryable) == ('bad response', False)
+    assert 'more than 10,000 bytes' in str(found.error)
+
+
 async def test_choices_are_told_apart_by_their_index() -> None:
     def choice(index: int, text: str, finish: str | None = None) -> dict[str, Any]:
         return {'index': index, 'delta': {'content': text}, 'finish_reason': finish}

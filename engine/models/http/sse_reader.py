@@ -18,10 +18,8 @@ ERROR_GRACE = 1.0
 """Seconds to wait for the rest (usage, a clearer error) after an error."""
 DRAIN = 0.1
 """Seconds to drain the response's end, so that its connection can be reused."""
-
-
-MAX_EVENT = 16_000_000
-"""Bytes of one event; anything larger is not an event and would fill memory."""
+MAX_EVENT, MAX_ANSWER = 16_000_000, 200_000_000
+"""Bytes of one event and of all; anything larger is no answer and would fill memory."""
 
 
 class PaddedStream(httpx.AsyncByteStream):
@@ -36,12 +34,16 @@ class PaddedStream(httpx.AsyncByteStream):
         self.over = False
         self.pending = 0
         """Bytes since the last event."""
+        self._all = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._pieces:
             self.pending += len(piece)
+            self._all += len(piece)
             if self.pending > MAX_EVENT:
                 raise ModelError(f'it sent an event longer than {MAX_EVENT:,} bytes', kind='bad response')
+            if self._all > MAX_ANSWER:
+                raise ModelError(f'it sent more than {MAX_ANSWER:,} bytes', kind='bad response')
             yield piece
         self.over = True
         yield b'\n\n'

@@ -45,7 +45,7 @@ export class JsonText {
       this.open.push({ list: char === "[", entries: 0, named: false });
     } else if (char === "}" || char === "]") {
       const { list, entries } = this.open.pop() || {};
-      if (list && !entries && this.open.length === 1) this.out += "- none";
+      if (!entries && this.open.length) this.out += list && this.open.length === 1 ? "- none" : "none";
     } else if (!/[\s,:]/.test(char)) { this.mode = "literal"; this.held = char; }
   }
   escaped(char) {
@@ -61,7 +61,10 @@ export class JsonText {
   }
   named() { this.mode = ""; this.top.named = true; }
   ended() {
-    if (this.first) this.begin("");
+    if (this.first) {
+      this.begin("");
+      if (!this.fenced) this.out += "none";
+    }
     this.first = false;
     this.mode = "";
     if (this.fenced) this.out += `\n${FENCE}`;
@@ -76,9 +79,9 @@ export class JsonText {
       return;
     }
     around.named = false;
-    if (depth > 1) { this.out += `${again ? ", " : ""}${this.key}: `; return; }
-    const name = this.key.replaceAll("_", " ");
-    this.out += `${again ? "\n\n" : ""}**${name.charAt(0).toUpperCase()}${name.slice(1)}**`;
+    const words = this.key.replaceAll("_", " "), name = words.charAt(0).toUpperCase() + words.slice(1);
+    if (depth > 1) { this.out += `${again ? " · " : ""}${name}: `; return; }
+    this.out += `${again ? "\n\n" : ""}**${name}**`;
     this.fenced = this.code && LONG.has(this.key) && start !== "[" && start !== "{" && this.mode === "string";
     this.out += this.fenced ? `\n\n${FENCE}\n` : start === "[" ? "\n\n" : /[-*+#>`|\d]/.test(start) && this.mode === "string" ? ":\n\n" : ": ";
   }

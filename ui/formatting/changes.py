@@ -31,10 +31,14 @@ def change_title(pointer: str) -> str:
 
 def value_text(value: Any) -> str:
     """A value of the run's data as lines of text."""
-    if isinstance(value, Mapping) and 'role' in value and isinstance(value.get('parts'), Sequence):
+    if _is_message(value):
         return _message(value)
     text = '\n'.join(_lines(value, 0))
     return text if len(text) <= LONGEST else f'{text[: LONGEST - 1]}…'
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and 'role' in value and isinstance(value.get('parts'), Sequence)
 
 
 def _message(message: Mapping[str, Any]) -> str:
@@ -70,9 +74,11 @@ def _lines(value: Any, depth: int) -> list[str]:
     for key, item in items[:MOST]:
         lead, mark = '  ' * depth, '' if key == '•' else ':'
         if isinstance(item, (Mapping, list, tuple)) and item:
-            inner = _lines(item, depth + 1)
+            inner = [': '.join(_message(item).split('\n'))] if _is_message(item) else _lines(item, depth + 1)
             if not mark:  # the first line of an entry follows its bullet
                 found.append(f'{lead}{key} {inner.pop(0).strip()}')
+            elif depth + 1 >= DEEPEST:  # it is counted
+                found.append(f'{lead}{key}: {inner.pop()}')
             else:
                 found.append(f'{lead}{key}:')
             found += inner

@@ -22,7 +22,7 @@ def readable(text: str) -> str | None:
 def _lines(value: Any, name: str = '') -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _lines(inner, f'{key}: ')
+            yield from _lines(inner, f'{key.replace("_", " ")}: ')
     elif isinstance(value, list):
         for inner in value:
             yield from _lines(inner, '- ')

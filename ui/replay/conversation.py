@@ -78,11 +78,12 @@ def _describe(name: str, value: Any) -> str:
 def _plain(value: Any) -> str:
     match value:
         case str():
-            return value
+            return value or 'none'
         case dict():
-            return '; '.join(f'{name.replace("_", " ")}: {_plain(held)}' for name, held in value.items())
+            said = (f'{name.replace("_", " ").capitalize()}: {_plain(held)}' for name, held in value.items())
+            return ' · '.join(said) or 'none'
         case list():
-            return ', '.join(map(_plain, value))
+            return ', '.join(map(_plain, value)) or 'none'
         case None | bool():
             return {None: 'none', True: 'yes', False: 'no'}[value]
         case float():

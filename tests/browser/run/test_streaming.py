@@ -74,10 +74,11 @@ def test_pieces_become_the_whole_and_only_the_end_is_drawn_anew(page, server, se
 
 ANSWER = {
     'approach': 'First “this”,\nthen that.',
-    'tasks': [{'id': 'a', 'after': ['x', 'y'], 'ok': True}, {'id': 'b', 'after': []}],
+    'tasks': [{'task_id': 'a', 'after': ['x', 'y'], 'ok': True}, {'task_id': 'b', 'after': [], 'why': ''}],
     'open_points': ['one\ntwo', 'three'],
     'sources': [],
     'output': '- a\n- b',
+    'comment': '',
     'approved': False,
     'score': 91,
 }
@@ -86,8 +87,8 @@ then that.
 
 **Tasks**
 
-- id: a, after: x, y, ok: yes
-- id: b, after:\x20
+- Task id: a · After: x, y · Ok: yes
+- Task id: b · After: none · Why: none
 
 **Open points**
 
@@ -103,6 +104,8 @@ then that.
 
 - a
 - b
+
+**Comment**: none
 
 **Approved**: no
 

@@ -31,9 +31,9 @@ async def test_each_finished_task_has_a_card_that_leads_to_its_conversation(
         run_page.register(backend)
         run = (await here.start('supervisor', {'objective': 'Do it all'})).id
         await user.open(f'/runs/{run}')
-        await user.should_see('a, completed', retries=100)
+        await user.should_see('a · completed', retries=100)
         await user.should_see('a by researcher', retries=20)
-        await user.should_not_see('b, completed')
+        await user.should_not_see('b · completed')
         (show,) = card_of(user, 'a')
         with user.client:
             for listener in show._event_listeners.values():

@@ -55,6 +55,19 @@ def test_a_message_says_who_said_what():
     assert value_text(answered) == 'Results\nnotes: None yet.'
 
 
+def test_messages_in_a_value_are_words_and_what_is_counted_stays_on_its_line():
+    system = {'role': 'system', 'parts': [{'kind': 'text', 'text': 'You plan.'}]}
+    said = value_text({'role': 'planner', 'messages': [system], 'a': {'b': {'c': {'d': 1}}}})
+    assert said.splitlines() == [
+        'role: planner',
+        'messages:',
+        '  • Instructions: You plan.',
+        'a:',
+        '  b:',
+        '    c: 1 entry',
+    ]
+
+
 def test_what_is_long_or_deep_is_counted():
     said = value_text({'list': list(range(100)), 'deep': {'a': {'b': {'c': {'d': 1}}}}})
     assert '… and 88 more' in said

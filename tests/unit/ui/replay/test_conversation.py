@@ -152,7 +152,7 @@ def test_an_answer_in_json_is_read_as_text():
     assert said.split('\n\n') == [
         '**Approved**: yes',
         '**Open points**',
-        '- one\n- a: 0.3',
+        '- one\n- A: 0.3',
         '**Score**: 91',
     ]
     listed = json_to_markdown('{"output": "- one\\n- two", "evidence": ["a\\nb", "- c"]}')

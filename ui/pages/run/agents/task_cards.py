@@ -46,7 +46,7 @@ class TaskCards:
                     with ui.element('div').classes('task-card-head'):
                         ui.icon(ICONS.get(state, 'stop_circle')).props('size="16px" aria-hidden="true"')
                         Text('b', role_title(role))
-                        Text('span', f'{name}, {state}', 'muted small')
+                        Text('span', f'{name} · {state}', 'muted small')
                         ui.element('span').classes('grow')
                         show = button(
                             '', icon='forum', kind='quiet small', label=f'Show the conversation on {name}'

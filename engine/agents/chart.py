@@ -130,22 +130,22 @@ def _plain(name: str) -> Role:
 
 
 def calls_tools(scope: CallbackContext, event: Event) -> bool:
-    """The reply asks for tools."""
+    """The reply requests tools."""
     return any(part['kind'] == 'call' for part in event.data['message']['parts'])
 
 
 def needs_approval(scope: CallbackContext, event: Event) -> bool:
-    """One of the tools asked for must be allowed by a person first."""
+    """One of the requested tools needs approval."""
     return bool(set(event.data.get('approval', ())) - set(_agent(scope).allowed))
 
 
 def out_of_turns(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
-    """The agent has had all its turns."""
+    """The agent has used all its turns."""
     return not works_on(event) and _agent(scope).turns + 1 >= spec.turns
 
 
 def is_unfit(scope: CallbackContext, event: Event) -> bool:
-    """The answer does not fit the record that was asked for."""
+    """The answer does not have the required form."""
     return bool(event.data.get('unfit'))
 
 

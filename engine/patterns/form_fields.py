@@ -37,7 +37,7 @@ def project_field(example: str) -> Any:
         min_length=1,
         max_length=4_000,
         title='Project',
-        description='A folder on this machine, of which the agent gets a copy; or sample: and a name',
+        description='A folder on this machine (the agent gets a copy), or sample:NAME',
         json_schema_extra={**PROJECTS, 'format': 'path'},
     )
 
@@ -53,7 +53,7 @@ def files_field(**more: Any) -> Any:
     """How a project is given to several agents; `more` is for the form."""
     return Field(
         'worktree',
-        title='Each gets',
-        description='Of a project; your own branches and files stay as they are until you merge',
+        title='Each agent gets',
+        description='For a project; your own branches and files do not change until you merge',
         json_schema_extra={**more, 'labels': FILES},
     )

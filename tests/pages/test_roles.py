@@ -87,7 +87,7 @@ async def test_a_viewer_is_told_why_a_button_is_off(pages, runs, role):
     (cancel, *_) = [
         one for one in pages.client.elements.values() if one.props.get('data-refused') == 'cancel'
     ]
-    assert cancel.props['title'] == 'This takes the role operator; yours is viewer'
+    assert cancel.props['title'] == 'Requires the role operator; yours is viewer'
     assert 'disabled' in cancel.props
 
 
@@ -107,7 +107,7 @@ async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
         {'catalog.connect', 'clean_up'} <= disabled(pages) <= {n for n, r in ROLES.items() if r is Role.ADMIN}
     )
     await pages.open('/notifications')
-    await pages.should_see('This takes the role admin')
+    await pages.should_see('Requires the role admin')
 
 
 async def test_nothing_is_off_for_an_administrator(pages, runs):

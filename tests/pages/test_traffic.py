@@ -32,7 +32,7 @@ async def test_without_a_run_there_is_a_way_to_a_sample(pages):
     await pages.open('/patterns/pipeline/traffic')
     await pages.should_see('No runs of this pattern yet')
     await pages.should_see('Run sample')
-    await pages.should_not_see('Where it fails')
+    await pages.should_not_see('Failures')
 
 
 async def test_the_numbers_of_all_runs_stand_in_the_table(pages, runs):
@@ -69,7 +69,7 @@ async def test_a_pick_in_the_table_lists_its_runs_and_another_click_drops_it(pag
     click(pages, 'pending')
     await pages.should_see('Runs that were in pending')
     click(pages, 'pending')
-    await pages.should_see('The runs')
+    await pages.should_see('Matching runs')
 
 
 async def test_runs_with_other_charts_are_said_to_be(pages, runs, conductor):

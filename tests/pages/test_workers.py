@@ -84,7 +84,7 @@ async def test_a_worker_is_drained_by_an_administrator(
     await pages.should_see('Drain east-1?')
     assert fleet.drained == []
     answer(pages, 'Drain')
-    await pages.should_see('east-1 hands over its runs.')
+    await pages.should_see('east-1 is handing over its runs.')
     assert fleet.drained == ['east-1']
     assert backend.access
     (line,) = await backend.access.audit.lines(AuditQuery(deed='fleet.drain'))
@@ -109,17 +109,17 @@ async def test_private_runs_of_others_are_left_out(
     await pages.open('/workers')
     await pages.should_see('1 run')
     await pages.should_not_see(waiting)
-    await pages.should_see('No run waits.')
+    await pages.should_see('No runs are waiting.')
     await pages.should_not_see('Drinks')
 
 
 async def test_it_says_what_to_start_and_what_is_wrong(pages: User, fleet: FakeFleet) -> None:
     await pages.open('/workers')
-    await pages.should_see('No worker is there')
+    await pages.should_see('No workers.')
     await pages.should_see('hemicycle worker --temporal')
     fleet.problem = 'Temporal does not answer: refused'
     await pages.open('/workers')
-    await pages.should_see('Temporal does not answer: refused. What runs goes on')
+    await pages.should_see('Temporal does not answer: refused. Active runs continue')
 
 
 async def test_without_a_fleet_it_says_so(pages: User) -> None:

@@ -29,12 +29,12 @@ LOGGED = re.compile(r"""(['"].*?): (ok|failed): (['"].*)""", re.DOTALL)
 DENIED = 'A person did not allow this'
 DROPPED = 'This was not run'
 WORDS = {
-    'asked': 'asked for',
+    'asked': 'requested',
     'waiting': 'waiting for you',
     'running': 'running',
     'ok': 'done',
     'failed': 'failed',
-    'denied': 'not allowed',
+    'denied': 'denied',
     'dropped': 'not run',
 }
 """The outcome of a call."""
@@ -154,7 +154,7 @@ def tool_tags(tool: Tool | None) -> list[str]:
         return []
     return [
         *(['side effects'] if tool.side_effects else []),
-        *(['asks first'] if tool.approval else []),
+        *(['needs approval'] if tool.approval else []),
     ]
 
 

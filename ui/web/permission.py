@@ -28,7 +28,7 @@ def refusal(action: str) -> str:
         caller = identity.known if identity else ANYONE
     except EngineError:
         return 'You are logged out'
-    return '' if caller.role.includes(role) else f'This takes the role {role}; yours is {caller.role}'
+    return '' if caller.role.includes(role) else f'Requires the role {role}; yours is {caller.role}'
 
 
 def may(action: str) -> bool:

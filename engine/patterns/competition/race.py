@@ -26,31 +26,29 @@ class Race(Pattern):
 
         task: str = task_field(
             'Task',
-            'What each of them is to make, in a sentence or a page',
+            'What to make, in a sentence or a page',
             'Write a module that says whether a year is a leap year.',
         )
-        racers: int = Field(3, ge=2, le=6, title='Racers', description='How many work at the same time')
+        racers: int = Field(3, ge=2, le=6, title='Racers', description='How many agents compete')
         project: str = Field(
             '',
             title='Project',
-            description='A folder that each begins with, or sample: and a name',
+            description='A folder that each racer starts from, or sample:NAME',
             json_schema_extra=PROJECTS,
         )
-        tests: str = Field(
-            '', title='Required tests', description='A folder with tests, or sample: and a name'
-        )
+        tests: str = Field('', title='Required tests', description='A folder of tests, or sample:NAME')
         files: FilesRule = files_field()
         command: str = Field(
-            '', max_length=2_000, title='Test command', description='What runs the tests, in place of pytest'
+            '', max_length=2_000, title='Test command', description='Runs the tests instead of pytest'
         )
         otherwise: Literal['best', 'fail'] = Field(
             'best',
             title='If none passes',
-            description='best: the one that fails fewest tests is the result; fail: the run fails',
+            description='best: take the one with the fewest failures; fail: the run fails',
         )
-        seconds: float = Field(1_800, gt=0, le=86_400, title='Time', description='Seconds for each of them')
+        seconds: float = Field(1_800, gt=0, le=86_400, title='Time', description='Seconds for each racer')
         test_seconds: float = Field(
-            120, gt=0, le=3_600, title='Time of the tests', description='Seconds for one run of the tests'
+            120, gt=0, le=3_600, title='Test timeout', description='Seconds for one test run'
         )
 
         _is_known = field_validator('project', 'tests')(check_project)
@@ -129,7 +127,7 @@ class Race(Pattern):
         return any(standing.tests_ok for standing in rank_candidates(memory.candidates, ()))
 
     def may_take_best(self, memory: Any, event: Event) -> bool:
-        """None passed; the best of those that there are will do."""
+        """None passed, and the best of them is accepted."""
         return self.parameters.otherwise == 'best' and bool(memory.in_play())
 
     def win(self, memory: Any, event: Event) -> None:

@@ -100,18 +100,22 @@ class Vote(Pattern):
     class Parameters(Form):
         """What the launch form asks for."""
 
-        task: str = task_field('Question', 'What each of them answers by itself', 'Is 1,001 a prime number?')
-        voters: int = Field(3, ge=2, le=6, title='Voters', description='How many answer')
+        task: str = task_field('Question', 'Each agent answers it independently', 'Is 1,001 a prime number?')
+        voters: int = Field(3, ge=2, le=6, title='Voters', description='How many agents answer')
         decided_by: Literal['count', 'judge'] = Field(
-            'count', title='Decided by', description='Counting equal answers, or a judge who reads them all'
+            'count', title='Decided by', description='Count equal answers, or let a judge read them all'
         )
         ties: Literal['again', 'judge', 'first'] = Field(
             'again',
             title='Ties',
-            description='Another ballot in which each sees all answers, a judge, or the answer given first',
+            description='Vote again with all answers in view, ask a judge, or take the answer given first',
         )
         max_ballots: int = Field(
-            3, ge=1, le=10, title='Ballot limit', description='After the last, the answer given first wins'
+            3,
+            ge=1,
+            le=10,
+            title='Ballot limit',
+            description='After the last one, the answer given first wins',
         )
         seconds: float = Field(600, gt=0, le=86_400, title='Time', description='Seconds for each answer')
 
@@ -174,7 +178,7 @@ class Vote(Pattern):
         return bool(self._votes(memory))
 
     def is_tied(self, memory: Any, event: Event) -> bool:
-        """Several answers have the most votes."""
+        """Several answers are tied for the most votes."""
         return list(memory.tally.values()).count(max(memory.tally.values())) > 1
 
     def is_for_judge(self, memory: Any, event: Event) -> bool:
@@ -183,7 +187,7 @@ class Vote(Pattern):
         return by_judge or (self.parameters.ties == 'judge' and self.is_tied(memory, event))
 
     def may_vote_again(self, memory: Any, event: Event) -> bool:
-        """Ties lead to another ballot, and there may be one."""
+        """Ties lead to another ballot, and one is still allowed."""
         return bool(self.parameters.ties == 'again' and memory.number <= self.parameters.max_ballots - 1)
 
     def is_ruled(self, memory: Any, event: Event) -> bool:

@@ -111,34 +111,34 @@ class Blog(DynamicAgent):
             '',
             max_length=4_000,
             title='Feed',
-            description='The address of the blog’s feed, RSS or Atom',
+            description='Address of the blog’s RSS or Atom feed',
             json_schema_extra={'format': 'path'},
         )
         calendar: str = Field(
             '',
             max_length=4_000,
             title='Calendar',
-            description='An iCalendar file on this machine, or an address, with events to mention',
+            description='An iCalendar file or address with events to mention',
             json_schema_extra={'format': 'path'},
         )
         first_day: str = Field(
             '',
             pattern=r'^(\d{4}-\d{2}-\d{2})?$',
             title='Events from',
-            description='The first day of the calendar to look at, as 2026-12-01; today if left empty',
+            description='First day to take from the calendar, such as 2026-12-01; today if empty',
             json_schema_extra={'format': 'date'},
         )
         links: str = Field(
             '',
             max_length=10_000,
             title='Links',
-            description='Links for the end of a newsletter, a line each: Name: https://address',
+            description='Links for the end of a newsletter, one per line: Name: https://address',
             json_schema_extra={'multiline': True},
         )
         publish: bool = Field(
             False,
             title='Publish',
-            description='Whether it ends with a draft in Notion, which you allow first',
+            description='Ends with a draft in Notion, once you have approved it',
         )
 
         _are_links = field_validator('links')(static_links.validate_links)

@@ -61,7 +61,7 @@ class CodeReviewer(CodingAgent):
             min_length=1,
             max_length=500_000,
             title='Change',
-            description='A diff as git writes it, or a file with one; it is applied to the project',
+            description='A git diff, or the path of one; it is applied to the project',
             json_schema_extra={'multiline': True},
         )
 

@@ -59,27 +59,27 @@ class PreparationMessage(FrozenModel):
 class CodingForm(Form):
     """What the launch form of every agent asks for that works on a project."""
 
-    request: str = task_field('Request', 'What the agent is to do', 'Look after this project')
+    request: str = task_field('Request', 'What the agent should do', 'Look after this project')
     project: str = project_field('sample:spans')
 
     test_command: str = Field(
         '',
         max_length=2_000,
         title='Test command',
-        description='Found in the project’s files if empty: pytest with its own .venv, npm, make, test.sh, '
-        'cargo or go. {report} in it stands for the file of a JUnit report',
+        description='Detected from the project if empty: pytest with its own .venv, npm, make, test.sh, '
+        'cargo or go. {report} stands for the path of a JUnit report',
     )
 
     install: bool = Field(
         False,
         title='Install dependencies',
-        description='Before the agent starts, in the sandbox, with the network. The agent itself has none',
+        description='Before the agent starts, in the sandbox with network access; the agent itself has none',
     )
     install_command: str = Field(
         '',
         max_length=2_000,
         title='Install command',
-        description='Found in the project’s files if empty: uv, pip, npm, yarn or pnpm',
+        description='Detected from the project if empty: uv, pip, npm, yarn or pnpm',
         json_schema_extra={'when': {'install': ['True']}},
     )
 

@@ -24,7 +24,7 @@ class Debugger(CodingAgent):
         change_tests: bool = Field(
             False,
             title='May change tests',
-            description='Whether the project’s tests may be changed or removed; new ones may always be added',
+            description='Whether existing tests may be changed or removed; adding tests is always allowed',
         )
 
     role = Role(

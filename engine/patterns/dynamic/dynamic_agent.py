@@ -29,7 +29,7 @@ ListMark = Callable[[str], str]
 Mode = Literal['dynamic', 'fixed', 'compare']
 MODE: Any = Field(
     'dynamic',
-    title='Way of working',
+    title='Mode',
     description='Let the agent choose its tools, run the fixed phases, or run both and compare them',
 )
 """The `mode` parameter field, for agents that also have phases."""

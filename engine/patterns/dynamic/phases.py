@@ -158,7 +158,7 @@ def has_nothing_to_do(scope: CallbackContext, event: Event) -> bool:
 
 
 def broke(scope: CallbackContext, event: Event) -> bool:
-    """One of the tools said no."""
+    """One of the tools failed."""
     return bool(_wrong(event))
 
 

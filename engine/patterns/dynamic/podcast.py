@@ -45,7 +45,7 @@ class Podcast(DynamicAgent):
             min_length=1,
             max_length=2_000_000,
             title='Transcript',
-            description='The transcript itself (SRT, WebVTT or plain text), or the path of its file',
+            description='SRT, WebVTT or plain text, or the path of a file',
             examples=['sample:podcast/night-train.srt'],
             json_schema_extra={'multiline': True},
         )
@@ -54,7 +54,7 @@ class Podcast(DynamicAgent):
             '',
             max_length=10_000,
             title='Links',
-            description='Links for the end of the notes, a line each: Name: https://address',
+            description='Links for the end of the notes, one per line: Name: https://address',
             json_schema_extra={'multiline': True},
         )
 

@@ -41,7 +41,7 @@ class Pipeline(Pattern):
 
         task: str = task_field(
             'Task',
-            'What the three agents are to work out, in a sentence or a page',
+            'What the agents should work out, in a sentence or a page',
             'Should a small team adopt event sourcing for its order system?',
         )
         max_iterations: int = Field(
@@ -99,7 +99,7 @@ class Pipeline(Pattern):
         return memory.approved
 
     def is_spent(self, memory: TaskState, event: Event) -> bool:
-        """The draft has been sent back as often as is allowed."""
+        """The revision limit is reached."""
         return memory.iteration >= memory.max_iterations
 
     def send_back(self, memory: TaskState, event: Event) -> None:

@@ -43,40 +43,40 @@ class ReviewParameters(Form):
 
     task: str = task_field(
         'Task',
-        'What is to be implemented, in a sentence or a page',
+        'What to implement, in a sentence or a page',
         'Write a module that turns Roman numerals into numbers and back.',
     )
-    coders: int = Field(3, ge=1, le=6, title='Coders', description='How many implement it side by side')
+    coders: int = Field(3, ge=1, le=6, title='Coders', description='How many implement the task in parallel')
     reviewers: int = Field(
         2,
         ge=1,
         le=5,
         title='Reviewers',
-        description='How many review and debate; one decides without a debate',
+        description='How many review and debate; a single one decides alone',
     )
     project: str = Field(
         '',
         title='Project',
-        description='A folder whose files every coder begins with, or sample: and a name; nothing for none',
+        description='A folder that every coder starts from, or sample:NAME; leave empty for none',
         json_schema_extra={**TESTS, **PROJECTS},
     )
     files: FilesRule = files_field(**TESTS)
     tests: str = Field(
         '',
         title='Required tests',
-        description='A folder with tests that no coder can change, or sample: and a name; nothing for none',
+        description='A folder of tests that coders cannot change, or sample:NAME; leave empty for none',
     )
     command: str = Field(
         '',
         max_length=2_000,
         title='Test command',
-        description='What runs the required tests, in place of pytest; exit status 0 means they pass',
+        description='Runs the required tests instead of pytest; exit status 0 means they pass',
         json_schema_extra=TESTS,
     )
     must_pass: bool = Field(
         True,
         title='Approval needs tests',
-        description='Whether nothing is approved while its required tests fail; without any, its own count',
+        description='Nothing is approved while its required tests fail; without any, its own tests count',
         json_schema_extra=TESTS,
     )
     max_revisions: int = Field(
@@ -91,16 +91,16 @@ class ReviewParameters(Form):
         5,
         ge=1,
         le=10,
-        title='Rounds of the debate',
-        description='Without consensus one is synthesized then',
+        title='Debate rounds',
+        description='Without consensus by then, one is synthesized',
         json_schema_extra=DEBATE,
     )
     final_rounds: int = Field(
         3,
         ge=1,
         le=10,
-        title='Rounds of the final review',
-        description='The shorter debate on a revision',
+        title='Final review rounds',
+        description='A shorter debate about the revision',
         json_schema_extra=DEBATE,
     )
     recent: int = Field(
@@ -108,54 +108,54 @@ class ReviewParameters(Form):
         ge=1,
         le=20,
         title='Messages shown',
-        description='How many of the latest each reviewer sees',
+        description='How many recent messages each reviewer sees',
         json_schema_extra=DEBATE,
     )
     pick: PickRule = Field(
         'ranking',
-        title='Best picked by',
-        description='Where several are in play; a person is waited for',
+        title='Who picks the best',
+        description='When several candidates remain; the run waits for a person',
         json_schema_extra={'labels': PICKS},
     )
     merge: MergeRule = Field(
         'apart',
         title='Merging',
-        description='What becomes of the others when one is picked',
+        description='What happens to the others when one is picked',
         json_schema_extra=PICKING | {'labels': MERGES},
     )
     files_by: Literal['model', 'person'] = Field(
         'model',
-        title='Files are taken by',
-        description='Who lists the files that are taken into the best',
+        title='Who selects files',
+        description='Who lists the files to merge into the best',
         json_schema_extra=PICKING,
     )
     conflicts: ConflictRule = Field(
         'ranked',
-        title='Conflicts of files',
-        description='One path picked from two whose files differ',
+        title='File conflicts',
+        description='When two coders’ versions of the same file are picked',
         json_schema_extra=PICKING | {'labels': RULES},
     )
     survivors: int = Field(
         1,
         ge=1,
         le=6,
-        title='Coders needed',
-        description='With fewer implementations the run fails',
+        title='Minimum coders',
+        description='With fewer implementations, the run fails',
         json_schema_extra=TIMES,
     )
     coder_seconds: float = Field(
         1_800,
         gt=0,
         le=86_400,
-        title='Time of a coder',
-        description='Seconds; then its work counts as failed',
+        title='Time per coder',
+        description='Seconds; after that its work counts as failed',
         json_schema_extra=TIMES,
     )
     reviewer_seconds: float = Field(
         600,
         gt=0,
         le=86_400,
-        title='Time of a turn',
+        title='Time per turn',
         description='Seconds for one turn of a reviewer',
         json_schema_extra=TIMES,
     )
@@ -163,14 +163,14 @@ class ReviewParameters(Form):
         120,
         gt=0,
         le=3_600,
-        title='Time of the tests',
-        description='Seconds for one run of the tests',
+        title='Test timeout',
+        description='Seconds for one test run',
         json_schema_extra=TIMES,
     )
     answers: Literal['record', 'words'] = Field(
         'record',
-        title='Reviewers answer with',
-        description='A record with fields, or text with keywords at line starts, for models that only write',
+        title='Answer format',
+        description='Structured fields, or text with keywords at line starts for models without them',
         json_schema_extra=DEBATE,
     )
 
@@ -195,7 +195,7 @@ class ChooseInput(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
     candidate: str = Field(title='Implementation', description='Its name', examples=['coder1'])
-    why: str = Field('', max_length=2_000, title='Why', description='For those who read the run later')
+    why: str = Field('', max_length=2_000, title='Why', description='For people who read the run later')
 
 
 class TakeFilesInput(BaseModel):
@@ -204,9 +204,9 @@ class TakeFilesInput(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
     files: tuple[Selection, ...] = Field(
-        (), title='Files', description='Each with whose it is; none to take none'
+        (), title='Files', description='Each with its coder; leave empty to take none'
     )
-    why: str = Field('', max_length=2_000, title='Why', description='For those who read the run later')
+    why: str = Field('', max_length=2_000, title='Why', description='For people who read the run later')
 
 
 class ResolveInput(BaseModel):
@@ -214,7 +214,7 @@ class ResolveInput(BaseModel):
 
     model_config = ConfigDict(extra='forbid')
 
-    files: dict[str, str] = Field(title='Files', description='Per path, whose file it is to be')
+    files: dict[str, str] = Field(title='Files', description='For each path, whose version to use')
 
 
 class CommentInput(BaseModel):

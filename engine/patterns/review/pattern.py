@@ -185,7 +185,7 @@ class ParallelReview(Pattern):
         return any(said.position for said in memory.transcript)
 
     def concerns_all(self, memory: ReviewMemory, event: Event) -> bool:
-        """All are to be revised, or there is only one: nothing is to be picked."""
+        """All will be revised, or there is only one: there is nothing to pick."""
         return memory.strategy == 'REVISE_ALL' or len(memory.in_play()) == 1
 
     def may_merge(self, memory: ReviewMemory, event: Event) -> bool:
@@ -216,7 +216,7 @@ class ParallelReview(Pattern):
         return not self._objection(memory)
 
     def is_spent(self, memory: ReviewMemory, event: Event) -> bool:
-        """Work has gone back as often as it may."""
+        """The revision limit is reached."""
         return bool(memory.revision_count >= self.parameters.max_revisions)
 
     def is_revised(self, memory: ReviewMemory, event: Event) -> bool:

@@ -54,7 +54,7 @@ class Supervisor(Pattern):
 
         objective: str = task_field(
             'Objective',
-            'What the team is to bring about, in a sentence or a page',
+            'What the team should achieve, in a sentence or a page',
             'Should our bakery deliver by cargo bike? Give us a note that we can decide on.',
         )
         max_tasks: int = Field(
@@ -62,12 +62,12 @@ class Supervisor(Pattern):
             ge=1,
             le=20,
             title='Task limit',
-            description='What the supervisor plans beyond that is left out',
+            description='Tasks planned beyond this are dropped',
         )
         execution: Literal['one after another', 'side by side'] = Field(
             'one after another',
             title='Workers',
-            description='One task at a time; or all that wait for no other, each with a worker of its own',
+            description='One task at a time, or all independent tasks at once, each with its own worker',
             json_schema_extra={'labels': {'one after another': 'Sequential', 'side by side': 'In parallel'}},
         )
         workers: int = Field(
@@ -75,14 +75,14 @@ class Supervisor(Pattern):
             ge=1,
             le=6,
             title='Worker limit',
-            description='How many tasks are carried out in parallel',
+            description='How many tasks run in parallel',
             json_schema_extra={'when': {'execution': ['side by side']}},
         )
         more_roles: list[str] = Field(
             [],
             max_length=8,
-            title='Further roles',
-            description='One a line: a name, a colon, and what such a worker does',
+            title='Additional roles',
+            description='One per line: name: what this worker does',
             examples=[['translator: You translate into plain French.']],
         )
 

@@ -21,7 +21,7 @@ class SeatInput(BaseModel):
 
     model_config = ConfigDict(extra='forbid')
 
-    seat: Literal['supervisor'] = Field(title='Seat', description='Whose part you do')
+    seat: Literal['supervisor'] = Field(title='Seat', description='Whose seat you take')
 
 
 class PlanInput(Form):
@@ -31,18 +31,18 @@ class PlanInput(Form):
         '',
         max_length=10_000,
         title='Approach',
-        description='Why it is divided so',
+        description='Why the work is divided this way',
         json_schema_extra={'multiline': True},
     )
     tasks: tuple[str, ...] = Field(
         min_length=1,
         max_length=20,
         title='Tasks',
-        description='One a line: a role of the team, a colon, and what is to be done',
+        description='One per line: role: what to do',
         examples=[['researcher: Find out what a cargo bike costs.']],
     )
     in_order: bool = Field(
-        True, title='In order', description='Each task builds on the result of the one before it'
+        True, title='In order', description='Each task builds on the result of the previous one'
     )
 
     @field_validator('tasks')

@@ -42,13 +42,13 @@ class Guards:
         return memory.stage == 'verifying'
 
     def is_time_over(self, memory: Memory, event: Event) -> bool:
-        """The budget is used up, or a person wants it to finish: nothing new is begun."""
+        """The budget is used up, or a person asked to finish: nothing new starts."""
         # A person's request takes effect at the next event that carries a result: that of the work under way.
         result = bool(event.data) and not (memory.rules >= 5 and ASIDES.issuperset(event.data))
         return memory.clock.is_over(event.ran) or (memory.finishing and result)
 
     def is_finishing(self, memory: Memory, event: Event) -> bool:
-        """A person has asked for it to finish already."""
+        """A person asked to finish now."""
         return memory.finishing
 
     def must_abort(self, memory: Memory, event: Event) -> bool:
@@ -84,7 +84,7 @@ class Guards:
         )
 
     def failures_are_too_many(self, memory: Memory, event: Event) -> bool:
-        """More steps of this round have failed than may fail."""
+        """More steps of this round failed than is acceptable."""
         failed, acceptable = len(memory.failed_steps), self.parameters.max_failed_steps
         if memory.too_many_failures or failed <= acceptable:
             return False
@@ -94,13 +94,13 @@ class Guards:
         return memory.next_step(acceptable) is None and not self._replan_reason(memory)
 
     def has_next_step(self, memory: Memory, event: Event) -> bool:
-        """A step of the plan can be begun."""
+        """A step of the plan can start."""
         if memory.too_many_failures or self._replan_reason(memory):
             return False
         return memory.next_step(self.parameters.max_failed_steps) is not None
 
     def plan_is_over(self, memory: Memory, event: Event) -> bool:
-        """No step of the plan is left to be begun."""
+        """No step of the plan is left to start."""
         if memory.too_many_failures:
             return True
         return memory.next_step(self.parameters.max_failed_steps) is None and not self._replan_reason(memory)
@@ -139,7 +139,7 @@ class Guards:
         return memory.step.attempts < memory.step.max_attempts
 
     def may_plan_deeper(self, memory: Memory, event: Event) -> bool:
-        """A plan within this plan would not be too deep."""
+        """A plan within this plan would not be nested too deeply."""
         again = memory.current_rules and bool(memory.step.sub_steps)  # It already had a plan of its own.
         return memory.step.depth < DEEPEST and not again
 
@@ -165,7 +165,7 @@ class Guards:
         return bool(memory.iteration < self.parameters.max_rounds)
 
     def is_skipping_verification(self, memory: Memory, event: Event) -> bool:
-        """A person does not want the goal verified."""
+        """A person chose to skip verification."""
         return memory.skip_verification
 
     def ends_completed(self, memory: Memory, event: Event) -> bool:
@@ -173,7 +173,7 @@ class Guards:
         return memory.status is RunStatus.COMPLETED
 
     def ends_aborted(self, memory: Memory, event: Event) -> bool:
-        """The supervisor ended it."""
+        """The supervisor ended the session."""
         return memory.status is RunStatus.ABORTED
 
     def ends_failed(self, memory: Memory, event: Event) -> bool:

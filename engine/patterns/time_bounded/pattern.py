@@ -62,7 +62,7 @@ class Replan(Form):
         '',
         max_length=4_000,
         title='What should change',
-        description='For the planner; nothing lets it decide',
+        description='For the planner; leave empty to let it decide',
         json_schema_extra={'multiline': True},
     )
 
@@ -75,25 +75,25 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
 
         primary_goal: str = task_field(
             'Goal',
-            'What the agents are to build or fix, in a sentence or a page',
+            'What to build or fix, in a sentence or a page',
             'Teach the price parser to read amounts in other currencies, with tests',
         )
         project: str = Field(
             '',
             max_length=1_000,
             title='Project',
-            description='A folder on this machine, or sample: and the name of one; empty for a new project',
+            description='A folder on this machine, or sample:NAME; leave empty for a new project',
             json_schema_extra=PROJECTS,
         )
         minutes: float = Field(
-            30, ge=0.1, le=1_440, title='Time', description='Minutes for all of it, without pauses'
+            30, ge=0.1, le=1_440, title='Time', description='Minutes in total, not counting pauses'
         )
         grace: float = Field(
             15,
             ge=0,
             le=600,
-            title='Grace',
-            description='Seconds that what is under way may still take when the time is over',
+            title='Grace period',
+            description='Seconds that running work may still take when time is up',
             json_schema_extra=IN_DETAIL,
         )
         wait_for_time: float = Field(
@@ -101,29 +101,29 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             ge=0,
             le=604_800,
             title='Wait for more time',
-            description='Seconds that a run waits to be given more time when it is over; 0 ends it at once',
+            description='Seconds to wait for more time when it is up; 0 ends the run immediately',
             json_schema_extra=IN_DETAIL,
         )
         test_command: str = Field(
             '',
             max_length=2_000,
             title='Test command',
-            description='A shell command in place of pytest; {report} in it is the file for a JUnit report',
+            description='A shell command instead of pytest; {report} stands for the path of a JUnit report',
         )
         test_seconds: float = Field(
             120,
             ge=1,
             le=3_600,
-            title='Time for tests',
-            description='Seconds that one run of the tests may take',
+            title='Test timeout',
+            description='Seconds for one test run',
             json_schema_extra=IN_DETAIL,
         )
         agent_seconds: float = Field(
             300,
             ge=1,
             le=3_600,
-            title='Time for an answer',
-            description='Seconds before an agent is done without',
+            title='Answer timeout',
+            description='Seconds an agent may take to answer',
             json_schema_extra=IN_DETAIL,
         )
         max_attempts: int = Field(
@@ -155,7 +155,7 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             ge=1,
             le=20,
             title='Rounds',
-            description='How many plans are carried out to reach the goal',
+            description='How many plans may be carried out to reach the goal',
             json_schema_extra=LIMITS,
         )
         max_replans: int = Field(
@@ -179,7 +179,7 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             ge=0,
             le=100,
             title='Plan gate',
-            description='The least score of a plan',
+            description='Minimum score of a plan',
             json_schema_extra=GATES,
         )
         code_threshold: int = Field(
@@ -187,7 +187,7 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             ge=0,
             le=100,
             title='Code gate',
-            description='The least score of code',
+            description='Minimum score of code',
             json_schema_extra=GATES,
         )
         step_threshold: int = Field(
@@ -195,7 +195,7 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             ge=0,
             le=100,
             title='Step gate',
-            description='The least score of a step',
+            description='Minimum score of a step',
             json_schema_extra=GATES,
         )
         goal_threshold: int = Field(
@@ -203,7 +203,7 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             ge=0,
             le=100,
             title='Goal gate',
-            description='The least score at the end',
+            description='Minimum score at the end',
             json_schema_extra=GATES,
         )
 

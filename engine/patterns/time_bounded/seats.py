@@ -26,7 +26,7 @@ class SeatInput(BaseModel):
 
     model_config = ConfigDict(extra='forbid')
 
-    seat: Literal['planner', 'supervisor'] = Field(title='Seat', description='Whose part you do')
+    seat: Literal['planner', 'supervisor'] = Field(title='Seat', description='Whose seat you take')
 
 
 class PlanInput(Form):
@@ -36,7 +36,7 @@ class PlanInput(Form):
         '', max_length=10_000, title='Analysis', description='What is asked for', json_schema_extra=LINES
     )
     steps: tuple[str, ...] = Field(
-        min_length=1, max_length=15, title='Steps', description='Each rests on the one before it'
+        min_length=1, max_length=15, title='Steps', description='Each builds on the previous one'
     )
 
 

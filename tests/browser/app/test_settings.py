@@ -80,8 +80,8 @@ def test_mcp_servers_are_tested_and_their_tools_can_be_tried(settings, server):
 
 
 def test_it_looks_again_for_servers_on_this_machine(settings):
-    settings.get_by_role('button', name='Search this machine again').click()
-    expect(settings.get_by_role('button', name='Search this machine again')).to_be_enabled()
+    settings.get_by_role('button', name='Rescan this machine').click()
+    expect(settings.get_by_role('button', name='Rescan this machine')).to_be_enabled()
     expect(settings.get_by_text('Not found on this machine')).to_be_visible()
 
 

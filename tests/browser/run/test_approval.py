@@ -104,7 +104,7 @@ def test_a_refusal_gives_its_reason_to_the_agent(page, crewed):
     group.get_by_label('Reason').fill('not on a Friday')
     group.get_by_label('Reason').press('Enter')
     tool = ended(page)
-    expect(tool).to_contain_text('not allowed')
+    expect(tool).to_contain_text('denied')
     expect(tool).to_contain_text('not on a Friday')
 
 

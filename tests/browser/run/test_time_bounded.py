@@ -32,7 +32,7 @@ def answer(page: Page, name: str) -> None:
 
 
 def test_a_run_expires_reports_goes_on_takes_more_time_and_is_finished(page, served, axe):
-    fields = {'Goal': 'Do two things', 'Time': '0.1', 'Grace': '0', 'Acceptable failures': '2'}
+    fields = {'Goal': 'Do two things', 'Time': '0.1', 'Grace period': '0', 'Acceptable failures': '2'}
     run = launch(page, served, 'time-bounded', **fields)
     time = page.get_by_role('group', name='Time', exact=True)
     expect(time).to_contain_text('Planning')

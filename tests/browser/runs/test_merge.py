@@ -88,7 +88,7 @@ def test_a_conflict_is_seen_resolved_by_hand_and_merged(
     card = page.get_by_role('group', name='Conflict in a.txt')
     expect(card.locator('tr.removed')).to_have_text(re.compile('by the user'))
     expect(card.locator('tr.added')).to_have_text(re.compile('by the agent'))
-    editor = card.get_by_label('The file as it is to be')
+    editor = card.get_by_label('Resolved file')
     expect(editor).to_be_hidden()
     axe(page)
     for width in (1440, 390):
@@ -96,7 +96,7 @@ def test_a_conflict_is_seen_resolved_by_hand_and_merged(
         assert page.evaluate(WIDER) <= 0
 
     # What still has git's marks is not taken, and nothing that was written is lost.
-    card.get_by_label('Take').select_option('what I write')
+    card.get_by_label('Use').select_option('Edit by hand')
     expect(editor).to_have_value(
         re.compile('<<<<<<< other\nby the user\n=======\nby the agent\n>>>>>>> the agent')
     )

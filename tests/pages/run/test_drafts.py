@@ -101,5 +101,5 @@ async def test_tests_that_run_are_said_to_run(user: User, backend):
     run = (await conductor.start('time-bounded', QUICK)).id
     await settled(conductor, run, 'working.executing.step.testing')
     await user.open(f'/runs/{run}')
-    await user.should_see('The tests are running', retries=30)
+    await user.should_see('Running tests', retries=30)
     await conductor.cancel(run)

@@ -51,7 +51,7 @@ async def test_changes_are_taken_one_by_one_from_one_agent(pages, conductor):
     await pages.open(f'/runs/{run}/review')
     await pages.should_see('0 files of 1 taken', retries=OFTEN)
     await pages.should_see('Change 2, line')
-    await pages.should_see('It cannot be merged: the run was given no project')
+    await pages.should_see('Cannot be merged: the run was given no project')
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['one'].value = True
@@ -83,4 +83,4 @@ async def test_a_run_without_files_says_so(pages, conductor):
     run = (await conductor.start('pipeline', {'task': 'Compare tea and coffee'})).id
     await conductor.result(run)
     await pages.open(f'/runs/{run}/review')
-    await pages.should_see('have changed no files yet', retries=OFTEN)
+    await pages.should_see('have not changed any files yet', retries=OFTEN)

@@ -152,7 +152,7 @@ def _format(file: Path, result: Outcome, as_json: bool) -> None:
         typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{way}')
         for miss in result.misses:
             at = f' at step {miss.step}' if miss.step else ''
-            typer.echo(f'  {miss.what}{at}: expected {miss.wanted}, came {miss.came}')
+            typer.echo(f'  {miss.what}{at}: expected {miss.wanted}; actual: {miss.came}')
 
 
 def _report(found: dict[Path, Outcome]) -> bytes:
@@ -165,7 +165,7 @@ def _report(found: dict[Path, Outcome]) -> bytes:
         if isinstance(result, str):
             ET.SubElement(case, 'error', message=result)
         elif not result.passed:
-            missed = (f'{miss.what}: expected {miss.wanted}, came {miss.came}' for miss in result.misses)
+            missed = (f'{miss.what}: expected {miss.wanted}; actual: {miss.came}' for miss in result.misses)
             ET.SubElement(case, 'failure', message='; '.join(missed))
     written: bytes = ET.tostring(suite, encoding='utf-8', xml_declaration=True)
     return written

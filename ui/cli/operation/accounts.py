@@ -108,7 +108,7 @@ def list_users(context: typer.Context, as_json: AsJson = False, database: Databa
             for one in await access.accounts.all()
         ]
 
-    _print(_with_access(context, database, work), as_json, 'There are no accounts: nobody has to log in.')
+    _print(_with_access(context, database, work), as_json, 'There are no accounts: no login is needed.')
 
 
 @user.command('remove')
@@ -217,13 +217,17 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     who: Annotated[str, typer.Option(help='Only what this account did.')] = '',
     deed: Annotated[
-        str, typer.Option(help='Only this deed, or those that begin so: `account.`, `start`.')
+        str, typer.Option(help='Only this action, or those that begin so: `account.`, `start`.')
     ] = '',
     run: Annotated[str, typer.Option(help='Only what is about this run.')] = '',
-    since: Annotated[str, typer.Option(help='From this moment on, as `2026-11-23` or with a time.')] = '',
-    until: Annotated[str, typer.Option(help='Before this moment.')] = '',
+    since: Annotated[
+        str, typer.Option(help='From this time on, such as `2026-11-23`, or with a time of day.')
+    ] = '',
+    until: Annotated[str, typer.Option(help='Before this time.')] = '',
     refused: Annotated[bool, typer.Option('--refused', help='Only what was refused.')] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help='The most lines, the newest.')] = 100,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help='Maximum number of lines, newest first.')
+    ] = 100,
     as_json: AsJson = False,
     csv: Annotated[bool, typer.Option('--csv', help='Print CSV.')] = False,
     database: Database = '',
@@ -250,7 +254,7 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
     if isinstance(found, str):
         typer.echo(found, nl=False)
     else:
-        _print(found, False, 'Nothing matches.')
+        _print(found, False, 'No entries match.')
 
 
 def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
@@ -279,7 +283,7 @@ def _moment(option: str, text: str) -> float | None:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput({option: f'must be a moment such as 2026-11-23, not {text!r}'}) from None
+        raise InvalidInput({option: f'must be a time such as 2026-11-23, not {text!r}'}) from None
     return (found if found.tzinfo else found.astimezone()).timestamp()
 
 

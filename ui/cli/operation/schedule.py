@@ -80,23 +80,24 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
         list[str], typer.Option(metavar='EXPRESSION', help='When; repeatable.', show_default=False)
     ] = [],  # noqa: B006
     every: Annotated[
-        list[float], typer.Option(metavar='SECONDS', help='How often; repeatable.', show_default=False)
+        list[float], typer.Option(metavar='SECONDS', help='Interval; repeatable.', show_default=False)
     ] = [],  # noqa: B006
     zone: Annotated[str, typer.Option(help='The time zone of the expressions.')] = 'UTC',
     overlap: Annotated[
-        str, typer.Option(metavar='|'.join(get_args(Overlap)), help='If the run before is not done.')
+        str, typer.Option(metavar='|'.join(get_args(Overlap)), help='If the previous run has not ended.')
     ] = 'skip',
     catch_up: Annotated[
-        float, typer.Option(metavar='SECONDS', min=0, help='How late a run may start after an outage.')
+        float,
+        typer.Option(metavar='SECONDS', min=0, help='How late a run may start after an outage.'),
     ] = 3_600.0,
     pause_on_failure: Annotated[
-        bool, typer.Option('--pause-on-failure', help='Pause once a run fails.')
+        bool, typer.Option('--pause-on-failure', help='Pause after a failed run.')
     ] = False,
-    note: Annotated[str, typer.Option(help='Why it is paused, for example.', show_default=False)] = '',
+    note: Annotated[str, typer.Option(help='A note, such as why it is paused.', show_default=False)] = '',
     since: Annotated[
-        str, typer.Option(metavar='MOMENT', help='Where a backfill begins.', show_default=False)
+        str, typer.Option(metavar='MOMENT', help='Start of a backfill.', show_default=False)
     ] = '',
-    until: Annotated[str, typer.Option(metavar='MOMENT', help='Where it ends.', show_default=False)] = '',
+    until: Annotated[str, typer.Option(metavar='MOMENT', help='End of a backfill.', show_default=False)] = '',
     patterns: Patterns = [],  # noqa: B006
     as_json: AsJson = False,
     database: Database = '',
@@ -190,9 +191,7 @@ def _moment(option: str, text: str) -> float:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput(
-            {option: f'must be a moment such as 2026-03-01T00:00+01:00, not {text!r}'}
-        ) from None
+        raise InvalidInput({option: f'must be a time such as 2026-03-01T00:00+01:00, not {text!r}'}) from None
     return found.timestamp()  # without an offset, in this machine's time zone
 
 

@@ -61,7 +61,10 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
         ),
     ] = None,
     at_once: Annotated[
-        int, typer.Option(min=1, max=10_000, help='The most runs to drive at once.', rich_help_panel=FLEET)
+        int,
+        typer.Option(
+            min=1, max=10_000, help='Maximum number of runs to drive at once.', rich_help_panel=FLEET
+        ),
     ] = 50,
     host: Annotated[str, typer.Option(help='Where web servers reach this worker.')] = '127.0.0.1',
     port: Annotated[

@@ -28,7 +28,7 @@ def register(backend: Backend) -> None:
                 Text('h1', 'Your account')
                 Text(
                     'p',
-                    'Nobody has to log in to this server: hemicycle user add makes the first account.',
+                    'This server has no accounts. Create the first one with hemicycle user add.',
                     'muted',
                 )
                 return
@@ -52,8 +52,8 @@ class AccountPage:
         """Draw the sections, empty."""
         with ui.element('section').classes('section').props('aria-labelledby="password"'):
             Text('h2', 'Password', id='password')
-            with card_form('Change it', self._set_password, 'Change password'):
-                self._old = field('Present password', kind='password', autocomplete='current-password')
+            with card_form('Change password', self._set_password, 'Change password'):
+                self._old = field('Current password', kind='password', autocomplete='current-password')
                 self._new = field(
                     'New password, at least 12 characters', kind='password', autocomplete='new-password'
                 )
@@ -61,22 +61,22 @@ class AccountPage:
             Text('h2', 'Tokens', id='tokens')
             Text(
                 'p',
-                'With a token, programs act as you. HEMICYCLE_TOKEN gives it to the command line.',
+                'Programs with a token act as you. For the command line, set HEMICYCLE_TOKEN.',
                 'muted',
             )
             self._tokens = ui.element('div')
-            with card_form('New token', self._add_token, 'Make token'):
-                self._label = field('What it is for')
+            with card_form('New token', self._add_token, 'Create token'):
+                self._label = field('Description')
                 with ui.element('div').classes('field'):
                     roles = {role.value: role.value for role in Role if self._caller.role.includes(role)}
                     self._role = NativeSelect(roles, value=self._caller.role.value)
-                    label('What it may do', self._role)
+                    label('Role', self._role)
                 with ui.element('div').classes('field'):
                     self._days = NativeSelect(DAYS, value='90')
                     label('Expires after', self._days)
         with ui.element('section').classes('section').props('aria-labelledby="sessions"'):
             with ui.element('div').classes('section-head'):
-                Text('h2', 'Where you are logged in', id='sessions')
+                Text('h2', 'Sessions', id='sessions')
                 ui.element('div').classes('grow')
                 with ui.element('form').props('method="post" action="/logout?everywhere=1"'):
                     button('Log out everywhere', kind='danger').props('type="submit"')
@@ -94,13 +94,13 @@ class AccountPage:
             if not tokens:
                 Text('p', 'You have no tokens.', 'muted')
             else:
-                with table(('For', 'May', 'Expires', 'Last used', ''), 'Tokens') as drawn:
+                with table(('Description', 'Role', 'Expires', 'Last used', ''), 'Tokens') as drawn:
                     for token in tokens:
                         expires, used = moment(token.expires, 0), moment(token.used, now)
                         with drawn.row(token.label, token.role.value, expires, used), drawn.actions():
                             button('Revoke').on('click', lambda _, id=token.id: self._revoke(id))
         self._sessions.clear()
-        columns = ('Browser', 'From', 'Since', 'Last seen', '')
+        columns = ('Browser', 'Address', 'Logged in', 'Last seen', '')
         with self._sessions, table(columns, 'Sessions') as drawn:
             for one in sessions:
                 here = self._identity.key.startswith(one.id)
@@ -115,14 +115,14 @@ class AccountPage:
             caller = await self._identity.check()
             kept = await self._accounts.kept_password(caller.name)
             if kept and not await self._access.is_password(caller, self._old.value):
-                raise InvalidInput({'present password': 'is wrong'})
+                raise InvalidInput({'current password': 'is wrong'})
             await self._accounts.set_password(caller.name, self._new.value, but=self._identity.key[:16])
             await self._access.audit.write(caller, 'account.password', said={'name': caller.name})
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
         self._old.value = self._new.value = ''
-        ui.notify('The password is changed. All other sessions have ended.', type='positive')
+        ui.notify('Password changed. All other sessions were logged out.', type='positive')
         await self.look()
 
     async def _add_token(self) -> None:
@@ -140,7 +140,7 @@ class AccountPage:
         self._label.value = ''
         await self.look()
         with dialog_frame('Copy this token now') as dialog:
-            Text('p', 'It is not shown again: only a hash of it is kept.')
+            Text('p', 'It is shown only once: the server keeps a hash.')
             Text('code', secret, 'token-secret')
             with ui.element('div').classes('dialog-actions'):
                 button('Copy', icon='content_copy').on('click', lambda: ui.clipboard.write(secret))
@@ -150,7 +150,7 @@ class AccountPage:
 
     async def _revoke(self, id: str) -> None:
         if await confirm(
-            'Revoke this token?', 'Programs that use it are refused at once.', yes='Revoke', no='Keep it'
+            'Revoke this token?', 'Programs that use it lose access immediately.', yes='Revoke', no='Cancel'
         ):
             try:
                 caller = await self._identity.check()

@@ -33,7 +33,7 @@ def register(backend: Backend) -> None:
         with frame('Accounts'):
             with ui.element('div').classes('hero'):
                 Text('h1', 'Accounts')
-                Text('p', 'Who may log in, and what they may do. Changes hold at once.', 'muted')
+                Text('p', 'Who can log in and what they can do. Changes take effect immediately.', 'muted')
             if refused := await refusal(backend, identity):
                 with notice('fail', 'block'):
                     Text('p', refused)
@@ -47,7 +47,7 @@ def register(backend: Backend) -> None:
 async def refusal(backend: Backend, identity: Identity | None) -> str:
     """Why a page for administrators is not shown, or ''."""
     if backend.access is None or identity is None:
-        return 'Nobody has to log in to this server: hemicycle user add makes the first account.'
+        return 'This server has no accounts. Create the first one with hemicycle user add.'
     try:
         (await identity.check()).require(Role.ADMIN, 'accounts')
     except NotAllowed as error:
@@ -77,7 +77,7 @@ class AccountList:
         """Show the accounts as they are now."""
         accounts, now = await self._accounts.all(), self._access.now()
         self._list.clear()
-        with self._list, table(('Name', 'Logs in by', 'Since', 'Role', ''), 'Accounts') as drawn:
+        with self._list, table(('Name', 'Login method', 'Created', 'Role', ''), 'Accounts') as drawn:
             for one in accounts:
                 by = one.issuer or ('password' if one.has_password else 'tokens only')
                 with drawn.row(one.name, by, moment(one.created, now)):
@@ -124,17 +124,17 @@ class AccountList:
         work = self._accounts.add(name, role, self._password.value)
         if await self._do('account.add', work, name=name, role=role.value):
             self._name.value = self._password.value = ''
-            ui.notify(f'{name} may log in', type='positive')
+            ui.notify(f'{name} can log in', type='positive')
 
     async def _set_role(self, name: str, role: str) -> None:
         await self._do('account.role', self._accounts.set_role(name, Role(role)), name=name, role=role)
 
     async def _set_password(self, name: str) -> None:
-        with dialog_frame(f'New password of {name}') as dialog:
-            Text('p', 'It ends all sessions of the account.')
+        with dialog_frame(f'New password for {name}') as dialog:
+            Text('p', 'All sessions of this account will end.')
             new = field('Password, at least 12 characters', kind='password', autocomplete='new-password')
             with ui.element('div').classes('dialog-actions'):
-                button('Keep it').on('click', lambda: dialog.submit(None))
+                button('Cancel').on('click', lambda: dialog.submit(None))
                 button('Set password', kind='primary').on('click', lambda: dialog.submit(new.value))
         given = await dialog
         dialog.delete()
@@ -142,6 +142,6 @@ class AccountList:
             await self._do('account.password', self._accounts.set_password(name, str(given)), name=name)
 
     async def _remove(self, name: str) -> None:
-        text = 'The account is logged out, and its tokens end. Its runs stay, with its name.'
-        if await confirm(f'Remove {name}?', text, yes='Remove', no='Keep it'):
+        text = 'The account is logged out and its tokens are revoked. Its runs are kept.'
+        if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
             await self._do('account.remove', self._accounts.remove(name), name=name)

@@ -33,7 +33,7 @@ def register(backend: Backend) -> None:
                 Text('h1', 'Audit log')
                 Text(
                     'p',
-                    'Who did what, the newest first. What was sent to a run is in its journal, too.',
+                    'Who did what, newest first. Events sent to a run are also in its journal.',
                     'muted',
                 )
             if refused := await refusal(backend, IDENTITY.get()):
@@ -45,13 +45,15 @@ def register(backend: Backend) -> None:
             _filters(given)
             lines = await backend.access.audit.lines(_query(given, SHOWN))
             if not lines:
-                empty_state('history', 'Nothing matches.')
+                empty_state('history', 'No entries match.')
                 return
-            with table(('When', 'Who', 'What', 'About', 'From'), 'Audit log') as drawn:
+            with table(('Time', 'Account', 'Action', 'Run', 'Address'), 'Audit log') as drawn:
                 for line in lines:
                     _draw(drawn, line)
             if len(lines) == SHOWN:
-                Text('p', f'The newest {SHOWN} are shown. The files hold more.', 'muted small')
+                Text(
+                    'p', f'Only the newest {SHOWN} entries are shown. Export them to see more.', 'muted small'
+                )
 
     @app.get(f'{AUDIT}/export/{{form}}', include_in_schema=False)
     async def export(request: Request, form: str) -> Response:
@@ -77,10 +79,10 @@ def _filters(given: Mapping[str, str]) -> None:
     with ui.element('form').classes('filters').props(f'method="get" action="{AUDIT}" role="search"'):
         for name, shown, kind in (
             ('who', 'Account', 'text'),
-            ('deed', 'Deed', 'text'),
+            ('deed', 'Action', 'text'),
             ('run', 'Run', 'text'),
             ('since', 'From', 'date'),
-            ('until', 'Until', 'date'),
+            ('until', 'To', 'date'),
         ):
             with ui.element('div').classes('filter' if kind == 'text' else 'filter date'):
                 field = text_input(given[name], kind=kind, name=name, placeholder=shown)

@@ -37,8 +37,8 @@ class Numbers:
         with self._root:
             Text('h2', 'Outcome, time and cost')
             _measures([(line.name, line.a, line.b, line.difference) for line in measures(found)], 'Measures')
-            _draw_counts('How often states were entered', found.states, inner=False)
-            _draw_counts('How often tools were called', found.tools)
+            _draw_counts('State entries', found.states, inner=False)
+            _draw_counts('Tool calls', found.tools)
             for title, a, b in (
                 ('Parameters', found.a.info.parameters, found.b.info.parameters),
                 ('Models', found.a.models, found.b.models),

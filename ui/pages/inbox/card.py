@@ -66,7 +66,7 @@ class QuestionCard:
             if ask.said:
                 said = ask.said if len(ask.said) <= MOST_SAID else f'{ask.said[:MOST_SAID]}…'
                 with ui.element('details').classes('more-text').props('open' if alone else ''):
-                    Text('summary', 'What the agent said')
+                    Text('summary', 'Agent’s message')
                     Text('p', said, 'ask-said')
             self._draw_answers()
 
@@ -86,7 +86,7 @@ class QuestionCard:
             )
             who.on('change', lambda: self._assign(str(who.value or '')))
             if self._item.snoozed_until > self._backend().clock.now():
-                button('Show again', kind='small', deed='inbox.snooze').on('click', lambda: self._snooze(0.0))
+                button('Unsnooze', kind='small', deed='inbox.snooze').on('click', lambda: self._snooze(0.0))
             else:
                 put_off = NativeSelect(PUT_OFF, value='')
                 set_attributes(put_off, aria_label='Snooze')

@@ -27,7 +27,7 @@ def register(backend: Backend) -> None:
         with frame('Inbox', here='/inbox'):
             with ui.element('div').classes('hero'):
                 Text('h1', 'Inbox', id='inbox')
-                Text('p', 'Everything that waits for a person, the oldest first. Answer it here.', 'muted')
+                Text('p', 'Everything that is waiting for a person, oldest first.', 'muted')
             questions = Questions(backend)
         await questions.look()
         ui.timer(EVERY, questions.look, immediate=False)
@@ -108,8 +108,8 @@ class Questions:
         with self._list:
             self._cards = [QuestionCard(self._backend, item, self.look) for item in page.items]
             if not page.items:
-                words = f'Nothing waits for you; {count(page.snoozed, "question")} put off.'
-                empty_state('check', words if page.snoozed else 'Nothing waits for you.')
+                words = f'Nothing is waiting for you; {count(page.snoozed, "question")} snoozed.'
+                empty_state('check', words if page.snoozed else 'Nothing is waiting for you.')
 
     async def _show_snoozed(self) -> None:
         self._snoozed = not self._snoozed

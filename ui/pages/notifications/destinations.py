@@ -22,7 +22,7 @@ EVENT_NAMES = {
     'question.assigned': 'A question is assigned',
     'run.ended': 'A run is done or cancelled',
     'run.failed': 'A run fails',
-    'run.budget_warned': 'A budget is nearly or wholly used',
+    'run.budget_warned': 'A budget is nearly or completely used',
 }
 FIELDS: dict[str, str] = {
     'run.waiting': 'waiting',
@@ -62,7 +62,10 @@ class DestinationFields(BaseModel):
     pattern: str = Field('', max_length=200, title='Only this pattern')
     tag: str = Field('', max_length=200, title='Only this tag')
     person: str = Field(
-        '', max_length=200, title='Person', description='Questions are sent once they are assigned to them.'
+        '',
+        max_length=200,
+        title='Person',
+        description='Questions are sent when they are assigned to this person.',
     )
 
     @field_validator('address')
@@ -82,7 +85,7 @@ class DestinationList:
             with ui.element('div').classes('section-head'):
                 Text('h2', 'Destinations', id='destinations')
                 ui.element('div').classes('grow')
-                button('Add a destination', icon='add', kind='small').on('click', lambda: self._edit(None))
+                button('Add destination', icon='add', kind='small').on('click', lambda: self._edit(None))
             self._place = ui.element('div').classes('ghost')
 
     async def load(self) -> None:
@@ -91,7 +94,7 @@ class DestinationList:
         self._place.clear()
         with self._place:
             if not found:
-                empty_state('send', 'Nobody is notified yet.')
+                empty_state('send', 'No destinations yet.')
                 return
             with ui.element('ul').classes('card rows'):
                 for one in found:
@@ -115,7 +118,7 @@ class DestinationList:
         with ui.element('div').classes('row-acts'):
             pause = 'Resume' if one.paused else 'Pause'
             for text, act in (
-                ('Send a test', lambda: self._test(one)),
+                ('Send test', lambda: self._test(one)),
                 ('Edit', lambda: self._edit(one)),
                 (pause, lambda: self._pause(one)),
                 ('Remove', lambda: self._remove(one)),
@@ -125,7 +128,7 @@ class DestinationList:
 
     async def _test(self, one: Destination) -> None:
         if await notify_errors(self._backend.services.notifications.test(one.id)):
-            ui.notify('A test is on its way: see what was sent.', type='positive')
+            ui.notify('Test queued: see the delivery log.', type='positive')
 
     async def _pause(self, one: Destination) -> None:
         destinations = self._backend.services.notifications.destinations
@@ -133,14 +136,14 @@ class DestinationList:
         await self.load()
 
     async def _remove(self, one: Destination) -> None:
-        text = 'What has not been sent there is never sent.'
+        text = 'Messages that were not sent to it yet are dropped.'
         if await confirm(f'Remove {one.name}?', text, yes='Remove', no='Cancel'):
             await notify_errors(self._backend.services.notifications.destinations.remove(one.id))
             await self.load()
 
     async def _edit(self, one: Destination | None) -> None:
         """Ask for a destination, or change one; a new secret is shown once."""
-        with dialog_frame(f'Edit {one.name}' if one else 'Add a destination') as dialog:
+        with dialog_frame(f'Edit {one.name}' if one else 'Add destination') as dialog:
             form = Form(DestinationFields, on_change=lambda: None)
             if one:
                 form.set(_fields(one))
@@ -174,11 +177,11 @@ class DestinationList:
 
 
 async def _show_secret(made: Destination) -> None:
-    with dialog_frame(f'The secret of {made.name}') as dialog:
-        Text('p', 'The receiver checks signatures with it (Standard Webhooks). It is shown only now.')
+    with dialog_frame(f'Signing secret of {made.name}') as dialog:
+        Text('p', 'The receiver checks signatures with it (Standard Webhooks). It is shown only once.')
         Text('code', made.secret, 'secret')
         with ui.element('div').classes('dialog-actions'):
-            button('I have stored it', kind='primary').on('click', lambda: dialog.submit(True))
+            button('I have saved it', kind='primary').on('click', lambda: dialog.submit(True))
     await await_answer(dialog)
 
 

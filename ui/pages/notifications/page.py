@@ -17,8 +17,8 @@ from ui.web.routing import serve_page
 
 EVERY = 2.0
 MOST = 100
-STATES = {'': 'All', 'due': 'Still to be sent', 'sent': 'Sent', 'failed': 'Given up'}
-PILLS = {'due': ('Waiting', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Given up', 'failed')}
+STATES = {'': 'All', 'due': 'Pending', 'sent': 'Sent', 'failed': 'Failed'}
+PILLS = {'due': ('Pending', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Failed', 'failed')}
 
 
 def register(backend: Backend) -> None:
@@ -31,7 +31,7 @@ def register(backend: Backend) -> None:
                 with link('/inbox', 'back small'):
                     Text('span', '← Inbox')
                 Text('h1', 'Notifications')
-                Text('p', 'Who is told when a run waits, ends, fails or nears its budget.', 'muted')
+                Text('p', 'Who is notified when a run waits, ends, fails or nears its budget.', 'muted')
             if why := refusal('destinations.list'):
                 empty_state('lock', f'{why}.')
                 return
@@ -49,7 +49,7 @@ class MessageLog:
         self._shown: object = None
         with ui.element('section').classes('section').props('aria-labelledby="sent"'):
             with ui.element('div').classes('section-head'):
-                Text('h2', 'Sent', id='sent')
+                Text('h2', 'Delivery log', id='sent')
                 ui.element('div').classes('grow')
                 self._state = NativeSelect(STATES, value='', on_change=self.look)
                 set_attributes(self._state, aria_label='State')
@@ -69,7 +69,7 @@ class MessageLog:
         self._place.clear()
         with self._place:
             if not messages:
-                empty_state('send', 'Nothing was sent yet.')
+                empty_state('send', 'Nothing has been sent yet.')
                 return
             with ui.element('ul').classes('card rows'):
                 for message in messages:
@@ -89,7 +89,7 @@ class MessageLog:
             Text('span', f'{message.title} · to {name}', 'muted small')
             tries = message.attempts
             if tries and tries[-1].error:
-                later = f'; again at {exact(message.at)}' if message.state == 'due' else ''
+                later = f'; next try at {exact(message.at)}' if message.state == 'due' else ''
                 Text('span', f'{count(len(tries), "attempt")}, the last: {tries[-1].error}{later}', 'problem')
         Text('span', ago(message.created, now), 'muted small', title=exact(message.created))
         with ui.element('div').classes('row-acts'):
@@ -98,5 +98,5 @@ class MessageLog:
 
     async def _resend(self, message: Message) -> None:
         if await notify_errors(self._backend.services.notifications.resend(message.id)):
-            ui.notify('On its way again.', type='positive')
+            ui.notify('Queued again.', type='positive')
         await self.look()

@@ -25,22 +25,22 @@ class ConflictCard:
 
     def __init__(self, conflict: Conflict, branch: str) -> None:
         self._conflict = conflict
-        sides = {'': 'Choose…', 'theirs': 'the agent’s', 'ours': f'that of {branch}'}
+        sides = {'': 'Choose…', 'theirs': 'Agent’s version', 'ours': f'Version on {branch}'}
         if conflict.text is not None:
-            sides[EDIT] = 'what I write'
+            sides[EDIT] = 'Edit by hand'
         with ui.element('div').classes('card review-conflict') as root:
             set_attributes(root, role='group', aria_label=f'Conflict in {conflict.path}')
             Text('h3', conflict.path, 'mono')
             Text('p', _describe(conflict, branch), 'muted small')
             if conflict.text is not None:
                 rows = conflict_rows(conflict.text)
-                Code().show(rows, f'What both say in {conflict.path}')
+                Code().show(rows, f'Both versions of {conflict.path}')
             with ui.element('div').classes('field'):
                 self._choice = NativeSelect(sides, value='', on_change=self._show)
-                label('Take', self._choice)
+                label('Use', self._choice)
             with ui.element('div').classes('field review-edit') as self._editing:
                 self._field = text_area(conflict.text or '', spellcheck='false').classes('mono')
-                label('The file as it is to be', self._field)
+                label('Resolved file', self._field)
         self._show()
 
     @property
@@ -61,12 +61,12 @@ class ConflictCard:
 
 def _describe(conflict: Conflict, branch: str) -> str:
     if not conflict.ours:
-        return f'{branch} has removed this file, and the agent has changed it.'
+        return f'{branch} removed this file; the agent changed it.'
     if not conflict.theirs:
-        return f'The agent has removed this file, and {branch} has changed it.'
+        return f'The agent removed this file; {branch} changed it.'
     if conflict.text is None:
-        return 'Both have changed this file, which is no text.'
-    return f'Both have changed these lines: - is in {branch}, + is the agent’s.'
+        return 'Both changed this file, which is not text.'
+    return f'Both changed these lines: - is {branch}, + is the agent.'
 
 
 def conflict_rows(text: str) -> list[list[Any]]:

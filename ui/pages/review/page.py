@@ -29,10 +29,10 @@ def register(backend: Backend) -> None:
         with frame(f'Review {found.run.title}'):
             with ui.element('div').classes('hero'):
                 with link(f'/runs/{run}', 'small back'):
-                    Text('span', '← The run')
+                    Text('span', '← Run')
                 Text('h1', 'Review and merge')
                 Text('p', found.run.title or run, 'muted')
             if any(changes.values()):
                 Review(conductor, found, changes)
             else:
-                empty_state('folder_off', 'The agents of this run have changed no files yet.')
+                empty_state('folder_off', 'The agents of this run have not changed any files yet.')

@@ -32,7 +32,7 @@ class Result:
         self._cards: dict[str, ConflictCard] = {}
         """By path: the conflicts met since the merge was first looked at, and what was chosen for each."""
         with ui.element('section').classes('card review-result').props('aria-labelledby="review-result"'):
-            Text('h2', 'The result', id='review-result')
+            Text('h2', 'Result', id='review-result')
             with ui.element('div').classes('review-actions'):
                 button('Run tests', icon='play_arrow', deed='merging.test').on('click', self._test)
                 button('Patch', kind='quiet', deed='merging.compose').on('click', self._patch)
@@ -41,13 +41,13 @@ class Result:
                 )
             self._tests = ui.element('div').props('role="status"')
             if found.problem:
-                Text('p', f'It cannot be merged: {found.problem}.', 'muted')
+                Text('p', f'Cannot be merged: {found.problem}.', 'muted')
             else:
                 with ui.element('div').classes('field'):
                     self._into = text_input(found.branches[0] if found.branches else '')
                     label('Into branch', self._into)
                 known = ', '.join(found.branches[:6])
-                Text('p', f'A new name makes a new branch. There are: {known}.', 'muted small')
+                Text('p', f'A new name creates a new branch. Existing: {known}.', 'muted small')
                 button('Preview merge', icon='difference', deed='merging.compose').on('click', self._begin)
             self._trouble = ui.element('div')
             self._place = ui.element('div').classes('review-merge')
@@ -61,7 +61,7 @@ class Result:
     async def _find_composed(self) -> Mergeable | None:
         picks = self._picks()
         if not picks:
-            ui.notify('Take a file or a change first.', type='warning')
+            ui.notify('Select a file or a change first.', type='warning')
             return None
         try:
             return await self._conductor.merging.compose(self._found, picks)
@@ -75,7 +75,7 @@ class Result:
             return
         self._tests.clear()
         with self._tests:
-            Text('p', 'The tests run…', 'muted')
+            Text('p', 'Running tests…', 'muted')
         try:
             ran = await self._conductor.merging.test(made, made.best)
         except EngineError as error:
@@ -84,7 +84,7 @@ class Result:
             return
         self._tests.clear()
         with self._tests, notice('ok' if ran.passed else 'fail', 'check' if ran.passed else 'error'):
-            Text('p', 'The tests pass.' if ran.passed else 'The tests fail.')
+            Text('p', 'Tests pass.' if ran.passed else 'Tests fail.')
             Text('pre', ran.text.strip()[-3_000:], 'review-output', tabindex='0')
 
     async def _patch(self) -> None:

@@ -85,8 +85,8 @@ class Review:
 
     def _about(self, agent: str) -> str:
         tests = self._found.tests.get(agent, '')
-        best = 'the best' if agent == self._found.best else ''
-        return ' · '.join(filter(None, [best, f'tests: {tests}' if tests else 'its tests were not run']))
+        best = 'best' if agent == self._found.best else ''
+        return ' · '.join(filter(None, [best, f'tests: {tests}' if tests else 'tests not run']))
 
     def _take(self, path: str, agent: str, wanted: set[int] | None) -> None:
         before = self._taken.get(path)
@@ -161,7 +161,7 @@ class Review:
     async def _send_back(self) -> None:
         agent = self._agent.value if self._agent.value in self._comments else next(iter(self._comments))
         lines = '\n'.join(f'- {one}' for one in self._comments[agent])
-        text = f'A person has read your work. Heed each comment, then run the tests again:\n{lines}'
+        text = f'A person reviewed your work. Address each comment, then run the tests again:\n{lines}'
         try:
             fork = await self._conductor.merging.send_back(self._found.run.id, agent, text)
         except EngineError as error:

@@ -12,10 +12,10 @@ from engine import Catalog, InvalidInput
 from ui.services.schedules import Action, Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
 
 OVERLAPS: dict[str, Any] = {
-    'skip': 'Skip this time',
-    'buffer_one': 'Wait until it is done',
+    'skip': 'Skip this one',
+    'buffer_one': 'Wait until it has ended',
     'allow_all': 'Start anyway',
-    'cancel_other': 'Cancel the run before',
+    'cancel_other': 'Cancel the previous run',
 }
 KINDS: dict[str, Any] = {'webhook': 'A signed webhook', 'file': 'A file'}
 NAMES: Mapping[str, str] = {
@@ -52,14 +52,17 @@ class ScheduleFields(_Fields):
         description='Minute, hour, day of the month, month, day of the week: 30 2 * * * is 02:30 each day.',
     )
     time_zone: str = Field('UTC', max_length=100, title='Time zone', description='Such as Europe/Berlin.')
-    every: float | None = Field(None, ge=1, title='Or every so many seconds')
+    every: float | None = Field(None, ge=1, title='Or interval in seconds')
     overlap: Literal['skip', 'buffer_one', 'allow_all', 'cancel_other'] = Field(
-        'skip', title='If the run before is not done', json_schema_extra={'labels': OVERLAPS}
+        'skip', title='If the previous run has not ended', json_schema_extra={'labels': OVERLAPS}
     )
     catch_up: float = Field(
-        3_600.0, ge=0, title='Catch up', description='Seconds that a run may be late after an outage.'
+        3_600.0,
+        ge=0,
+        title='Catch up',
+        description='After an outage, runs start up to this many seconds late.',
     )
-    pause_on_failure: bool = Field(False, title='Pause once a run fails')
+    pause_on_failure: bool = Field(False, title='Pause after a failed run')
 
 
 class TriggerFields(_Fields):
@@ -67,7 +70,7 @@ class TriggerFields(_Fields):
 
     kind: Literal['webhook', 'file'] = Field(
         'webhook',
-        title='Set off by',
+        title='Triggered by',
         json_schema_extra={'labels': KINDS},
     )
     files: str = Field(
@@ -75,9 +78,9 @@ class TriggerFields(_Fields):
     )
     mapping: str = Field(
         '{}',
-        title='Parameters from what came',
-        description='As JSON, by parameter: a pointer such as {"task": "/issue/title"};'
-        ' of a file, /path, /name, /size or /text.',
+        title='Parameters from the payload',
+        description='JSON with a pointer for each parameter, such as {"task": "/issue/title"}.'
+        ' For files: /path, /name, /size or /text.',
         json_schema_extra={'multiline': True},
     )
 

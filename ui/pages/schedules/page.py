@@ -51,7 +51,7 @@ def register(backend: Backend) -> None:
                 Text('h1', 'Schedules')
                 Text(
                     'p',
-                    'Runs that start by themselves: by the clock, by a webhook, or when a file arrives.',
+                    'Start runs automatically: on a schedule, by webhook, or when a file arrives.',
                     'muted',
                 )
             lists: tuple[StarterList[Any], ...] = (ScheduleList(backend), TriggerList(backend))
@@ -205,7 +205,7 @@ class ScheduleList(StarterList[Schedule]):
     """The schedules."""
 
     PART = 'schedules'
-    TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'Nothing is scheduled yet.', 'schedule'
+    TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'No schedules yet.', 'schedule'
 
     async def load(self) -> Sequence[tuple[Schedule, Sequence[Tick]]]:
         """All of them, each with its last ticks."""
@@ -243,13 +243,13 @@ class ScheduleList(StarterList[Schedule]):
         service = self._backend.services.schedules
 
         async def remove() -> None:
-            if await confirm(f'Remove {one.name}?', 'Its runs stay.', yes='Remove', no='Cancel'):
+            if await confirm(f'Remove {one.name}?', 'Its runs are kept.', yes='Remove', no='Cancel'):
                 await service.remove(one.id)
 
         async def backfill() -> None:
             now = time.time()
-            text = 'A run starts for each time of the last 24 hours that has none.'
-            if await confirm(f'Backfill {one.name}?', text, yes='Start them', no='Cancel', kind='primary'):
+            text = 'Starts a run for each scheduled time of the last 24 hours that has none.'
+            if await confirm(f'Backfill {one.name}?', text, yes='Start runs', no='Cancel', kind='primary'):
                 await service.backfill(one.id, now - DAY, now)
 
         pause = 'Resume' if one.paused else 'Pause'
@@ -265,7 +265,7 @@ class TriggerList(StarterList[Trigger]):
     """The triggers."""
 
     PART = 'triggers'
-    TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No webhook and no file starts a run yet.', 'bolt'
+    TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No triggers yet.', 'bolt'
 
     async def load(self) -> Sequence[tuple[Trigger, Sequence[Tick]]]:
         """All of them, each with its last ticks."""
@@ -300,7 +300,7 @@ class TriggerList(StarterList[Trigger]):
         service = self._backend.services.triggers
 
         async def remove() -> None:
-            if await confirm(f'Remove {one.name}?', 'Its runs stay.', yes='Remove', no='Cancel'):
+            if await confirm(f'Remove {one.name}?', 'Its runs are kept.', yes='Remove', no='Cancel'):
                 await service.remove(one.id)
 
         pause = 'Resume' if one.paused else 'Pause'
@@ -308,9 +308,9 @@ class TriggerList(StarterList[Trigger]):
 
 
 async def _show_secret(secret: str) -> None:
-    with dialog_frame('The secret of the trigger') as dialog:
-        Text('p', 'The sender signs its webhooks with it (Standard Webhooks). It is shown only now.')
+    with dialog_frame('Signing secret of the trigger') as dialog:
+        Text('p', 'The sender signs its webhooks with it (Standard Webhooks). It is shown only once.')
         Text('code', secret, 'secret')
         with ui.element('div').classes('dialog-actions'):
-            button('I have stored it', kind='primary').on('click', lambda: dialog.submit(True))
+            button('I have saved it', kind='primary').on('click', lambda: dialog.submit(True))
     await await_answer(dialog)

@@ -19,7 +19,7 @@ class ExternalAgentCards:
         Text('h2', 'Coding agents', id='agents')
         Text(
             'p',
-            'They speak the Agent Client Protocol. Name one wherever a role takes a model: agent:claude.',
+            'They speak the Agent Client Protocol. Use one wherever a role takes a model: agent:claude.',
             'muted',
         )
         infos = backend().catalog.agents.infos()
@@ -45,7 +45,7 @@ class AgentCard(TestCard[AgentHealth]):
         """Draw it."""
         self._backend = backend
         runs = 'in the sandbox' if info.sandboxed else 'without a sandbox'
-        facts = {'As a model': info.model, 'Program': info.command, 'Runs': runs, 'May reach': info.reach}
+        facts = {'Model name': info.model, 'Program': info.command, 'Runs': runs, 'Access': info.reach}
         super().__init__(info.name, facts, info.problem)
         summary = count(len(info.keys), 'environment variable') if info.keys else 'No environment variables'
         self.list(summary, info.keys)

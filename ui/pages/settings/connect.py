@@ -13,8 +13,8 @@ from ui.pages.settings.section_dialog import SectionDialog
 
 OTHER = 'other'
 KEY_HELP = (
-    'Where the key is, never the key itself: env:NAME for an environment variable, or '
-    'keyring:SERVICE/USER. Empty for the usual place of the provider.'
+    'A reference, never the key itself: env:NAME for an environment variable, or '
+    'keyring:SERVICE/USER. Leave empty for the provider’s default.'
 )
 
 
@@ -28,9 +28,9 @@ class ConnectDialog(SectionDialog):
         """The form; which providers there are is known only here."""
         names: Any = Literal[(*PROVIDERS, OTHER)]
         other = 'Choose “other” for any server that speaks the OpenAI chat completions protocol.'
-        called = 'Models are called name/model. Empty for the name of the provider.'
-        address = 'Everything before /chat/completions. Empty for the address of the provider.'
-        offered = 'Models to offer. Empty to offer all that it lists.'
+        called = 'Models are listed as name/model. Leave empty to use the provider’s name.'
+        address = 'Everything before /chat/completions. Leave empty for the provider’s default.'
+        offered = 'Leave empty to offer all models that it lists.'
         return create_model(
             'Connection',
             __config__=ConfigDict(str_strip_whitespace=True),

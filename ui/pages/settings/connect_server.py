@@ -14,7 +14,7 @@ from ui.pages.settings.section_dialog import SectionDialog
 
 PROGRAM: Any = {'when': {'way': ['program']}}
 ADDRESS: Any = {'when': {'way': ['address']}}
-REFERENCE = 'A secret is named, not written here: env:NAME or keyring:SERVICE/USER as the value'
+REFERENCE = 'For a secret, enter a reference: env:NAME or keyring:SERVICE/USER'
 
 
 class ServerFields(BaseModel):
@@ -57,7 +57,7 @@ class ServerFields(BaseModel):
     tools: list[str] = Field(
         [],
         title='Tools',
-        description='The tools to offer; * stands for any text. Empty for all',
+        description='The tools to offer; * stands for any text. Leave empty for all',
         json_schema_extra={'inline': True},
     )
     approvals: Literal['marked', 'all', 'none'] = Field(
@@ -132,6 +132,6 @@ def _pairs(field: str, lines: Sequence[str], between: str) -> dict[str, str]:
     for line in lines:
         name, sign, value = line.partition(between)
         if not sign or not name.strip():
-            raise EngineError(f'{field}: “{line}” is not of the form name{between}value')
+            raise EngineError(f'{field}: “{line}” must be name{between}value')
         found[name.strip()] = value.strip()
     return found

@@ -33,8 +33,8 @@ HINTS = {
 """Advice by kind of error."""
 
 TEST_CALLS = (
-    'A test asks for the list of models. Where the configuration names some in “models”, it also '
-    'calls the first of them for a single word, which may cost a fraction of a cent.'
+    'A test fetches the list of models. If the configuration lists “models”, it also asks the first '
+    'one for a single word, which may cost a fraction of a cent.'
 )
 
 
@@ -55,7 +55,7 @@ class Endpoints:
                 'Test all', icon='network_check', kind='small', deed='catalog.registry.test'
             ).on('click', self._test_all)
             self._look = button(
-                'Search this machine again', icon='search', kind='small', deed='catalog.registry.discover'
+                'Rescan this machine', icon='search', kind='small', deed='catalog.registry.discover'
             )
             self._look.on('click', self.look)
         with ui.element('ul').classes('endpoints') as self._place:
@@ -169,7 +169,7 @@ class EndpointCard(TestCard[EndpointHealth]):
         self._list(health.models)
         if health.called:
             return CheckResult(ok=True, said=f'available, {health.called} answered a call')
-        models = count(len(health.models), 'model') if health.models else 'no model'
+        models = count(len(health.models), 'model') if health.models else 'no models'
         return CheckResult(ok=True, said=f'available, offers {models}')
 
     def _list(self, models: tuple[str, ...]) -> None:

@@ -53,7 +53,7 @@ class SectionDialog(ABC):
             ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
             return
         with dialog_frame(f'Edit {name}' if name else self.TITLE) as dialog:
-            Text('p', f'Saved in {self._backend().catalog.file}. Comments in it stay.', 'muted small')
+            Text('p', f'Saved in {self._backend().catalog.file}. Its comments are kept.', 'muted small')
             form = Form(self.model(), on_change=lambda: None)
             form.set(self.fill(name, section) if name else {})
             said = Text('p', '', 'problem', role='status')

@@ -80,7 +80,7 @@ class ServerCard(TestCard[ServerHealth]):
         if found.problem:
             return CheckResult(ok=False, said=found.problem.removeprefix(f'MCP server {self.name}: '))
         self._show(found)
-        tools = count(len(found.tools), 'tool') if found.tools else 'no tool'
+        tools = count(len(found.tools), 'tool') if found.tools else 'no tools'
         return CheckResult(ok=True, said=f'available, offers {tools}')
 
     def _show(self, health: ServerHealth) -> None:

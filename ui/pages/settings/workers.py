@@ -37,7 +37,7 @@ def register(backend: Backend) -> None:
         with frame('Workers'):
             with ui.element('div').classes('hero'):
                 Text('h1', 'Workers')
-                Text('p', 'The processes that drive runs, and the runs that wait for one.', 'muted')
+                Text('p', 'Processes that drive runs, and runs that are waiting for one.', 'muted')
             if backend.fleet is None:
                 empty_state('schedule', ALONE)
                 return
@@ -93,7 +93,7 @@ class Workers:
 
     def _draw(self, workers: list[WorkerInfo], waiting: list[WaitingRun], times: list[str]) -> None:
         if workers:
-            columns = ('Worker', 'Since', 'Runs', 'Drives', 'Takes', '')
+            columns = ('Worker', 'Started', 'Load', 'Runs', 'Accepts', '')
             with table(columns, 'Workers') as drawn:
                 for worker, since in zip(workers, times, strict=True):
                     room = f'{len(worker.runs)} of {worker.at_once}' if worker.at_once else '—'
@@ -106,13 +106,13 @@ class Workers:
                         with drawn.actions():
                             self._draw_drain(worker)
         else:
-            empty_state('schedule', 'No worker is there: runs wait until one comes.')
+            empty_state('schedule', 'No workers. Runs wait until one connects.')
             Text('code', START, 'mono')
         Text('h2', 'Waiting for a worker')
         if not waiting:
-            Text('p', 'No run waits.', 'muted')
+            Text('p', 'No runs are waiting.', 'muted')
             return
-        with table(('Run', 'Pattern', 'Why'), 'Waiting for a worker') as drawn:
+        with table(('Run', 'Pattern', 'Reason'), 'Waiting for a worker') as drawn:
             for one in waiting:
                 with drawn.row():
                     with drawn.cell(), link(f'/runs/{one.info.id}'):
@@ -139,8 +139,8 @@ class Workers:
             require(made, DRAIN)
 
     async def _drain(self, name: str) -> None:
-        said = 'It hands over its runs, takes no more, and ends.'
-        if not await confirm(f'Drain {name}?', said, yes='Drain', no='Keep it'):
+        said = 'It hands over its runs, accepts no more, and exits.'
+        if not await confirm(f'Drain {name}?', said, yes='Drain', no='Cancel'):
             return
         identity = IDENTITY.get() if self._backend.access else None
         refused = ''
@@ -152,7 +152,7 @@ class Workers:
             refused = str(error)
             ui.notify(refused, type='negative', multi_line=True, close_button='Close')
         else:
-            ui.notify(f'{name} hands over its runs.')
+            ui.notify(f'{name} is handing over its runs.')
         if self._backend.access and identity:
             audit = self._backend.access.audit
             await audit.write(identity.known, DRAIN, said={'worker': name}, refused=refused)
@@ -173,4 +173,4 @@ def _draw_service(worker: WorkerInfo) -> None:
 
 def _draw_problem(problem: str) -> None:
     with notice('fail', 'block'):
-        Text('p', f'{problem}. What runs goes on; nothing else is placed until Temporal answers.')
+        Text('p', f'{problem}. Active runs continue; no others are placed until Temporal answers.')

@@ -81,7 +81,7 @@ class _Picker:
             if not groups:
                 Text('p', none, 'muted')
         offered = sum(len(infos[:MOST]) for infos in groups.values())
-        self._told.show(f'{count(offered, "run")} offered' if offered else none)
+        self._told.show(f'{count(offered, "run")}' if offered else none)
 
     async def _groups(self, text: str) -> dict[str, list[RunInfo]]:
         if text:

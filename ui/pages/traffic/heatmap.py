@@ -53,7 +53,7 @@ class Heatmap:
         with ui.element('section').classes('panel diagram-panel heat-panel') as self._panel:
             set_attributes(self._panel, aria_label='Diagram of many runs')
             with ui.element('div').classes('panel-head'):
-                with ui.element('div').classes('heat-modes').props('role="group" aria-label="What it shows"'):
+                with ui.element('div').classes('heat-modes').props('role="group" aria-label="Metric"'):
                     self._modes = {key: self._mode(key, text) for key, text in MODES.items()}
                 ui.element('span').classes('grow')
                 self._tools = ui.element('div').classes('heat-tools')

@@ -11,7 +11,7 @@ from ui.formatting.values import compact, count
 from ui.pages.traffic.heatmap_data import EdgeHeat, Heat, StateHeat
 
 Mode = Literal['often', 'long', 'fails']
-MODES: dict[Mode, str] = {'often': 'How often', 'long': 'How long', 'fails': 'Where it fails'}
+MODES: dict[Mode, str] = {'often': 'Frequency', 'long': 'Duration', 'fails': 'Failures'}
 VALUES: dict[Mode, Callable[[StateHeat], float]] = {
     'often': lambda state: state.visits / state.having if state.having else 0.0,
     'long': lambda state: state.median,

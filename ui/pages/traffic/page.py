@@ -32,10 +32,10 @@ def register(backend: Backend) -> None:
             with ui.element('div').classes('hero'):
                 with link(f'/launch/{pattern}' if made else '/', 'small back'):
                     Text('span', f'← Configure {title}' if made else '← All patterns')
-                Text('h1', f'{title}: many runs on one diagram')
+                Text('h1', f'Traffic of {title}')
                 Text(
                     'p',
-                    'Frequency, duration and failures. Select a state or an edge to see its runs.',
+                    'Many runs on one diagram. Select a state or an edge to see its runs.',
                     'muted',
                 )
             if runs.runs:

@@ -48,7 +48,7 @@ def _states() -> tuple[Column[StateHeat], ...]:
             lambda state: f'{state.average:.1f}' if state.runs else '–',
             'Average over the runs that entered it',
         ),
-        column('Most', 'most', '{:,}'.format, 'Most visits by a single run'),
+        column('Max', 'most', '{:,}'.format, 'Most visits by a single run'),
         column('Median', 'median', duration, 'Median time per run, all visits added up'),
         column('90\xa0%', 'p90', duration, '90th percentile of time per run'),
         column('Total', 'seconds', duration, 'Time of all runs together'),

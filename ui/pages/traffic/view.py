@@ -60,7 +60,7 @@ class TrafficView:
                         self._edges = edge_table(self._pick_edge)
             with ui.element('section').classes('section').props('aria-labelledby="behind"'):
                 with ui.element('div').classes('section-head'):
-                    self._behind = Text('h2', 'The runs', id='behind')
+                    self._behind = Text('h2', 'Matching runs', id='behind')
                     self._drop = button('Show all runs', kind='small')
                     self._drop.on('click', lambda: self._pick(edge='', state='', trouble=''))
                 self._runs = RunList(backend, filters, path=self._path, size=SIZE, bar=self._bar)
@@ -179,5 +179,5 @@ class TrafficView:
 
     def _name_runs(self) -> None:
         picked = self._runs.filters.picked
-        self._behind.show(f'Runs that {picked}' if picked else 'The runs')
+        self._behind.show(f'Runs that {picked}' if picked else 'Matching runs')
         self._drop.set_visibility(bool(picked))

@@ -44,7 +44,7 @@ class Wall:
         self._said = Text('p', '', 'muted small wall-said', role='status')
         self._grid = ui.element('ul').classes('wall')
         with ui.element('div') as self._none:
-            empty_state('hourglass_empty', 'No agent is at work. Start a run, and its agents appear here.')
+            empty_state('hourglass_empty', 'No agents are working. Start a run to see its agents here.')
         self._none.set_visibility(False)
 
     async def load(self) -> None:
@@ -120,7 +120,7 @@ class Wall:
         words = [
             count(panes, 'agent'),
             f'{waiting} waiting for you' if waiting else '',
-            f'{missing} more at work are not shown: take a run off the wall' if missing else '',
+            f'{missing} more not shown: hide a run to make room' if missing else '',
         ]
         self._said.show(' · '.join(filter(None, words)) if panes else '')
 

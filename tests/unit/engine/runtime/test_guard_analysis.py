@@ -205,7 +205,7 @@ def test_an_agent_s_own_guards_are_read_with_what_they_were_made_with():
     edges = [edge for edge in Conductor().draw('pipeline').edges if 'out_of_turns' in edge.conditions]
     edge = next(edge for edge in edges if edge.source.startswith('reviewing.'))
     ground = GuardExplanations(pattern, {}).of(edge.source, edge.dest, 'out_of_turns', before, EVENT)
-    assert ground.says == 'The agent has had all its turns.'
+    assert ground.says == 'The agent has used all its turns.'
     saw = dict(ground.values)
     assert saw['agent.turns'] == 2
     assert saw['spec.turns'] > 2

@@ -142,7 +142,7 @@ def test_a_tool_call_and_its_result_are_one_block():
     (block,) = agent_blocks({'messages': messages})
     assert (block['title'], block['note'], block['text'], block['ok']) == ('notes', 'failed', 'none', False)
     (waiting,) = agent_blocks({'messages': messages[:1]})
-    assert (waiting['note'], waiting['ok']) == ('asked for', None)
+    assert (waiting['note'], waiting['ok']) == ('requested', None)
 
 
 def test_an_answer_in_json_is_read_as_text():

@@ -28,11 +28,11 @@ RESULT = 'result'
 """The key of the stage that shows a run's result."""
 
 WORK = {
-    'preparing': 'The project is being copied',
-    'testing': 'The tests are running',
-    'integrating': 'All tests are running',
-    'gathering': 'The candidates are collected and tested',
-    'consolidating': 'The candidates are collected and tested',
+    'preparing': 'Copying the project',
+    'testing': 'Running tests',
+    'integrating': 'Running all tests',
+    'gathering': 'Collecting and testing the candidates',
+    'consolidating': 'Collecting and testing the candidates',
 }
 """What a state that works without an agent does, by its name."""
 

@@ -135,7 +135,7 @@ class TimePanel(Panel):
         if clock.steps:
             rows.append(('Steps of the plan', f'{clock.done} of {clock.steps} done'))
         rows += [('Added time', grant_text(one)) for one in clock.grants]
-        found.append(('Details', ('What', 'How much'), rows))
+        found.append(('Details', ('Item', 'Value'), rows))
         spent = [
             (
                 str(one.round),
@@ -146,7 +146,7 @@ class TimePanel(Panel):
             for one in clock.spans
         ]
         if spent:
-            found.append(('Earlier rounds', ('Round', 'Phase', 'Started after', 'Took'), spent))
+            found.append(('Earlier rounds', ('Round', 'Phase', 'Started at', 'Duration'), spent))
         return found
 
 

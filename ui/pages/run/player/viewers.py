@@ -23,7 +23,7 @@ class Viewers:
         with (
             ui.element('span')
             .classes('viewers')
-            .props('role="group" aria-label="Also looking"') as self._root
+            .props('role="group" aria-label="Also viewing"') as self._root
         ):
             for index in range(MOST):
                 with ui.element('button').classes('viewer').props('type="button"') as one:

@@ -16,8 +16,9 @@ COVERED = """() => {
     const box = (one) => one.getBoundingClientRect(), bar = box(document.querySelector('.needs'));
     const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
     const all = (names) => [...document.querySelectorAll(names)];
-    const named = '.topbar nav a, .run-head :is(h1, .pill), .run-controls .btn, .run-switch .btn, .player';
-    const seen = all(named).filter((one) => one.offsetParent && box(one).width);
+    const head = '.topbar :is(nav a, .attention), .run-head :is(h1, .pill), .run-controls .btn';
+    const seen = all(`${head}, .run-switch .btn, .player`)
+        .filter((one) => one.checkVisibility({ visibilityProperty: true }) && box(one).width);
     const [title, pill] = ['h1', '.pill'].map((name) => box(document.querySelector(`.run-head ${name}`)));
     return [
         ...seen.filter((one) => over(bar, box(one))).map((one) => one.className + one.textContent),
@@ -57,7 +58,11 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crewe
     console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
     launch(page, crewed)
     group = asked(page)
-    expect(group.locator('.approval-runs')).to_contain_text('"target": "production"')
+    runs = group.get_by_role('group', name='Will run')
+    expect(runs.locator('div', has_text='target')).to_have_text('targetproduction')
+    expect(runs).not_to_contain_text('{')
+    expect(page.locator('.tool.waiting')).to_be_visible()
+    expect(page.locator('.tool.waiting .tool-arguments')).to_be_hidden()  # they are shown once
     expect(group).to_contain_text('side effects')
     axe(page)
     url = page.url

@@ -49,19 +49,19 @@ async def test_changes_are_taken_one_by_one_from_one_agent(pages, conductor):
     run = (await conductor.start('making', title='Make it')).id
     await conductor.result(run)
     await pages.open(f'/runs/{run}/review')
-    await pages.should_see('0 files of 1 taken', retries=OFTEN)
+    await pages.should_see('0 files of 1 selected', retries=OFTEN)
     await pages.should_see('Change 2, line')
     await pages.should_see('Cannot be merged: the run was given no project')
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['one'].value = True
-    await pages.should_see('1 file of 1 taken', retries=OFTEN)
+    await pages.should_see('1 file of 1 selected', retries=OFTEN)
     found = await conductor.merging.mergeable(run)
     assert set(found.folders) == {'one', 'two'} and found.best == ''
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['two'].value = True
-    await pages.should_see('1 file of 1 taken', retries=OFTEN)
+    await pages.should_see('1 file of 1 selected', retries=OFTEN)
     taken = {box.text for box in pages.find(ui.checkbox).elements if box.value}
     assert 'two' in taken and 'one' not in taken
 

@@ -35,13 +35,13 @@ class Column:
         on_take: Callable[[set[int] | None], Any],
         on_line: Callable[[int], Any],
     ) -> None:
-        self._on_take, self._on_line = on_take, on_line
+        self._agent, self._on_take, self._on_line = agent, on_take, on_line
         self._hunks: list[Hunk] = split_hunks(change.text) if change.text else []
         self._taken = taken
         with ui.element('article').classes('card review-column').props(f'aria-label="{agent}"'):
             with ui.element('div').classes('review-column-head'):
                 self._whole = ui.checkbox(agent, value=taken is not None, on_change=self._take_all)
-                set_attributes(self._whole, title=f'Take this file from {agent}')
+                set_attributes(self._whole, title=f'Use this file from {agent}')
                 Text('span', f'+{change.added} -{change.removed}', 'num muted small')
             Text('p', said, 'muted small')
             if reason := omission_reason(change):
@@ -56,7 +56,7 @@ class Column:
         code = Code(on_line=self._on_line)
         head = '\n'.join(change.text.split('\n')[:2])
         rows = [row for row in diff_rows(f'{head}\n{hunk.text}') if row[0] != '@']
-        code.show(rows, f'Change {number + 1} of {change.path}')
+        code.show(rows, f'Change {number + 1} of {change.path} by {self._agent}')
         return box
 
     def _take_all(self) -> None:

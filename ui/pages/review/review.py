@@ -101,7 +101,7 @@ class Review:
 
     def _tell(self) -> None:
         total = len(self._by_path)
-        self._told.show(f'{count(len(self._taken), "file")} of {total} taken')
+        self._told.show(f'{count(len(self._taken), "file")} of {total} selected')
 
     def _draw_comments(self) -> None:
         agents = {agent: agent for made in self._by_path.values() for agent in made}

@@ -11,7 +11,7 @@ from nicegui import ui
 from engine.tools import Tool
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
-from ui.formatting.tool_calls import argument_problem, tool_tags
+from ui.formatting.tool_calls import argument_pairs, argument_problem, tool_tags
 from ui.pages.run.context import Send
 
 
@@ -69,7 +69,7 @@ class Approval:
                 ui.element('span').classes('grow')
                 edit = button('Edit arguments', icon='edit', kind='quiet small')
                 edit.set_visibility(self._may_edit)
-            shown = Text('pre', text, 'approval-runs', tabindex='0', aria_label='Will run')
+            shown = _draw_arguments(str(call['arguments']))
             place = ui.element('div')
 
         def open_field() -> None:
@@ -100,6 +100,30 @@ class Approval:
 
     async def _deny(self) -> None:
         await self._send('deny', self._leaf, {'reason': str(self._reason.value or '').strip()})
+
+
+def _draw_arguments(text: str) -> ui.element:
+    """The arguments as names and values, each as it is; a text that is no JSON object as it is."""
+    pairs, raw = argument_pairs(text)
+    with (
+        ui.element('div')
+        .classes('approval-runs')
+        .props('role="group" tabindex="0" aria-label="Will run"') as shown
+    ):
+        if raw or not pairs:
+            Text('span', raw or 'No arguments.', 'tool-value' if raw else 'muted')
+            return shown
+        with ui.element('dl').classes('tool-arguments'):
+            for name, value in pairs:
+                with ui.element('div'):
+                    Text('dt', name.replace('_', ' '))
+                    with ui.element('dd'):
+                        Text(
+                            'span',
+                            value if isinstance(value, str) else _pretty(json.dumps(value)),
+                            'tool-value',
+                        )
+    return shown
 
 
 def _pretty(text: str) -> str:

@@ -1,5 +1,5 @@
 // Where a diagram looks: at all of it or, where that is too small to read, at what is active; or where a hand moved it.
-const LEAST = 11 / 12; // pixels a unit of the drawing: text, of 12 units, is 11 pixels high
+const LEAST = 11.1 / 12; // pixels a unit of the drawing: text, of 12 units, is 11 pixels high, also where sizes are rounded
 const MOST = 1.3; // a small drawing is not blown up
 const REST = 150; // milliseconds after which a new size is believed
 const ROOM = 14; // units around what is looked at

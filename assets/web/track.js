@@ -117,7 +117,7 @@ export default {
         button.style.left = `${(50 * (first + end)) / Math.max(this.shown.head, 1)}%`;
         if (marks.length > 1) button.append(Object.assign(document.createElement("sup"), { textContent: marks.length > 99 ? "99+" : marks.length }));
         const said = marks.length === 1 ? `Step ${first}: ${title}, ${most.text}`
-          : `Steps ${first} to ${end}: ${counts.map(([many, word]) => (many > 1 ? `${many} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((one) => `${one.seq}: ${one.text}`).join("; ") : "Goes to one after another."}`;
+          : `Steps ${first} to ${end}: ${counts.map(([many, word]) => (many > 1 ? `${many} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((one) => `${one.seq}: ${one.text}`).join("; ") : "Click to step through them."}`;
         button.title = said;
         button.setAttribute("aria-label", said);
         button.dataset.kinds = [...new Set(marks.map((one) => one.kind))].join(" ");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from ui.formatting.steps import path_text, short_json
 from ui.formatting.values import count
@@ -37,7 +37,7 @@ def value_text(value: Any) -> str:
     return text if len(text) <= LONGEST else f'{text[: LONGEST - 1]}…'
 
 
-def _is_message(value: Any) -> bool:
+def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping) and 'role' in value and isinstance(value.get('parts'), Sequence)
 
 

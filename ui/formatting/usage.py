@@ -65,7 +65,8 @@ def usage_headline(usage: Usage) -> str:
     """A run's usage, for its header."""
     total = token_count(usage, usage.total)
     tokens = 'tokens unknown' if total == UNKNOWN else f'{total} tokens'
-    return ' · '.join([tokens, count(usage.calls, 'call'), *_cost(usage)])
+    calls = [count(usage.calls, 'call')] if usage.calls else []  # none while the first streams
+    return ' · '.join([tokens, *calls, *_cost(usage)])
 
 
 def _cost(usage: Usage) -> list[str]:

@@ -53,10 +53,10 @@ def test_a_state_of_the_diagram_is_picked_and_the_question_is_changed(page, coun
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
     page.locator('[id="s:reviewing"]').click()
     expect(page.get_by_role('heading', name='Runs that were in reviewing')).to_be_visible()
-    page.get_by_role('button', name='Duration').click()
+    page.get_by_role('group', name='Metric').get_by_role('button', name='Duration').click()
     expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-long'))
     expect(page).to_have_url(re.compile('show=long'))
-    page.get_by_role('button', name='Failures').focus()
+    page.get_by_role('group', name='Metric').get_by_role('button', name='Failures').focus()
     page.keyboard.press('Enter')
     expect(page.locator('[id="s:reviewing"]')).to_have_class(re.compile('heat-fails'))
 
@@ -108,7 +108,7 @@ def test_the_address_holds_what_was_chosen_and_back_comes_to_it(page, counted):
     since.fill('2020-02-03')
     expect(page).to_have_url(f'{here}?tag=weekly&since=2020-02-03')
     expect(page.get_by_text('1 run: 1 done.')).to_be_visible()
-    page.get_by_role('button', name='Duration').click()
+    page.get_by_role('group', name='Metric').get_by_role('button', name='Duration').click()
     page.locator('[id="s:reviewing"]').click()
     chosen = f'{here}?tag=weekly&since=2020-02-03&state=reviewing&show=long'
     expect(page).to_have_url(chosen)

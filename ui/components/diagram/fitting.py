@@ -14,7 +14,7 @@ Room = tuple[int, int]
 """Width and height of a place for a drawing, in pixels."""
 COLUMN: Room = (396, 640)
 """The diagram's column on the run page, in a window of 1440 by 900."""
-READABLE = 11 / 12
+READABLE = 11.1 / 12
 """Pixels per unit at which text, of 12 units, is 11 pixels high."""
 BROAD = 1.2
 """Where a place is so much wider than it is high, a chart may run to the right."""

@@ -25,8 +25,8 @@ def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = ALL) -> No
             shown.run_method(how)
 
     for icon, label, how in (
-        ('zoom_out', 'Smaller (-)', 'out'),
-        ('zoom_in', 'Larger (+)', 'closer'),
+        ('zoom_out', 'Zoom out (-)', 'out'),
+        ('zoom_in', 'Zoom in (+)', 'closer'),
         ('fit_screen', fit, 'fit'),
     ):
         button('', icon=icon, kind='quiet small', label=label).on('click', partial(look, how))

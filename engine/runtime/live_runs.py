@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from engine.catalog import Catalog
-from engine.errors import EngineError, EventRefused, RunElsewhere
+from engine.errors import EngineError, EventRefused, JournalError, RunElsewhere
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
@@ -229,6 +229,8 @@ class LiveRuns:
             await live.over.wait()
             if live.outcome:
                 return live.outcome
+            if reason := self.stranded.get(run):
+                raise JournalError(f'run {run} cannot continue here: {reason}')
         seen = (await self.journal.info(run)).seq
         async for _ in self.watch(run, after=seen):
             pass
@@ -352,6 +354,8 @@ class LiveRuns:
 
     def _forget(self, run: LiveRun) -> None:
         if self.runs.get(run.info.id) is run:  # Otherwise it has been recovered since.
+            if run.lost and not run.claimed:
+                self.stranded[run.info.id] = run.lost
             del self.runs[run.info.id]
             self.workspaces.forget(run.info.id)
             self.recordings.forget(run.info.id)

@@ -7,7 +7,15 @@ import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from engine.errors import EngineError, EventRefused, InvalidInput, PatternError, RunElsewhere, StepPassed
+from engine.errors import (
+    EngineError,
+    EventRefused,
+    InvalidInput,
+    PatternError,
+    RunElsewhere,
+    StaleOwner,
+    StepPassed,
+)
 from engine.journal.budget_meter import resets_budget
 from engine.journal.projection import RunProjection
 from engine.records import (
@@ -66,6 +74,8 @@ class Run:
         self._debugger = Debugger(projection, chart.shape, lambda: self.state)
         self.lost = ''
         """Why this process may no longer write to the run, if so."""
+        self.claimed = False
+        """Whether that is because another process has claimed it."""
         self.over = asyncio.Event()
         """Set when the run no longer runs here."""
         self.outcome: Outcome | None = None
@@ -348,11 +358,11 @@ class Run:
 
     async def _lose(self, error: Exception) -> None:
         """The journal accepts nothing more from this process: stop, and leave the run to the next claim."""
-        self.lost = describe_error(error)
+        self.lost, self.claimed = describe_error(error), isinstance(error, StaleOwner)
         self._enforcer.stop()
-        self._host.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
         await self._work.stop()
         self._leave()
+        self._host.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
 
     def _leave(self) -> None:
         self._host.ended(self)

@@ -3,10 +3,14 @@
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from engine.journal.projection import RunProjection
+from engine.records import RunInfo
+from engine.runtime.recorder import Recorder
 from storage import Settings as Database
 from storage import SqlJournal, open_journal
 from tests.support.cli import Hemicycle
@@ -74,6 +78,24 @@ def test_a_full_disk(hemicycle: Hemicycle) -> None:
     assert 'the disk or the quota is full' in result.stderr
     assert result.stderr.count('\n') == 1
     assert hemicycle('audit').exit_code == 0
+
+
+def test_a_run_that_cannot_be_journaled_any_more_ends_its_command(
+    hemicycle: Hemicycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Recorder.write
+
+    async def failing(self: Recorder, info: RunInfo, projection: RunProjection, *more: Any) -> RunInfo:
+        if projection.seq > 2:
+            raise OverflowError('too large')
+        return await write(self, info, projection, *more)
+
+    monkeypatch.setattr(Recorder, 'write', failing)
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee')
+    assert result.exit_code == 5
+    assert 'cannot continue here: OverflowError: too large' in result.stderr
+    monkeypatch.undo()
+    assert hemicycle('resume', '-q').exit_code == 0
 
 
 @dataclass

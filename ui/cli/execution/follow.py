@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Protocol
 
 from engine import Conductor, EngineError, Status, Transition
+from engine.errors import JournalError
 from engine.journal import Fold
 from engine.records import Delta, JournalOutage, Outcome, RunId, RunInfo
 from ui.cli.exit_codes import ExitCode, exit_code_of
@@ -93,6 +94,8 @@ class _Follower:
                         self._reporter.piece(item)
                     case JournalOutage():
                         self._reporter.trouble(item)
+                        if reason := self._conductor.stranded.get(run):
+                            raise JournalError(f'run {run} cannot continue here: {reason}')
 
     async def _goes_on(self, fold: Fold) -> bool:
         if self._ask is None:

@@ -10,10 +10,11 @@ import pytest
 from engine import Conductor, EngineError, EventRefused, Pattern, SimulatedClock, Status, Transition
 from engine.agents.chart import agent
 from engine.clock import settle
-from engine.errors import JournalConflict, ModelError, StaleOwner, UnknownPattern, UnknownStep
+from engine.errors import JournalConflict, JournalError, ModelError, StaleOwner, UnknownPattern, UnknownStep
 from engine.journal import MemoryJournal
 from engine.journal.budget_meter import Meter
 from engine.records import JournalOutage, RunId, RunInfo
+from engine.records.jsonable import describe_error
 from engine.runtime.activity_runner import ActivityRunner
 from engine.runtime.live_runs import AT_ONCE
 from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, settled, until
@@ -261,9 +262,23 @@ async def test_a_journal_that_fails_for_good_stops_the_run_before_it_acts(error:
         run = (await here.start('two')).id
         await until(lambda: run not in here._live.runs)
         assert len(model.requests) == 1 and (await here.info(run)).seq == 1
+        assert here.stranded == {run: describe_error(error)}
     async with conductor(_plain(journal)) as heir:
         assert await heir.recover() == [run]
         assert (await heir.result(run)).status is Status.DONE
+
+
+async def test_who_waits_for_a_run_that_cannot_be_journaled_is_told() -> None:
+    class Failing(MemoryJournal):
+        async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
+            if info.seq >= 2:
+                raise OverflowError('too large')
+            return await super().append(info, transitions, snapshot)
+
+    async with conductor(Failing(), FakeModel()) as here:
+        run = (await here.start('two')).id
+        with pytest.raises(JournalError, match='cannot continue here: OverflowError: too large'):
+            await here.result(run)
 
 
 @pytest.mark.parametrize('place', [(Meter, 'take'), (ActivityRunner, 'control')], ids=['before', 'after'])

@@ -137,7 +137,7 @@ async def _keep(what: str, data: str, context: ToolContext) -> str:
 def _form(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
     """A model with the schema's simple fields, from which to draw a form."""
     properties = schema.get('properties')
-    required = schema.get('required') or ()
+    required = required if isinstance(required := schema.get('required'), list) else []
     fields: dict[str, Any] = {}
     for key, value in properties.items() if isinstance(properties, Mapping) else ():
         if not key.isidentifier() or key.startswith(('_', 'model_')) or hasattr(BaseModel, key):

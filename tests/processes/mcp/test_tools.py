@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import types
 
 from engine import Conductor, PatternError, Status, ToolContext
 from engine.errors import ToolError
+from engine.tools.mcp import remote_tool
 from engine.tools.mcp.config import McpServer
 from engine.tools.mcp.remote_tool import RemoteTool
 from engine.tools.mcp.servers import McpServers
@@ -176,6 +178,20 @@ async def test_a_server_that_does_not_start_is_told_of(how: str, start: float, s
 async def test_what_is_not_there_is_told_of(server: McpServer, says: str) -> None:
     async with serving(server) as (servers, _):
         assert says in (await servers.test('small')).problem
+
+
+@pytest.mark.parametrize(
+    'schema',
+    [
+        {'required': 5, 'properties': {'a': {}}},
+        {'properties': 5},
+        {'properties': {'a': 5, 'class': {}, '1': {}}},
+    ],
+    ids=str,
+)
+def test_a_schema_that_is_none_takes_no_server_down(schema: dict[str, Any]) -> None:
+    made = remote_tool.remote(started(), 'odd', types.Tool(name='odd', input_schema=schema), None)
+    assert made.spec.schema['type'] == 'object'
 
 
 async def test_hundreds_of_tools_are_listed_but_not_given_to_an_agent_at_once() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
 
-from engine.errors import EntryChanged
+from engine.errors import EntryChanged, JournalDamaged
 from engine.journal.protocol import Entry, EntryQuery
 from engine.records import RunId
 from storage.protocol import Work
@@ -101,6 +101,8 @@ def _matches(query: EntryQuery) -> ColumnElement[bool]:
 def _read(  # noqa: PLR0913  (the columns)
     kind: str, key: str, version: int, state: str, rank: float, about: str, body: str
 ) -> Entry:
-    return Entry(
-        kind=kind, key=key, body=json.loads(body), state=state, rank=rank, about=about, version=version
-    )
+    try:
+        read = json.loads(body)
+    except ValueError as error:
+        raise JournalDamaged(f'the entry {kind} {key} is damaged ({error})') from error
+    return Entry(kind=kind, key=key, body=read, state=state, rank=rank, about=about, version=version)

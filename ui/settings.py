@@ -151,6 +151,10 @@ class BackupInfo(Protocol):
     def steps(self) -> int:
         """How many steps."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the next start leaves the database in its format."""
+
 
 class Storage(Protocol):
     """Where runs are stored."""

@@ -3,7 +3,7 @@
 from engine.workspace.diff import FileChange, format_patch, is_own_work
 from engine.workspace.git.merge import Conflict, MergePreview, Resolution
 from engine.workspace.hunks import Hunk, apply_hunks, split_hunks
-from engine.workspace.project import close_folders
+from engine.workspace.project import close_folders, open_folders
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
@@ -33,5 +33,6 @@ __all__ = [
     'close_folders',
     'format_patch',
     'is_own_work',
+    'open_folders',
     'split_hunks',
 ]

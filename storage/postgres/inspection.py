@@ -15,8 +15,9 @@ def inspect_postgres(settings: Settings) -> BackupInfo:
     """Count what a database holds; nothing, where there are no tables yet. Blocks. Raises `JournalError`."""
     with translate_errors(settings.name), psycopg.connect(conninfo(settings)) as connection:
         connection.read_only = True
-        runs = steps = 0
+        runs = steps = schema = 0
         if connection.execute("SELECT to_regclass('run')").fetchone() != (None,):
             row = connection.execute('SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM "transition")')
             runs, steps = row.fetchone() or (0, 0)
-    return BackupInfo(created=time.time(), runs=runs, steps=steps, schema=0, digest='')
+            (schema,) = connection.execute('SELECT max(version) FROM hemicycle').fetchone() or (0,)
+    return BackupInfo(created=time.time(), runs=runs, steps=steps, schema=schema, digest='')

@@ -49,6 +49,11 @@ class BackupInfo:
     """SHA-256 of the database."""
     format: int = FORMAT
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the next start leaves the database in its format."""
+        return self.schema == len(MIGRATIONS)
+
 
 def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupInfo:
     """Write a backup: all or nothing. Blocks, but nobody else.

@@ -126,6 +126,10 @@ class Provider:
         self._facts: dict[str, Any] | None = None
         self._key = secrets.token_bytes(32)
 
+    async def check(self) -> None:
+        """Ask it what it is. Raises `LoginRefused` if it cannot be reached, or is another."""
+        await self._discover()
+
     async def begin(self, callback: str, wanted: str) -> tuple[str, str]:
         """Where to send the browser, and a cookie for it. Raises `LoginRefused`."""
         facts, until = await self._discover(), time.monotonic() + STATE_SECONDS

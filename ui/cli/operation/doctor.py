@@ -8,9 +8,8 @@ import platform
 import shutil
 import stat
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -19,6 +18,8 @@ from engine.history import program_version
 from engine.workspace import Sandbox
 from ui.cli.execution.run import load_catalog
 from ui.cli.exit_codes import ExitCode
+from ui.cli.operation.findings import Finding, Level
+from ui.cli.operation.team_checks import examine_team
 from ui.cli.options import AsJson, Database, Files, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.session import settings_of, storage_of
@@ -37,25 +38,14 @@ Exit code: **0** nothing is broken · **1** something is"""
 LOW, TIGHT = 2_000_000_000, 200_000_000
 """Free bytes on the disk below which space is low, and below which runs will soon stop."""
 
-Level = Literal['ok', 'warning', 'broken']
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found."""
-
-    level: Level
-    about: str
-    text: str
-    remedy: str = ''
-
 
 def doctor(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     call: Annotated[
         bool,
         typer.Option(
-            '--call', help='Also test every endpoint and MCP server; this may cost a fraction of a cent.'
+            '--call',
+            help='Also test endpoints, MCP servers, mail server and login; may cost a fraction of a cent.',
         ),
     ] = False,
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
@@ -63,7 +53,7 @@ def doctor(  # noqa: PLR0913  (its arguments are the command's)
     database: Database = '',
     files: Files = '',
 ) -> None:
-    """Check this installation: storage, sandbox, diagrams, configuration and plug-ins; suggest fixes.
+    """Check this installation: storage, sandbox, plug-ins, accounts, mail, schedules; suggest fixes.
 
     Nothing is changed, and nothing is sent anywhere unless `--call` or `--files` is given.
     """
@@ -104,6 +94,8 @@ async def _examine(storage: Storage, settings: Settings, call: bool) -> AsyncIte
         if call:
             async for found in _calls(catalog):
                 yield found
+        async for found in examine_team(storage, settings, catalog, call):
+            yield found
     finally:
         await catalog.close()
 

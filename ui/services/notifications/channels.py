@@ -85,6 +85,23 @@ class MailServer:
             sender=sender,
         )
 
+    async def problem(self) -> str:
+        """Why it takes no e-mail from here, or ''. Nothing is sent."""
+        client = aiosmtplib.SMTP(
+            hostname=self.host,
+            port=self.port,
+            username=self.user or None,
+            password=self.password or None,
+            use_tls=self.tls,
+            timeout=SECONDS,
+        )
+        try:
+            async with client:
+                await client.noop()
+        except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+            return f'{type(error).__name__}: {error}'[:MOST_TEXT]
+        return ''
+
 
 class Channels:
     """Sends messages; holds the connections."""

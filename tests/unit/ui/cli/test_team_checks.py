@@ -1,0 +1,135 @@
+"""hemicycle doctor about what a team needs: accounts, address, mail, login, notifications and schedules."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engine import Conductor
+from engine.journal import Entry
+from engine.records import RunId
+from storage import open_journal
+from tests.unit.ui.cli.test_doctor import Doctor, examine  # noqa: F401  (a fixture)
+from ui.access.audit_log import AuditLog
+from ui.access.caller import Caller, Role
+from ui.services.notifications import Destination
+from ui.services.notifications.destinations import Destinations
+from ui.services.notifications.outbox import Message, Outbox
+from ui.services.schedules import Action, Schedule, Schedules, ScheduleSpec, Trigger, Triggers
+
+pytestmark = pytest.mark.usefixtures('examine')
+
+
+def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> None:
+    """Do something in the installation's database."""
+
+    async def run() -> None:
+        async with Conductor(await open_journal(doctor.hemicycle.database)) as conductor:
+            await work(conductor)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ('variables', 'about', 'level', 'text'),
+    [
+        ({'HEMICYCLE_URL': 'hemicycle.example'}, 'Address', 'broken', 'must be a site'),
+        ({'HEMICYCLE_URL': 'http://hemicycle.example'}, 'Address', 'warning', 'without TLS'),
+        ({'HEMICYCLE_URL': 'https://hemicycle.example'}, 'Address', 'ok', 'https://hemicycle.example'),
+        ({'HEMICYCLE_SMTP': 'ftp://x'}, 'E-mail', 'broken', 'must be smtp://'),
+        ({'HEMICYCLE_SMTP': 'smtp://mail.example'}, 'E-mail', 'ok', 'mail.example:587'),
+        ({'HEMICYCLE_OIDC_ISSUER': 'https://id.example'}, 'Identity provider', 'broken', 'is missing'),
+        ({'HEMICYCLE_PROJECTS': '/nowhere'}, 'Projects', 'warning', '/nowhere, which is no folder'),
+        ({'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://127.0.0.1:4318'}, 'Traces', 'ok', '127.0.0.1:4318'),
+    ],
+)
+def test_variables_that_make_no_sense_are_named(
+    examine: Doctor,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    about: str,
+    level: str,
+    text: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = examine(code=1 if level == 'broken' else 0)[about]
+    assert found['level'] == level and text in found['text']
+
+
+def test_a_mail_server_that_is_away_is_found_when_it_is_asked(
+    examine: Doctor,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv('HEMICYCLE_SMTP', 'smtp://127.0.0.1:1')
+    found = examine('--call', code=1)['127.0.0.1:1']
+    assert found['level'] == 'broken' and 'Connect call failed' in found['text']
+
+
+def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> None:  # noqa: F811
+    assert examine.hemicycle('user', 'add', 'ada', '--no-password').exit_code == 0
+    found = examine()
+    assert found['Accounts']['text'] == '1 account, 1 administrator'
+    assert 'no files of this machine' in found['Projects']['text']
+    with closing(sqlite3.connect(examine.hemicycle.database)) as file:
+        file.execute("UPDATE entry SET body = 'x' WHERE kind = 'account'")
+        file.commit()
+    found = examine(code=1)
+    assert 'the entry account ada is damaged' in found['Accounts']['text']
+    listed = examine.hemicycle('user', 'list')
+    assert listed.exit_code != 0 and 'the entry account ada is damaged' in listed.stderr
+
+
+def test_what_does_not_arrive_or_start_is_named(examine: Doctor, tmp_path: Path) -> None:  # noqa: F811
+    async def work(conductor: Conductor) -> None:
+        destinations = Destinations(conductor.journal, conductor.clock)
+        hook = await destinations.add(
+            Destination(name='Team', channel='webhook', address='https://team.example/hook')
+        )
+        await destinations.change(hook.id, paused=True, problem='it answered 410 Gone')
+        await destinations.add(Destination(name='Ada', channel='email', address='ada@team.example'))
+        told = Message(
+            id='m', destination=hook.id, event='test', run=RunId(''), title='', step=0, text='', created=1.0
+        )
+        await Outbox(conductor.journal).add([told])
+        action = Action(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
+        made = await Schedules(conductor).add(
+            Schedule(name='Nightly', action=action, spec=ScheduleSpec(cron=('0 2 * * *',)))
+        )
+        entry = await conductor.journal.entry('schedule', made.id)
+        assert entry is not None
+        gone = Entry(
+            kind='schedule',
+            key='gone',
+            body={**entry.body, 'id': 'gone', 'name': 'Old'}
+            | {'action': {**entry.body['action'], 'pattern': 'gone'}},
+            rank=entry.rank,
+            state=entry.state,
+        )
+        await conductor.journal.write_entries([gone])
+        files = str(tmp_path / 'in' / '*')
+        await Triggers(conductor).add(
+            Trigger(name='Files', kind='file', files=files, action=action, mapping={'task': '/text'})
+        )
+        log = AuditLog(conductor.journal, conductor.clock)
+        for _ in range(25):
+            await log.write(Caller('mallory', Role.VIEWER), 'login', refused='wrong name or password')
+
+    prepare(examine, work)
+    result = examine.hemicycle('doctor')
+    assert result.exit_code == 1
+    for text in (
+        'nothing is sent to Team: it answered 410 Gone',
+        'Ada needs a mail server',
+        '1 message not delivered for more than an hour; the oldest: it was not tried',
+        'broken   Schedule Old: can start no run',
+        f'there is no folder {tmp_path / "in"}',
+        '25 logins were refused in a day, for mallory',
+    ):
+        assert text in result.output, result.output
+    assert 'Schedule Nightly' not in result.output

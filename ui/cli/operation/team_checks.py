@@ -1,0 +1,193 @@
+"""What `hemicycle doctor` says of a server for a team: accounts, address, mail, schedules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from engine import Catalog, Conductor, EngineError
+from engine.clock import RealClock
+from engine.workspace import open_folders
+from ui.access.accounts import Accounts
+from ui.access.audit_log import AuditLog, AuditQuery
+from ui.access.caller import Role
+from ui.access.oidc import Provider, ProviderSettings
+from ui.cli.operation.findings import Finding
+from ui.formatting.values import count
+from ui.server.serve import is_local, valid_origin
+from ui.services.notifications import Channels, MailServer, Notifications
+from ui.services.schedules import Schedules, Triggers
+from ui.settings import Settings, Storage
+from ui.telemetry import ADDRESSES
+
+LATE = 3_600.0
+"""Seconds after which a notification that has not arrived is worth a word."""
+MOST = 100_000
+RESTORE = 'Restore a backup, or remove the row.'
+
+
+async def examine_team(
+    storage: Storage, settings: Settings, catalog: Catalog, call: bool
+) -> AsyncIterator[Finding]:
+    """Everything that a team adds to an installation. Nothing is changed.
+
+    Args:
+        storage: where the runs are.
+        settings: of which database.
+        catalog: the patterns that schedules start.
+        call: whether the mail server and the identity provider are asked.
+    """
+    for found in _environment(os.environ):
+        yield found
+    if call:
+        async for found in _calls(os.environ):
+            yield found
+    file = storage.file(settings)
+    if file and not file.exists():
+        return
+    try:
+        if not storage.inspect(settings).is_current:
+            yield Finding(
+                'ok', 'Format', 'older than this program: the next start migrates it, after a backup'
+            )
+            return
+        journal = await storage.open(settings)
+    except EngineError:
+        return  # It was said before.
+    async with Conductor(journal, catalog=catalog, workspaces=settings.workspaces) as conductor:
+        for about, check in (
+            ('Accounts', _accounts),
+            ('Notifications', _notifications),
+            ('Schedules', _schedules),
+            ('Audit log', _audit),
+        ):
+            try:
+                async for found in check(conductor):
+                    yield found
+            except (EngineError, ValueError, KeyError, TypeError) as error:
+                yield Finding('broken', about, f'cannot be read: {error}'.partition('\n')[0], RESTORE)
+
+
+def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """What variables say; a server does not start with those that make no sense."""
+    checks: Mapping[str, Callable[[Mapping[str, str]], Finding | None]] = {
+        'Address': _address,
+        'E-mail': _mail,
+        'Identity provider': _provider,
+    }
+    for about, check in checks.items():
+        try:
+            if found := check(environment):
+                yield found
+        except EngineError as error:
+            yield Finding('broken', about, str(error))
+    if receiver := next(filter(None, (environment.get(name, '').strip() for name in ADDRESSES)), ''):
+        yield Finding('ok', 'Traces', f'are sent to {receiver}')
+    for folder in open_folders() or ():
+        if not folder.is_absolute() or not folder.is_dir():
+            text = f'HEMICYCLE_PROJECTS names {folder}, which is no folder'
+            yield Finding('warning', 'Projects', text, 'Name folders by their whole path.')
+
+
+def _address(environment: Mapping[str, str]) -> Finding | None:
+    given = environment.get('HEMICYCLE_URL', '').strip()
+    if not given:
+        return None
+    url = valid_origin(given, 'HEMICYCLE_URL')
+    if url.startswith('https:') or is_local(urlsplit(url).hostname or ''):
+        return Finding('ok', 'Address', url)
+    text = f'{url} is without TLS: passwords and cookies can be read on the way'
+    return Finding('warning', 'Address', text, 'See assets/deploy/README.md for a proxy with TLS.')
+
+
+def _mail(environment: Mapping[str, str]) -> Finding | None:
+    mail = MailServer.of_environment(environment)
+    return Finding('ok', 'E-mail', f'{mail.host}:{mail.port}, from {mail.sender}') if mail else None
+
+
+def _provider(environment: Mapping[str, str]) -> Finding | None:
+    given = ProviderSettings.of(environment)
+    return Finding('ok', 'Identity provider', given.issuer) if given else None
+
+
+async def _calls(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
+    try:
+        mail, given = MailServer.of_environment(environment), ProviderSettings.of(environment)
+    except EngineError:
+        return  # It was said before.
+    if mail:
+        problem = await mail.problem()
+        yield Finding('broken' if problem else 'ok', f'{mail.host}:{mail.port}', problem or 'takes e-mail')
+    if given:
+        try:
+            await Provider(given).check()
+            yield Finding('ok', given.issuer, 'answers')
+        except EngineError as error:
+            yield Finding('broken', given.issuer, str(error))
+
+
+async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:
+    accounts = Accounts(conductor.journal, RealClock())
+    found = await accounts.all()
+    await accounts.tokens()
+    if not found:
+        yield Finding('ok', 'Accounts', 'there are none: nobody has to log in, on loopback alone')
+        return
+    admins = sum(one.role is Role.ADMIN for one in found)
+    yield Finding('ok', 'Accounts', f'{count(len(found), "account")}, {count(admins, "administrator")}')
+    if not admins:
+        yield Finding('broken', 'Accounts', 'nobody is an administrator', 'hemicycle user role NAME admin')
+    if open_folders() is None:
+        text = 'runs take no files of this machine: HEMICYCLE_PROJECTS names no folders'
+        yield Finding('ok', 'Projects', text)
+
+
+async def _notifications(conductor: Conductor) -> AsyncIterator[Finding]:
+    notifications = Notifications(conductor, Channels())
+    destinations = await notifications.destinations.list()
+    for one in destinations:
+        if one.problem:
+            yield Finding('warning', 'Notifications', f'nothing is sent to {one.name}: {one.problem}')
+        if one.channel == 'email' and not os.environ.get('HEMICYCLE_SMTP', '').strip():
+            yield Finding(
+                'warning', 'Notifications', f'{one.name} needs a mail server', 'Set HEMICYCLE_SMTP.'
+            )
+    late = conductor.clock.now() - LATE
+    waiting = [one for one in await notifications.log(state='due', limit=MOST) if one.created < late]
+    if waiting:
+        oldest = min(waiting, key=lambda one: one.created)
+        why = next((one.error for one in reversed(oldest.attempts)), 'it was not tried')
+        text = f'{count(len(waiting), "message")} not delivered for more than an hour; the oldest: {why}'
+        yield Finding('warning', 'Notifications', text, 'See /notifications, where each can be sent again.')
+    if destinations:
+        yield Finding('ok', 'Notifications', count(len(destinations), 'destination'))
+
+
+async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
+    parts: Any
+    for kind, parts in (('schedule', Schedules(conductor)), ('trigger', Triggers(conductor))):
+        for one in await parts.list():
+            name = f'{kind.capitalize()} {one.name}'
+            try:
+                parts.check(one)
+            except EngineError as error:
+                yield Finding('broken', name, f'can start no run: {error}')
+                continue
+            last = next(iter(await parts.log(one.id, 1)), None)
+            if last and last.state in ('failed', 'missed'):
+                yield Finding('warning', name, f'the last time has {last.state}: {last.reason}')
+            if kind == 'trigger' and one.kind == 'file' and not Path(one.files).parent.is_dir():
+                yield Finding('warning', name, f'there is no folder {Path(one.files).parent}')
+
+
+async def _audit(conductor: Conductor) -> AsyncIterator[Finding]:
+    log = AuditLog(conductor.journal, conductor.clock)
+    since = conductor.clock.now() - 86_400.0
+    refused = await log.lines(AuditQuery(deed='login', refused=True, since=since, limit=1_000))
+    if len(refused) >= 20:
+        names = sorted({line.who for line in refused})[:5]
+        text = f'{len(refused):,} logins were refused in a day, for {", ".join(names)}'
+        yield Finding('warning', 'Audit log', text, 'See `hemicycle log --deed login --refused`.')

@@ -78,7 +78,7 @@ TemporalAddress = Annotated[
         '--temporal',
         metavar='HOST:PORT',
         envvar='HEMICYCLE_TEMPORAL',
-        help='The Temporal server that places the runs of a fleet.',
+        help='The Temporal server that assigns the runs of a fleet to workers.',
         rich_help_panel=FLEET,
         show_default=False,
     ),
@@ -89,7 +89,7 @@ Namespace = Annotated[
         '--temporal-namespace',
         metavar='NAME',
         envvar='HEMICYCLE_TEMPORAL_NAMESPACE',
-        help='One for each database.',
+        help='One namespace for each database.',
         rich_help_panel=FLEET,
     ),
 ]

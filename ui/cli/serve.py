@@ -47,7 +47,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     host: Annotated[
         str,
         typer.Option(
-            help='Beyond loopback people have to log in: `hemicycle user add` makes the first account.',
+            help='Beyond loopback people have to log in: `hemicycle user add` creates the first account.',
             rich_help_panel=ADDRESS,
         ),
     ] = '127.0.0.1',
@@ -81,7 +81,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             '--url',
             metavar='URL',
             envvar='HEMICYCLE_URL',
-            help='How people reach the server through a proxy, such as `https://hemicycle.example`.',
+            help='The address at which people reach the server, such as `https://hemicycle.example`.',
             rich_help_panel=ADDRESS,
             show_default=False,
         ),

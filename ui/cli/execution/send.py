@@ -58,7 +58,7 @@ def send(  # noqa: PLR0913  (its arguments are the command's)
         typer.Option(
             '--set',
             metavar='NAME=VALUE',
-            help='A value that goes with the event, as text or JSON. Repeatable.',
+            help='A value of the event, as text or JSON. Repeatable.',
             show_default=False,
         ),
     ] = [],  # noqa: B006  (Typer copies it)

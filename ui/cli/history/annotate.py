@@ -50,7 +50,9 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     run: RunName = 'last',
     text: Annotated[str, typer.Argument(help='What to say.', show_default=False)] = '',
-    at: Annotated[int, typer.Option(metavar='STEP', help='The step it is on.', show_default=False)] = 0,
+    at: Annotated[
+        int, typer.Option(metavar='STEP', help='The step that the note is on.', show_default=False)
+    ] = 0,
     change: Annotated[
         int, typer.Option(metavar='NOTE', help='Replace this note with the text.', show_default=False)
     ] = 0,

@@ -64,9 +64,11 @@ def save_test(
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar='FILE...', help='What `save-test` wrote; of a folder, all `*.yaml` in it.'),
+        typer.Argument(
+            metavar='FILE...', help='Files written by `save-test`, or folders: all `*.yaml` in them.'
+        ),
     ],
-    junit: Annotated[Path | None, typer.Option(help='Write a report in the form of JUnit.')] = None,
+    junit: Annotated[Path | None, typer.Option(help='Write a JUnit report.')] = None,
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     as_json: AsJson = False,
 ) -> None:

@@ -39,7 +39,7 @@ def export(  # noqa: PLR0913  (options)
         bool, typer.Option('--html', help='One page that replays offline (the default).')
     ] = False,
     as_bundle: Annotated[
-        bool, typer.Option('--bundle', help='Everything, for `hemicycle import` elsewhere.')
+        bool, typer.Option('--bundle', help='Everything, for `hemicycle import` on another machine.')
     ] = False,
     markdown: Annotated[bool, typer.Option('--markdown', help='A transcript.')] = False,
     family: Annotated[
@@ -52,7 +52,7 @@ def export(  # noqa: PLR0913  (options)
             '--output',
             '-o',
             metavar='FILE',
-            help='The file to write; `-` is standard output. By default a file here, named after the run.',
+            help='The file to write; `-` is standard output. By default in this folder, named after the run.',
             show_default=False,
         ),
     ] = '',

@@ -35,28 +35,30 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     agent: Annotated[
         str,
-        typer.Option(metavar='AGENT', help='Whose work; by default that of the best.', show_default=False),
+        typer.Option(
+            metavar='AGENT', help='Whose work to take; by default the best candidate.', show_default=False
+        ),
     ] = '',
     into: Annotated[
         str,
         typer.Option(
             metavar='BRANCH',
-            help='Into which branch; by default the one that is checked out. A new one is created.',
+            help='The branch to merge into; by default the current one. Created if it does not exist.',
             show_default=False,
         ),
     ] = '',
     only: Annotated[
-        list[str] | None, typer.Option(metavar='PATH', help='Take this file only; repeat for several.')
+        list[str] | None, typer.Option(metavar='PATH', help='Take only this file. Repeatable.')
     ] = None,
     take: Annotated[
         list[str] | None,
         typer.Option(
             metavar='PATH=SIDE',
-            help='Resolve a conflict: ours (of the branch), theirs (of the agent), or @FILE with the text.',
+            help='Resolve a conflict: ours (the branch), theirs (the agent), or @FILE with the text.',
         ),
     ] = None,
     message: Annotated[
-        str, typer.Option('--message', '-m', help='The message of the commit.', show_default=False)
+        str, typer.Option('--message', '-m', help='The commit message.', show_default=False)
     ] = '',
     dry_run: Annotated[bool, typer.Option('--dry-run', help='Show what would change, and stop.')] = False,
     patch: Annotated[bool, typer.Option('--patch', help='Print a patch, and merge nothing.')] = False,

@@ -102,7 +102,7 @@ def purge(
 
 def retain(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option('--dry-run', help='Only say what would be deleted.')] = False,
+    dry_run: Annotated[bool, typer.Option('--dry-run', help='Only show what would be deleted.')] = False,
     as_json: AsJson = False,
     database: Database = '',
     stored: Files = '',

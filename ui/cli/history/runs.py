@@ -57,7 +57,7 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
         list[str] | None,
         typer.Option(
             metavar='A>B',
-            help='Runs that went from the state A to the state B. Can be given again: any of these.',
+            help='Runs that took the edge from state A to state B. Repeatable: any of them.',
             rich_help_panel=FILTERS,
             show_default=False,
         ),

@@ -34,14 +34,18 @@ LOG = """Examples:
 
 ```
 hemicycle log
-hemicycle log --who ada --deed start
+hemicycle log --who ada --action start
 hemicycle log --since 2026-11-01 --csv > audit.csv
 ```"""
 user = typer.Typer(help='Accounts: people and programs that may log in.', epilog=EPILOG, no_args_is_help=True)
 token = typer.Typer(help='Tokens with which programs log in.', epilog=EPILOG, no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.', show_default=False)]
 RoleOption = Annotated[
-    Role, typer.Option('--role', help='`viewer` sees, `operator` also starts and steers, `admin` does all.')
+    Role,
+    typer.Option(
+        '--role',
+        help='`viewer` can look, `operator` can also start and control runs, `admin` can do everything.',
+    ),
 ]
 
 
@@ -73,7 +77,7 @@ def add_user(
     name: Name,
     role: RoleOption = Role.OPERATOR,
     password: Annotated[
-        bool, typer.Option(help='Whether to ask for a password; it can also come by standard input.')
+        bool, typer.Option(help='Whether to ask for a password, which can also be given on standard input.')
     ] = True,
     database: Database = '',
 ) -> None:
@@ -154,9 +158,9 @@ def set_role(
 def add_token(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     name: Name,
-    label: Annotated[str, typer.Argument(help='What it is for.', show_default=False)],
+    label: Annotated[str, typer.Argument(help='The purpose of the token.', show_default=False)],
     role: RoleOption = Role.OPERATOR,
-    days: Annotated[float, typer.Option(help='Until it expires; 0 means never.', min=0)] = 90,
+    days: Annotated[float, typer.Option(help='Days until it expires; 0 means never.', min=0)] = 90,
     database: Database = '',
 ) -> None:
     """Add a token, and print it: only a hash is kept, so that it is never shown again."""
@@ -198,7 +202,9 @@ def list_tokens(
 @token.command('revoke')
 def revoke_token(
     context: typer.Context,
-    id: Annotated[str, typer.Argument(metavar='ID', help='As `token list` shows it.', show_default=False)],
+    id: Annotated[
+        str, typer.Argument(metavar='ID', help='The id, as shown by `token list`.', show_default=False)
+    ],
     database: Database = '',
 ) -> None:
     """End a token, at once."""
@@ -216,7 +222,7 @@ def revoke_token(
 def log(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
     who: Annotated[str, typer.Option(help='Only what this account did.')] = '',
-    deed: Annotated[
+    action: Annotated[
         str, typer.Option(help='Only this action, or those that begin so: `account.`, `start`.')
     ] = '',
     run: Annotated[str, typer.Option(help='Only what is about this run.')] = '',
@@ -232,12 +238,12 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
     csv: Annotated[bool, typer.Option('--csv', help='Print CSV.')] = False,
     database: Database = '',
 ) -> None:
-    """Show who did what: logins, launches, answers, exports, changes of settings and accounts.
+    """Show who did what: logins, launches, answers, exports, changes to settings and accounts.
 
-    It is written where people log in. What was sent to a run is in the journal of the run, too.
+    Kept once there are accounts. What was sent to a run is in the run's journal as well.
     """
     query = AuditQuery(
-        who=who, deed=deed, run=run, since=_moment('--since', since), until=_moment('--until', until),
+        who=who, deed=action, run=run, since=_moment('--since', since), until=_moment('--until', until),
         refused=refused, limit=limit,
     )  # fmt: skip
 

@@ -37,7 +37,7 @@ HEMICYCLE_HOME=/srv/hemicycle hemicycle restore-backup hemicycle-2026-11-23.tar.
 
 {CODES}"""
 Audit = Annotated[
-    bool, typer.Option('--audit/--no-audit', help='Decide every step of every run again, and compare.')
+    bool, typer.Option('--audit/--no-audit', help='Audit every run: decide each step again, and compare.')
 ]
 
 
@@ -46,7 +46,9 @@ def backup(
     target: Annotated[
         Path | None,
         typer.Argument(
-            metavar='FILE', help='The archive; by default named after today, here.', show_default=False
+            metavar='FILE',
+            help='The archive; by default in this folder, named after the date.',
+            show_default=False,
         ),
     ] = None,
     check: Audit = True,
@@ -77,7 +79,9 @@ def backup(
 
 def restore_backup(
     context: typer.Context,
-    archive: Annotated[Path, typer.Argument(metavar='FILE', help='What `hemicycle backup` wrote.')],
+    archive: Annotated[
+        Path, typer.Argument(metavar='FILE', help='An archive written by `hemicycle backup`.')
+    ],
     check: Audit = True,
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
     database: Database = '',

@@ -26,8 +26,10 @@ hemicycle copy-database postgresql://db/hemicycle hemicycle.db
 
 def copy_database(
     context: typer.Context,
-    source: Annotated[str, typer.Argument(metavar='FROM', help='A path, or a URL. It stays as it is.')],
-    target: Annotated[str, typer.Argument(metavar='TO', help='A path, or a URL: empty, or not there yet.')],
+    source: Annotated[str, typer.Argument(metavar='FROM', help='A path, or a URL. It is not changed.')],
+    target: Annotated[
+        str, typer.Argument(metavar='TO', help='A path, or a URL: an empty database, or a new file.')
+    ],
     check: Audit = True,
     patterns: Patterns = [],  # noqa: B006  (Typer copies it)
 ) -> None:

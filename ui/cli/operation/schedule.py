@@ -69,7 +69,7 @@ BY_SERVER = (Operation.RUN, Operation.BACKFILL)
 
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
-    deed: Annotated[Operation, typer.Argument(help='What to do.')] = Operation.LIST,
+    operation: Annotated[Operation, typer.Argument(help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
     pattern: Annotated[str, typer.Option(help='Which pattern to run.', show_default=False)] = '',
     sets: Annotated[
@@ -77,7 +77,8 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
         typer.Option('--set', metavar='NAME=VALUE', help='A parameter; repeatable.', show_default=False),
     ] = [],  # noqa: B006  (Typer copies it)
     cron: Annotated[
-        list[str], typer.Option(metavar='EXPRESSION', help='When; repeatable.', show_default=False)
+        list[str],
+        typer.Option(metavar='EXPRESSION', help='A cron expression. Repeatable.', show_default=False),
     ] = [],  # noqa: B006
     every: Annotated[
         list[float], typer.Option(metavar='SECONDS', help='Interval; repeatable.', show_default=False)
@@ -106,12 +107,12 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     storage, settings = storage_of(context), settings_of(database, patterns=patterns)
     if overlap not in get_args(Overlap):
         raise InvalidInput({'--overlap': f'must be one of {", ".join(get_args(Overlap))}, not {overlap!r}'})
-    if deed is not Operation.LIST and not name:
-        raise InvalidInput({'SCHEDULE': f'name the schedule to {deed}'})
+    if operation is not Operation.LIST and not name:
+        raise InvalidInput({'SCHEDULE': f'name the schedule to {operation}'})
 
     async def work() -> Sequence[Schedule | Tick]:
-        async with _open(storage, settings, deed) as schedules:
-            if deed is Operation.ADD:
+        async with _open(storage, settings, operation) as schedules:
+            if operation is Operation.ADD:
                 given = Schedule(
                     name=name,
                     action=Action(pattern=pattern, parameters=parse_data(sets)),
@@ -128,23 +129,23 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
                     note=note,
                 )
                 return [await schedules.add(given)]
-            if deed is Operation.LIST:
+            if operation is Operation.LIST:
                 return await schedules.list()
             found = await _find(schedules, name)
-            if deed is Operation.BACKFILL:
+            if operation is Operation.BACKFILL:
                 return await schedules.backfill(found, _moment('--since', since), _moment('--until', until))
-            return await _do(schedules, deed, found, note)
+            return await _do(schedules, operation, found, note)
 
     for item in asyncio.run(work()):
         _print(item, as_json)
 
 
 async def _do(
-    schedules: Schedules | HttpSchedules, deed: Operation, found: str, note: str
+    schedules: Schedules | HttpSchedules, operation: Operation, found: str, note: str
 ) -> Sequence[Schedule | Tick]:
-    match deed:
+    match operation:
         case Operation.PAUSE | Operation.RESUME:
-            return [await schedules.change(found, paused=deed is Operation.PAUSE, note=note)]
+            return [await schedules.change(found, paused=operation is Operation.PAUSE, note=note)]
         case Operation.RUN:
             return [await schedules.run_now(found)]
         case Operation.REMOVE:
@@ -155,7 +156,7 @@ async def _do(
 
 @asynccontextmanager
 async def _open(
-    storage: Storage, settings: Settings, deed: Operation
+    storage: Storage, settings: Settings, operation: Operation
 ) -> AsyncIterator[Schedules | HttpSchedules]:
     """The schedules of the server that is named or serves the database; or those in the database."""
     if url := server_at_work(storage, settings):
@@ -168,7 +169,7 @@ async def _open(
         finally:
             await ask.close()
         return
-    if deed in BY_SERVER:
+    if operation in BY_SERVER:
         raise JournalUnavailable('no server serves this database: start `hemicycle serve`, then try again')
     async with open_conductor(storage, settings, load_catalog(settings)) as conductor:
         yield Schedules(conductor)

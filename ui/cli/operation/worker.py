@@ -74,7 +74,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
     url: Annotated[
         str,
         typer.Option(
-            help='The address that web servers use, if it is another than that of host and port.',
+            help='The address that web servers use, if it differs from host and port.',
             show_default=False,
         ),
     ] = '',

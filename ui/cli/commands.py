@@ -218,7 +218,7 @@ COMMANDS = {
     'log': Command(
         'Operate',
         'operation.accounts:log',
-        'Show who did what: logins, launches, answers, exports, changes of settings and accounts.',
+        'Show who did what: logins, launches, answers, exports, changes to settings and accounts.',
         'LOG',
     ),
     'patterns': Command(

@@ -194,7 +194,7 @@ COMMANDS = {
     'doctor': Command(
         'Operate',
         'operation.doctor:doctor',
-        'Check this installation: storage, sandbox, diagrams, configuration and plug-ins; suggest fixes.',
+        'Check this installation: storage, sandbox, plug-ins, accounts, mail, schedules; suggest fixes.',
     ),
     'backup': Command(
         'Operate',

@@ -19,18 +19,21 @@ class TurnUsage:
 
     def __init__(self, *, reports: bool = False) -> None:
         self.reports = reports
-        """Whether the agent will report the whole turn at its end."""
+        """Whether the agent reports whole turns; others report none, or their last call."""
         self._estimated = Usage()
         """What has been journaled of the turn so far."""
-        self._kept = Usage()
-        """Estimates of the turn that are journaled at its end, if the agent reports nothing after all."""
+        self._lost = False
 
     def begin(self) -> None:
         """Another turn begins."""
-        self._estimated = self._kept = Usage()
+        self._estimated = Usage()
 
-    def count(self, asked: int, said: int, reported: Usage | None, *, ended: bool) -> Usage:
-        """The usage to journal with a reply.
+    def lose(self) -> None:
+        """The turn repeats one that was broken off: estimates are all that is known of that one."""
+        self._lost = True
+
+    def count(self, asked: int, said: int, reported: Usage | None, *, ended: bool) -> tuple[Usage, bool]:
+        """The usage to journal with a reply, and whether the estimates of its turn hold no more with it.
 
         Args:
             asked: characters that the agent was told for it.
@@ -38,15 +41,12 @@ class TurnUsage:
             reported: what the agent reports of the whole turn.
             ended: whether the turn is over.
         """
-        if reported is not None:
-            return _beyond(reported, self._estimated)
-        own = estimate(asked, said, calls=int(ended))
-        if self.reports and not ended:
-            self._kept += own
-            return Usage()
-        found, self._kept = self._kept + own, Usage()
-        self._estimated += found
-        return found
+        if reported is None:
+            found = estimate(asked, said, calls=int(ended))
+            self._estimated += found
+            return found, False
+        fits = self._estimated.input <= reported.input and self._estimated.output <= reported.output
+        return _beyond(reported, self._estimated), self.reports and fits and not self._lost
 
 
 def estimate(asked: int, said: int, *, calls: int) -> Usage:

@@ -76,6 +76,8 @@ async def follow_agent(
             text = _opening(spec, agent, session) if again is False else _news(spec, agent, session, again)
             asked = len(text)
             session.prompt(text)
+            if activity.attempt > 1 or agent.messages[-1].role == 'tool':
+                session.usage.lose()
         session.told = len(agent.messages)
         reply = await session.reply(activity.stream)
     except BaseException as error:
@@ -292,7 +294,7 @@ def _usage(
     reply: Reply, message: Message, asked: int, played: AgentModel, session: AgentSession
 ) -> dict[str, Any]:
     """What is journaled of the usage: as the agent reports at the end of a turn, else estimated."""
-    used = session.usage.count(asked, message_length(message), reply.usage, ended=reply.ended)
+    used, settles = session.usage.count(asked, message_length(message), reply.usage, ended=reply.ended)
     data: dict[str, Any] = {
         'model': f'{AGENT_PREFIX}{played.agent.name}',
         'source': 'simulated' if played.simulated else 'live',
@@ -302,7 +304,8 @@ def _usage(
         unknown = reply.ended and reply.dollars is None
         used = replace(used, unpriced=1) if unknown else replace(used, dollars=reply.dollars or 0.0)
         data['cost'] = used.cost
-        return {**data, 'usage': {**usage_to_dict(used), 'dollars': used.dollars}}
+        more = {'settles': True} if settles else {}
+        return {**data, 'usage': {**usage_to_dict(used), 'dollars': used.dollars, **more}}
     return {**data, 'usage': usage_to_dict(used)}
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import reduce
 from operator import add
 from typing import Any, Self
 
 from engine.journal.budget_meter import Meter
 from engine.journal.pause_state import PauseState
-from engine.journal.usage_records import add_spending, load_spending, origin_of, usage_from_dict
+from engine.journal.usage_records import (
+    add_spending,
+    load_spending,
+    origin_of,
+    settle_estimates,
+    usage_from_dict,
+)
 from engine.records import (
     RUN,
     Event,
@@ -26,6 +32,7 @@ from engine.records import (
 )
 from engine.records.json_patch import Fresh, apply_patch, deep_copy
 from engine.records.state_path import parent_of
+from engine.records.usage import SOURCES
 from engine.workspace.object_store import DIGEST
 
 
@@ -106,7 +113,13 @@ class RunProjection:
         if event.played:  # Its parent used it.
             self.meter.inherit(reduce(add, used.values(), Usage()))
         origin = 'replayed' if event.played and origin_of(event.data) == 'live' else origin_of(event.data)
-        self.spending[path] = add_spending(self.spending.get(path, Spending()), used, origin)
+        spent = add_spending(self.spending.get(path, Spending()), used, origin)
+        usage = event.data['usage']
+        settles = isinstance(usage, Mapping) and usage.get('settles') is True
+        self.spending[path] = settle_estimates(spent, used) if settles else spent
+        if settles:
+            sources = {spent.total.source for spent in self.spending.values()}
+            self.usage = replace(self.usage, source=max(sources, key=SOURCES.index))
 
     def ran_at(self, time: float) -> float:
         """Seconds of running at `time`, if nothing happens until then."""

@@ -49,6 +49,12 @@ def add_spending(known: Spending, used: Mapping[str, Usage], origin: Origin | No
     return Spending(models=models, origins=(*known.origins, *fresh))
 
 
+def settle_estimates(known: Spending, used: Mapping[str, Usage]) -> Spending:
+    """An agent's spending after a report that holds for what was estimated meanwhile."""
+    settled = {model: replace(known.models[model], source=SOURCES[0]) for model in used}
+    return replace(known, models={**known.models, **settled})
+
+
 def load_spending(
     recorded: Mapping[str, Any] | None, agents: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Spending]:

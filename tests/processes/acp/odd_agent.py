@@ -147,6 +147,12 @@ def asks(prompt: str) -> None:
     say(f'allowed: {allowed}')
 
 
+def asks_and_hangs(prompt: str) -> None:
+    """Ask about a command, and say no more of it while it runs, as Gemini does."""
+    permission('c1')
+    time.sleep(1_000)
+
+
 def asks_in_manual(prompt: str) -> None:
     """Ask only in one of its modes."""
     allowed = MODE == ['auto'] or permission('c1')
@@ -197,7 +203,7 @@ def counts(prompt: str) -> None:
 
 
 def counts_calls(prompt: str) -> None:
-    say('I will count.')
+    say('x')
     update('usage_update', used=12, size=1_000)
     update('tool_call', toolCallId='c1', title='count', kind='read', status='completed', rawOutput='x' * 999)
     say('counted')
@@ -254,7 +260,7 @@ TURNS: dict[str, Callable[[str], Any]] = {
     if callable(turn) and name in (
         'hang', 'flood', 'long_line', 'die', 'children', 'outside', 'asks', 'asks_late', 'writes', 'counts',
         'signs_in', 'limited', 'limited_once', 'echoes', 'dies_once', 'plain', 'roams', 'chatters',
-        'runs_itself', 'asks_in_manual', 'counts_calls',
+        'runs_itself', 'asks_in_manual', 'counts_calls', 'asks_and_hangs',
     )
 }  # fmt: skip
 
@@ -309,7 +315,8 @@ def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[s
         return {'result': {**own, **({'sessionId': SESSION} if method == 'session/new' else {})}}
     if method == 'session/prompt':
         error = TURNS.get(way, plain)(params['prompt'][0]['text'])
-        tokens = {'totalTokens': 30, 'inputTokens': 20, 'outputTokens': 10}
+        times = 100 if way == 'counts_calls' else 1
+        tokens = {'totalTokens': 30 * times, 'inputTokens': 20 * times, 'outputTokens': 10 * times}
         usage = {'usage': tokens} if way.startswith('counts') else {}
         return {'result': {'stopReason': 'end_turn', **usage}} if error is None else {'error': error}
     return {'error': {'code': -32601, 'message': 'Method not found'}}

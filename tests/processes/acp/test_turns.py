@@ -62,10 +62,13 @@ async def test_what_it_says_of_tokens_and_dollars_is_counted() -> None:
 
 
 async def test_what_it_says_of_a_turn_with_calls_is_counted_once() -> None:
-    _, view, _, _ = await played(odd('counts_calls'))
+    """Until then it is estimated, and marked."""
+    _, view, here, run = await played(odd('counts_calls'))
     assert len(view.agents[WORK]['messages']) == 4
-    assert (view.usage.input, view.usage.output, view.usage.calls) == (20, 10, 1)
-    assert view.usage.source == 'provider'
+    assert (view.usage.input, view.usage.output, view.usage.calls) == (2_000, 1_000, 1)
+    assert view.usage.source == view.spending[WORK].total.source == 'provider'
+    before = await here.view(run, 2)
+    assert 0 < before.usage.input < 100 and before.usage.source == 'estimated'
 
 
 async def test_what_it_does_not_say_is_estimated_and_marked() -> None:
@@ -126,6 +129,13 @@ async def test_what_is_denied_is_not_done() -> None:
         outcome = await here.result(run)
         files = await here.workspaces.files(run, (await here.view(run)).files[WORK])
     assert outcome.answer == 'allowed: False' and files == []
+
+
+async def test_what_runs_without_being_approved_is_shown_as_running() -> None:
+    async with conductor_with(odd('asks_and_hangs')) as here:
+        run = (await here.start('lone', models=BY_ODD, approvals='none')).id
+        await settled(here, run, f'{WORK}.using_tools')
+        await here.cancel(run, 'enough')
 
 
 async def test_a_call_that_runs_already_and_asks_late_is_asked_about() -> None:

@@ -10,29 +10,29 @@ from engine.acp.usage import TurnUsage, reported_usage
 from engine.records import Usage
 
 
-def test_an_agent_that_will_report_is_not_estimated_meanwhile() -> None:
+def test_until_it_reports_a_turn_is_estimated_and_then_counted_as_reported() -> None:
     turn = TurnUsage(reports=True)
-    assert turn.count(400, 40, None, ended=False) == Usage()
-    report = Usage(input=90, output=30, calls=1)
-    assert turn.count(0, 8, report, ended=True) == report
+    first, settles = turn.count(400, 40, None, ended=False)
+    assert first == Usage(input=100, output=10, source='estimated') and not settles
+    rest, settles = turn.count(0, 8, Usage(input=190, output=30, calls=1), ended=True)
+    assert rest == Usage(input=90, output=20, calls=1) and settles
 
 
-def test_where_the_report_fails_to_come_all_of_the_turn_is_estimated_at_its_end() -> None:
+def test_estimates_hold_where_the_report_is_of_less_than_the_turn() -> None:
+    """OpenCode reports its last call only."""
+    for turn, tokens in ((TurnUsage(), 90), (TurnUsage(reports=True), 4)):
+        turn.count(40, 40, None, ended=False)
+        rest, settles = turn.count(0, 8, Usage(input=tokens, output=tokens, calls=1), ended=True)
+        assert rest == Usage(input=max(0, tokens - 10), output=max(0, tokens - 10), calls=1) and not settles
+
+
+def test_a_turn_that_was_lost_stays_estimated() -> None:
     turn = TurnUsage(reports=True)
-    turn.count(400, 40, None, ended=False)
-    assert turn.count(0, 8, None, ended=True) == Usage(input=100, output=12, calls=1, source='estimated')
+    turn.lose()
+    turn.count(40, 40, None, ended=False)
+    assert not turn.count(0, 8, Usage(input=90, output=90), ended=True)[1]
     turn.begin()
-    assert turn.count(4, 0, None, ended=True) == Usage(input=1, calls=1, source='estimated')
-
-
-@pytest.mark.parametrize(('tokens', 'left'), [(90, 80), (4, 0)])
-def test_what_was_estimated_is_not_counted_again(tokens: int, left: int) -> None:
-    """An agent may report its last call only: what was estimated of the turn stays."""
-    turn = TurnUsage()
-    assert turn.count(40, 40, None, ended=False).total == 20
-    assert turn.count(0, 8, Usage(input=tokens, output=tokens, calls=1), ended=True) == Usage(
-        input=left, output=left, calls=1
-    )
+    assert turn.count(4, 0, None, ended=True)[0] == Usage(input=1, calls=1, source='estimated')
 
 
 @pytest.mark.parametrize(('total', 'output'), [(27, 7), (29, 9)])

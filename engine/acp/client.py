@@ -111,6 +111,9 @@ class AgentClient:
         self.hear()
         call = self.turn.call(tool_call)
         allowed = await self._ask_permission(call)
+        if allowed and call.status == 'pending':
+            call.status = 'in_progress'  # Gemini says no more of it until it has ended.
+            self.changed.set()
         return _answer(options, allowed)
 
     async def _ask_permission(self, call: Call) -> bool:

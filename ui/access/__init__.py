@@ -1,1 +1,1 @@
-"""Who asks and what they may do: accounts, sessions, tokens, roles, and one guard for every client."""
+"""Callers and what they may do: accounts, sessions, tokens, roles, and one guard for every client."""

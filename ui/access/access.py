@@ -1,4 +1,4 @@
-"""Access: finds out who asks, by a session or a token, logs people in, and gives each their conductor."""
+"""Access: identifies callers by session or token, logs people in, and gives each a guarded conductor."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NOTED: Final = 60.0
 REMEMBERED: Final = 4_096
 GUESS: Final = 'guess'
 WINDOW: Final = 15 * 60.0
-"""Seconds in which attempts to log in are counted."""
+"""The period in seconds over which login attempts are counted."""
 TRIES: Final = {'both': 5, 'address': 30, 'account': 50}
-"""The most attempts in that time: for one account from one address, from one address, for one account."""
+"""Maximum attempts in that period: for one account from one address, from one address, for one account."""
 
 
 class LoginRefused(EngineError):
-    """A login is refused; `later` says that there were too many attempts."""
+    """A login was refused; `later` is set if there were too many attempts."""
 
     def __init__(self, problem: str, *, later: bool = False) -> None:
         self.later = later
@@ -85,7 +85,7 @@ class Access:
         return await self._identity(TOKENS, secret)
 
     async def log_in(self, name: str, password: str, *, address: str, agent: str) -> str:
-        """Log somebody in by password; returns the secret of the session. Raises `LoginRefused`."""
+        """Log a person in by password; returns the session secret. Raises `LoginRefused`."""
         tried = Caller(name[:100], Role.VIEWER, 'password')
         if self.accounts.passwords.busy:
             raise LoginRefused('The server is busy. Try again in a moment.', later=True)
@@ -108,7 +108,7 @@ class Access:
         return await self.begin(account, 'password', address=address, agent=agent)
 
     async def is_password(self, caller: Caller, password: str) -> bool:
-        """Whether it is the caller's own password; attempts count as logins. Raises `LoginRefused`."""
+        """Whether this is the caller's own password; attempts count as login attempts. Raises `LoginRefused`."""
         try:
             attempt = await self._attempt(caller.name, ADDRESS.get())
         except _TooMany:
@@ -120,13 +120,13 @@ class Access:
         return True
 
     async def begin(self, account: Account, via: str, *, address: str, agent: str) -> str:
-        """Begin a session of somebody who has proved who they are."""
+        """Begin a session for a person whose identity is verified."""
         secret = await self.accounts.begin_session(account.name, via, address, agent)
         await self.audit.write(Caller(account.name, account.role, via), 'login', address=address)
         return secret
 
     async def log_out(self, identity: Signed, *, everywhere: bool = False) -> None:
-        """End a session, or all of the account."""
+        """End a session, or all sessions of the account."""
         caller = identity.known
         if everywhere:
             await self.accounts.end_sessions(caller.name)
@@ -194,7 +194,7 @@ class Access:
 
 
 class Signed:
-    """An identity by a session or a token, looked at again every moment."""
+    """An identity by a session or a token, checked again every few moments."""
 
     def __init__(self, access: Access, kind: str, key: str, caller: Caller, clock: Clock) -> None:
         self._access, self._kind, self.key, self._clock = access, kind, key, clock
@@ -203,7 +203,7 @@ class Signed:
 
     @property
     def is_session(self) -> bool:
-        """Whether a browser holds it, which sends it by itself."""
+        """Whether it is a browser session, which is sent automatically."""
         return self._kind == SESSION
 
     async def check(self) -> Caller:
@@ -216,7 +216,7 @@ class Signed:
 
 
 def network(address: str) -> str:
-    """What is counted as one address: of IPv6, the network, since a household has 2**64 of them."""
+    """What counts as one address: for IPv6 the network, since a household has 2**64 addresses."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Accounts, with their tokens and sessions: kept with the runs, secrets as hashes only."""
+"""Accounts with their tokens and sessions: stored with the runs, secrets only as hashes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Token:
     account: str
     label: str
     role: Role
-    """The most that it may do; the account's own role counts too."""
+    """The most it may do; it is also limited by the account's own role."""
     created: float
     expires: float
     """0 means never."""
@@ -54,7 +54,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A browser in which somebody is logged in."""
+    """A browser in which a person is logged in."""
 
     id: str
     account: str
@@ -63,7 +63,7 @@ class Session:
     expires: float
     address: str
     agent: str
-    """What the browser calls itself."""
+    """The user agent of the browser."""
     via: str
 
 
@@ -79,7 +79,7 @@ class Accounts:
         self._journal, self._clock = journal, clock
         self.passwords = Passwords()
         self.changes = 0
-        """Counts what ended here: whoever remembers a caller looks again when it has changed."""
+        """Incremented whenever a session or token ends here, so that cached callers are checked again."""
 
     async def any(self) -> bool:
         """Whether there is an account."""
@@ -96,7 +96,7 @@ class Accounts:
         return _account(entry) if entry else None
 
     async def add(self, name: str, role: Role, password: str = '') -> Account:
-        """Add an account; without a password it is for tokens or an identity provider.
+        """Add an account; one without a password is for tokens or an identity provider.
 
         Raises:
             InvalidInput: the name is taken or is none, or the password is too easy.
@@ -119,7 +119,7 @@ class Accounts:
         return _account(entry)
 
     async def set_password(self, name: str, password: str, *, but: str = '') -> None:
-        """Give an account a new password; its sessions end, but for the one given. Raises `InvalidInput`."""
+        """Give an account a new password; all other sessions end. Raises `InvalidInput`."""
         entry = await self._account(name)
         check_password(entry.body['name'], password)
         kept = await self.passwords.hash(password)
@@ -144,14 +144,14 @@ class Accounts:
         await self.end_sessions(name)
 
     async def linked(self, issuer: str, subject: str) -> Account | None:
-        """The account of somebody whom an identity provider knows."""
+        """The account of an identity provider's user."""
         link = await self._journal.entry(LINK, f'{issuer} {subject}')
         return await self.find(link.about) if link else None
 
     async def link(self, issuer: str, subject: str, name: str, role: Role) -> Account:
-        """A new account for somebody whom an identity provider knows; the name may get a number.
+        """A new account for an identity provider's user; a number may be appended to the name.
 
-        Nobody gets an existing account by its name: two providers may use the same one.
+        An existing account is never matched by name: two providers may use the same name.
         """
         plain = re.sub(r'[^A-Za-z0-9._@-]+', '-', name).strip('-._@')[:90] or 'user'
         for number in range(1, 1_000):
@@ -188,7 +188,7 @@ class Accounts:
         return [_token(entry) for entry in await self._journal.entries(query)]
 
     async def add_token(self, name: str, label: str, role: Role, days: float | None) -> tuple[Token, str]:
-        """Add a token; the secret is returned once and kept as a hash only. Raises `InvalidInput`.
+        """Add a token; the secret is returned once, and only its hash is stored. Raises `InvalidInput`.
 
         Args:
             name: the account.
@@ -226,14 +226,14 @@ class Accounts:
         raise InvalidInput({'token': f'there is no token {id!r}'})
 
     async def sessions(self, name: str) -> list[Session]:
-        """Where somebody is logged in, the latest first."""
+        """The sessions of an account, latest first."""
         found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
         now = self._clock.now()
         open = [_session(entry) for entry in found if entry.rank > now]
         return sorted(open, key=lambda session: -session.seen)
 
     async def begin_session(self, name: str, via: str, address: str, agent: str) -> str:
-        """Begin a session; returns the secret for the cookie, and forgets sessions that have expired."""
+        """Begin a session; returns the secret for the cookie, and removes expired sessions."""
         now, secret = self._clock.now(), new_secret()
         body = {'created': now, 'seen': now, 'address': address, 'agent': agent[:200], 'via': via}
         entry = Entry(kind=SESSION, key=digest(secret), about=name.lower(), rank=now + IDLE, body=body)
@@ -256,7 +256,7 @@ class Accounts:
         self.changes += 1
 
     async def seen(self, entry: Entry) -> None:
-        """Note that a session or a token is in use; two at once do not matter."""
+        """Record that a session or token was used; concurrent updates do not matter."""
         now = self._clock.now()
         if entry.kind == SESSION:
             until = min(now + IDLE, entry.body['created'] + LONGEST)
@@ -267,7 +267,7 @@ class Accounts:
             await self._journal.write_entries([fresh])
 
     async def entry(self, kind: str, key: str) -> Entry | None:
-        """The entry of a session or a token, by the hash of its secret, unless it has expired."""
+        """The entry of a session or token by the hash of its secret, unless it has expired."""
         found = await self._journal.entry(kind, key)
         if found is None:
             return None

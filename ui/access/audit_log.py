@@ -27,12 +27,12 @@ COLUMNS: Final = ('time', 'who', 'deed', 'runs', 'via', 'address', 'refused', 'd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """Something that somebody did or tried."""
+    """An action that was done or attempted."""
 
     time: float
     """In seconds since 1970."""
     who: str
-    """The account; for a failed login, the name that was given."""
+    """The account; for a failed login, the name that was entered."""
     deed: str
     """As in `METHOD_ROLES`, or `login`, `logout`, `download`, `account.add` and so on."""
     runs: tuple[str, ...] = ()
@@ -41,17 +41,17 @@ class AuditLine:
     address: str = ''
     """The network address it came from."""
     refused: str = ''
-    """Why it was not done, or ''."""
+    """Why it was refused, or ''."""
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditQuery:
-    """Which lines to list, the newest first; '' and None select all."""
+    """Which lines to list, newest first; '' and None select all."""
 
     who: str = ''
     deed: str = ''
-    """Or the beginning of one."""
+    """Or a prefix of one."""
     run: str = ''
     since: float | None = None
     until: float | None = None
@@ -82,7 +82,7 @@ class AuditLog:
         refused: str = '',
         address: str = '',
     ) -> None:
-        """Write a line. A journal that cannot be written is said in the server's log; nothing is raised."""
+        """Write a line. If the journal cannot be written, the server's log says so; nothing is raised."""
         now = self._clock.now()
         body = {
             'deed': deed,
@@ -106,7 +106,7 @@ class AuditLog:
             log.exception('the audit log could not be written: %s %s', caller.name, body)
 
     def note(self, caller: Caller, deed: str, **more: Any) -> None:
-        """Write a line soon: for what cannot wait for it."""
+        """Write a line in the background, for callers that cannot wait."""
         task = asyncio.ensure_future(self.write(caller, deed, **more))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
@@ -193,7 +193,7 @@ def as_json_lines(lines: Iterable[AuditLine]) -> str:
 
 
 def as_csv(lines: Iterable[AuditLine]) -> str:
-    """The lines as CSV (RFC 4180). No cell begins as a formula would, for programs that compute cells."""
+    """The lines as CSV (RFC 4180). No cell starts like a formula, which a spreadsheet would evaluate."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(COLUMNS)

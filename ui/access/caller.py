@@ -1,4 +1,4 @@
-"""Who asks: a person or a program with a role, and the identity by which a request came."""
+"""Callers: a person or a program with a role, and the identity that a request carries."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from engine.records import RunInfo
 
 
 class Role(StrEnum):
-    """What an account may do; each role may do what those before it may."""
+    """What an account may do; each role includes those before it."""
 
     VIEWER = 'viewer'
-    """Sees runs, and exports them."""
+    """May view and export runs."""
     OPERATOR = 'operator'
-    """Also starts, steers and answers runs."""
+    """May also start, control and answer runs."""
     ADMIN = 'admin'
-    """Everything: models, accounts, retention, removing runs for good."""
+    """May do everything: models, accounts, retention, permanent removal of runs."""
 
     def includes(self, other: Role) -> bool:
-        """Whether this role may do what the other one may."""
+        """Whether this role may do whatever the other one may."""
         return ROLES.index(self) >= ROLES.index(other)
 
 
@@ -31,10 +31,10 @@ ROLES = tuple(Role)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A person or a program, as it is known at this moment."""
+    """A person or a program, as currently known."""
 
     name: str
-    """The account's; '' where nobody logs in."""
+    """The account's name; '' on a server without accounts."""
     role: Role
     via: str = ''
     """`password`, the name of an identity provider, or `token` with the token's name."""
@@ -50,11 +50,11 @@ class Caller:
 
 
 ANYONE = Caller('', Role.ADMIN)
-"""Whoever reaches a server that has no accounts."""
+"""Any caller of a server that has no accounts."""
 
 
 class Identity(Protocol):
-    """By what a caller is known: a session or a token. It can end at any time."""
+    """What identifies a caller: a session or a token. It can end at any time."""
 
     @property
     def known(self) -> Caller:
@@ -65,7 +65,7 @@ class Identity(Protocol):
 
 
 class FixedIdentity:
-    """An identity that does not end."""
+    """An identity that never ends."""
 
     def __init__(self, caller: Caller) -> None:
         self.known = caller
@@ -76,6 +76,6 @@ class FixedIdentity:
 
 
 IDENTITY: ContextVar[Identity | None] = ContextVar('identity', default=None)
-"""Of the request, the socket or the page that is served here."""
+"""The identity of the request, socket or page being served in this context."""
 ADDRESS: ContextVar[str] = ContextVar('address', default='')
-"""The network address of the request or the socket that is served here."""
+"""The network address of the request or socket being served in this context."""

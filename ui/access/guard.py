@@ -22,14 +22,14 @@ Record = Callable[..., Awaitable[None]]
 NEW_IDS: Final = frozenset(
     {('start', 'run'), ('fork', 'new'), ('fork_all', 'new'), ('rerun', 'new'), ('retry', 'new')}
 )
-"""Parameters that name a run which does not exist yet."""
+"""Parameters that name a run that does not exist yet."""
 HIDDEN = 'A private run'
 
 
 def guard_conductor(conductor: Conductor, identity: Identity, record: Record) -> Conductor:
-    """The conductor as whoever has this identity may use it.
+    """The conductor as the caller with this identity may use it.
 
-    What a role does not permit raises `NotAllowed`; a private run of somebody else raises `UnknownRun`.
+    What the role does not permit raises `NotAllowed`; another person's private run raises `UnknownRun`.
 
     Args:
         conductor: the real one.
@@ -166,7 +166,7 @@ class Guarded:
         await self._record(caller, path, runs=runs, said=_named_arguments(method, args, options))
         return made
 
-    # Deeds whose values are narrowed to what the caller sees.
+    # Methods whose results are limited to what the caller may see.
 
     async def _runs(self, query: RunQuery | None = None) -> RunPage:
         return await self._root.runs(self._narrow(await self._authorize('runs', ()), query))
@@ -208,7 +208,7 @@ class Guarded:
 
 
 def mask(info: RunInfo) -> RunInfo:
-    """What somebody who may not see a run sees of it in a family."""
+    """What remains of a run in a fork tree for callers who may not see it."""
     return RunInfo(
         id=info.id,
         pattern=info.pattern,
@@ -224,7 +224,7 @@ def mask(info: RunInfo) -> RunInfo:
 
 
 def runs_of(path: str, method: Callable[..., Any]) -> Callable[..., list[RunId | RunInfo]]:
-    """Finds the runs that a call names: what it gives for parameters of a run's id or summary."""
+    """Finds the runs that a call names: the arguments that are a run's id or summary."""
     signature = _signature(method)
     name = path.rpartition('.')[2]
     naming = [
@@ -268,7 +268,7 @@ def _ids(runs: Iterable[RunId | RunInfo]) -> list[RunId]:
 TOLD: Final = frozenset(
     {'name', 'at', 'pattern', 'title', 'reason', 'kind', 'private', 'how', 'seconds', 'tokens', 'cost'}
 )
-"""Parameters that the audit log quotes: short ones that hold no contents and no secrets."""
+"""Parameters that the audit log quotes: short ones without contents or secrets."""
 
 
 def _named_arguments(

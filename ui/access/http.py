@@ -1,4 +1,4 @@
-"""Finds out who sends each request and opens each socket; whoever is nobody gets nothing."""
+"""Identifies the caller of each request and socket; callers without an identity get nothing."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ OPEN: Final = frozenset(
 )
 """What anybody gets."""
 SIGNED: Final = re.compile(r'/api/v1/triggers/[^/]+/webhook')
-"""Where a signature takes the place of a login: the webhook of a trigger."""
+"""Paths where a signature replaces a login: the webhooks of triggers."""
 SAFE: Final = frozenset({'GET', 'HEAD', 'OPTIONS'})
 PROGRAMS: Final = ('/api/', '/mcp', '/metrics')
-"""Where programs ask: they get an error, and no way to the login page."""
+"""Paths for programs: they get an error instead of the login page."""
 HANDED_OUT: Final = re.compile(
     r'(?:/api/v1)?/runs/(?P<run>[^/]+)/(?P<what>export|archive|patch|kept|files/archive)(?:/(?P<form>[^/]*))?'
 )
-"""Addresses that hand out a run, or files of one."""
+"""Paths that return a run or its files."""
 
 
 class SignedIn:
-    """Middleware: nothing but the login page is served to nobody.
+    """Middleware: callers without an identity get nothing but the login page.
 
     Args:
         served: the application.
-        access: who may use it; None while nobody has to log in.
+        access: who may use it; None as long as nobody has to log in.
     """
 
     def __init__(self, served: ASGIApp, access: Callable[[], Access | None]) -> None:
@@ -78,14 +78,14 @@ class SignedIn:
 
 
 def _is_open(scope: Scope, path: str) -> bool:
-    """Whether anybody gets this."""
+    """Whether this is open to everyone."""
     if path in OPEN:
         return True
     return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED.fullmatch(path))
 
 
 async def identify(access: Access, headers: Headers, *, secure: bool = False) -> Signed | None:
-    """The identity that a request shows, if it holds: a token, or else the cookie of a session."""
+    """The valid identity of a request, if any: from its token, or else from its session cookie."""
     kind, _, token = headers.get('authorization', '').partition(' ')
     try:
         if kind.lower() == 'bearer':
@@ -98,7 +98,7 @@ async def identify(access: Access, headers: Headers, *, secure: bool = False) ->
 
 
 def session_secret(headers: Headers, *, secure: bool = False) -> str:
-    """The secret in the cookie of a session, or ''."""
+    """The secret in the session cookie, or ''."""
     found: SimpleCookie = SimpleCookie()
     try:
         found.load(headers.get('cookie', ''))
@@ -112,9 +112,9 @@ def session_secret(headers: Headers, *, secure: bool = False) -> str:
 
 
 def is_own(scope: Scope, headers: Headers) -> bool:
-    """Whether a page of ours sends this, as far as it changes anything or opens a socket.
+    """Whether one of our own pages sends this, if it changes anything or opens a socket.
 
-    A browser sends the cookie by itself: so it has to say which page it acts for, by `Origin`, or by
+    Browsers send the cookie automatically, so they have to say which page they act for, by `Origin` or
     `Sec-Fetch-Site` (Fetch Metadata). All current browsers do.
     """
     if scope['type'] == 'http' and scope['method'] in SAFE:
@@ -133,7 +133,7 @@ def is_secure(scope: Scope) -> bool:
 
 
 def set_cookie(response: Response, secret: str, *, secure: bool, seconds: int) -> None:
-    """Give a browser the secret of its session, for this host alone; '' takes it away."""
+    """Set the session cookie, for this host only; '' deletes it."""
     for name in (f'__Host-{COOKIE}', COOKIE) if not secret else (f'__Host-{COOKIE}' if secure else COOKIE,):
         response.set_cookie(
             name,

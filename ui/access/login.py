@@ -1,4 +1,4 @@
-"""The login page and logging out: plain HTML without script, for whoever is nobody yet."""
+"""The login page and logging out: plain HTML without scripts, for visitors who are not logged in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CSP: Final = (
 )
 HEADERS: Final = {'Content-Security-Policy': CSP, 'Cache-Control': 'no-store'}
 MOST_FORM: Final = 16_384
-"""Bytes of a login form."""
+"""Maximum bytes of a login form."""
 PAGE: Final = """<!doctype html>
 <html lang="en">
 <head>
@@ -51,10 +51,10 @@ PASSWORD: Final = """<form method="post" action="/login">
 
 
 class Login:
-    """The pages of logging in and out.
+    """The pages for logging in and out.
 
     Args:
-        access: who may use the server; None while nobody has to log in.
+        access: who may use the server; None as long as nobody has to log in.
         provider: the identity provider, if one is configured.
         assets: the folder with the style sheet and the mark.
     """
@@ -96,13 +96,13 @@ class Login:
         return HTMLResponse(PAGE.format(problem=said, password=form, provider=link), status, headers=headers)
 
     async def show(self, request: Request) -> Response:
-        """Show the page, or go on."""
+        """Show the page, or redirect a visitor who is logged in."""
         if self._access() is None or IDENTITY.get() is not None:
             return RedirectResponse(own_path(request.query_params.get('next', '')), 303)
         return self._page(request)
 
     async def enter(self, request: Request) -> Response:
-        """Log somebody in by password."""
+        """Log a person in by password."""
         here = self._access()
         if here is None:
             return RedirectResponse('/', 303)
@@ -151,7 +151,7 @@ class Login:
         return answer
 
     async def come_back(self, request: Request) -> Response:
-        """Take back whom the identity provider sends."""
+        """Handle the redirect back from the identity provider."""
         here = self._access()
         if here is None or self._provider is None:
             return PlainTextResponse('there is no identity provider', 404)
@@ -179,7 +179,7 @@ class Login:
 
 
 def own_path(wanted: str) -> str:
-    """An address of this server to go on to; '/' for any other."""
+    """The address to redirect to if it is on this server; '/' for any other."""
     parts = urlsplit(wanted.replace('\\', '/'))
     harmless = wanted.startswith('/') and not wanted.startswith(('//', '/\\')) and wanted.isprintable()
     if not harmless or parts.scheme or parts.netloc or parts.path in ('/login', '/logout'):

@@ -28,7 +28,7 @@ STATE_SECONDS: Final = 600
 MOST_WANTED: Final = 1_000
 """Characters of the address to go on to: it is in a cookie."""
 ALGORITHMS: Final = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA']
-"""Signatures that are taken: none that uses a shared secret, and not `none`."""
+"""Accepted signature algorithms: none with a shared secret, and not `none`."""
 SCOPE: Final = 'openid profile email'
 PATIENCE: Final = 15.0
 LEEWAY: Final = 60
@@ -36,18 +36,18 @@ LEEWAY: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSettings:
-    """What the environment says: `HEMICYCLE_OIDC_...`."""
+    """The settings from the environment: `HEMICYCLE_OIDC_...`."""
 
     issuer: str
     client_id: str
     client_secret: str = ''
     name: str = 'OpenID Connect'
-    """For the button."""
+    """The label of the login button."""
     role: Role | None = Role.VIEWER
-    """The role of somebody who comes for the first time; None turns them away."""
+    """The role of people who log in for the first time; None rejects them."""
     claim: str = 'groups'
     roles: Mapping[str, Role] = field(default_factory=dict)
-    """Roles by values of that claim, given anew at each login."""
+    """Roles by values of that claim, applied at each login."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> ProviderSettings | None:
@@ -144,7 +144,7 @@ class Provider:
     async def finish(
         self, access: Access, callback: str, cookie: str, query: Mapping[str, str]
     ) -> tuple[Account, str]:
-        """The account of whoever comes back, and where they wanted to go. Raises `LoginRefused`."""
+        """The account of the person who returns, and the page they wanted. Raises `LoginRefused`."""
         pending = _Pending.unseal(cookie, self._key)
         if not pending or pending.state != query.get('state', '') or pending.until < time.monotonic():
             raise LoginRefused('This login has expired, or was begun in another browser. Try again.')

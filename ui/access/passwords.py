@@ -1,4 +1,4 @@
-"""Passwords and secrets: hashed, checked, and made up; nothing here remembers one."""
+"""Passwords and secrets: hashed, verified and generated; none is remembered here."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SHORTEST, LONGEST = 12, 1_000
 PROFILE: Final = 'RFC_9106_LOW_MEMORY'
 """What guessing a password costs, by its name in `argon2.profiles`."""
 AT_ONCE: Final = 2
-"""Passwords hashed at the same time: each takes 64 MB and a tenth of a second."""
+"""Maximum passwords hashed at the same time: each takes 64 MB and a tenth of a second."""
 WAITING: Final = 30
 TOKEN: Final = 'hct_'
-"""How tokens begin, so that scanners for leaked secrets can know them."""
+"""The prefix of tokens, by which scanners for leaked secrets recognize them."""
 
 
 class Passwords:
@@ -36,13 +36,13 @@ class Passwords:
 
     @functools.cached_property
     def _hasher(self) -> PasswordHasher:
-        from argon2 import PasswordHasher, profiles  # Slow to import, and needed only where people log in.
+        from argon2 import PasswordHasher, profiles  # Slow to import, and only needed where people log in.
 
         return PasswordHasher.from_parameters(getattr(profiles, PROFILE))
 
     @property
     def busy(self) -> bool:
-        """Whether so many wait that one more should come back later."""
+        """Whether so many are waiting that another one should come back later."""
         return self._waiting >= WAITING
 
     async def hash(self, password: str) -> str:
@@ -50,7 +50,7 @@ class Passwords:
         return await self._work(self._hasher.hash, password)
 
     async def verify(self, kept: str, password: str) -> bool:
-        """Whether it is the password; takes as long where none is kept (`kept` is '')."""
+        """Whether it is the password; takes just as long if there is none (`kept` is '')."""
         self._nobody = self._nobody or await self.hash(secrets.token_urlsafe())
         right = await self._work(self._verify, kept or self._nobody, password)
         return right and bool(kept)
@@ -77,7 +77,7 @@ class Passwords:
 
 
 def check_password(name: str, password: str) -> None:
-    """Refuse a password that is too easy to guess. Raises `InvalidInput`."""
+    """Reject a password that is too easy to guess. Raises `InvalidInput`."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise InvalidInput({'password': f'it needs at least {SHORTEST} characters, and at most {LONGEST:,}'})
     if name.lower() in password.lower() or len(set(password)) < SHORTEST // 2:
@@ -92,5 +92,5 @@ def new_secret() -> str:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a random secret: it cannot be guessed, so that no slow hash is needed."""
+    """The stored digest of a random secret: it cannot be guessed, so a fast hash is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()

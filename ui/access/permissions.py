@@ -38,7 +38,7 @@ METHOD_ROLES: Final[Mapping[str, Role]] = {
     **dict.fromkeys(_OF_OPERATORS.split(), Role.OPERATOR),
     **dict.fromkeys(_OF_ADMINS.split(), Role.ADMIN),
 }
-"""The lowest role that may do it, by the name in the conductor or in a part of it."""
+"""The lowest role that may call each method of the conductor or of one of its parts."""
 
 PARTS: Final = frozenset(
     [
@@ -52,7 +52,7 @@ PARTS: Final = frozenset(
         'workspaces',
     ]
 )
-"""Parts of a conductor that are guarded like it."""
+"""Parts of a conductor that are guarded in the same way."""
 
 _OF_THE_SERVER = """
     close journal recordings
@@ -68,11 +68,11 @@ _OF_THE_SERVER = """
     workspaces.courier workspaces.fetch workspaces.of workspaces.restore workspaces.settle workspaces.sweep
 """
 WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
-"""What only the server itself may use."""
+"""For the server itself only."""
 
 _ONLY_READ: Final = frozenset({'preview_cleanup', 'catalog.section', 'catalog.registry.refresh'})
-"""What pages look up for those who may do more than see."""
+"""What pages only look up, although it takes more than the role of a viewer."""
 LOGGED: Final = frozenset(
     name for name, role in METHOD_ROLES.items() if role is not Role.VIEWER
 ) - _ONLY_READ | {'export_bundle'}
-"""Deeds that the audit log lists."""
+"""Methods whose calls the audit log lists."""

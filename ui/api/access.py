@@ -1,4 +1,4 @@
-"""Who may ask: the one place through which every request and socket passes."""
+"""Access to the API: the one place through which every request and socket passes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ SHARED: Final[dict[str, Any]] = {
         'ETag', 'Location', 'Retry-After', 'Idempotency-Replayed', 'Mcp-Session-Id', 'MCP-Protocol-Version'
     ],
 }  # fmt: skip
-"""What pages of other sites may send and read, if their site may use this server. No cookies."""
+"""What pages of allowed sites may send and read. No cookies."""
 
 
 async def identify(connection: HTTPConnection) -> Caller:
-    """Who asks. Without accounts, whoever reaches the server may do anything.
+    """The caller. Without accounts, anyone who can reach the server may do anything.
 
     Every route depends on it. `ui.access.http` has found out; what a caller may do is up to the guard of the
     conductor (`ui.access.guard`).
@@ -42,7 +42,7 @@ async def identify(connection: HTTPConnection) -> Caller:
 
 
 class OwnOrigin:
-    """Middleware: refuses what pages of other sites send, and bodies of a type that is not understood.
+    """Middleware: rejects requests from pages of other sites, and bodies of unsupported types.
 
     Programs send no `Origin`; a browser always does with a socket and with anything that changes something.
     """

@@ -108,7 +108,7 @@ class Access:
         return await self.begin(account, 'password', address=address, agent=agent)
 
     async def is_password(self, caller: Caller, password: str) -> bool:
-        """Whether this is the caller's own password; attempts count as login attempts. Raises `LoginRefused`."""
+        """Whether this is the caller's own password; tries count as logins. Raises `LoginRefused`."""
         try:
             attempt = await self._attempt(caller.name, ADDRESS.get())
         except _TooMany:

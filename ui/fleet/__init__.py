@@ -1,1 +1,1 @@
-"""A fleet: workers that Temporal gives runs to, and web servers that show and steer all of them."""
+"""A fleet: workers that Temporal assigns runs to, and web servers that show and control all of them."""

@@ -1,4 +1,4 @@
-"""Driver: the activity that drives one run in this process, for as long as there is something to do."""
+"""Driver: the activity that drives one run in this process as long as there is something to do."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ui.web.fleet import DrivenRun
 
 log = logging.getLogger('hemicycle')
 LOOK: Final = 0.2
-"""Seconds between looks whether a run rests."""
+"""Seconds between checks whether a run is at rest."""
 LINGER: Final = 2.0
-"""Seconds that a resting run stays, for a person who answers at once."""
+"""Seconds that a run at rest stays here, in case a person answers at once."""
 LATER = timedelta(seconds=1)
 
 
 @dataclass(slots=True)
 class _Driven:
-    """A run that an attempt of an activity drives here."""
+    """A run driven here by an attempt of an activity."""
 
     shown: DrivenRun
     attempt: object
 
 
 class Driver:
-    """Drives the runs that Temporal gives to this process.
+    """Drives the runs that Temporal assigns to this process.
 
     Args:
         runs: what runs them.
@@ -53,26 +53,26 @@ class Driver:
 
     @property
     def driven(self) -> tuple[DrivenRun, ...]:
-        """What is driven here, oldest first."""
+        """The runs driven here, oldest first."""
         return tuple(one.shown for one in self._driven.values())
 
     @property
     def has_room(self) -> bool:
-        """Whether another run may come."""
+        """Whether there is room for another run."""
         return len(self._driven) < self.most and not self._leaving
 
     async def room(self) -> None:
-        """Wait until another run may come."""
+        """Wait until there is room for another run."""
         while not self.has_room:
             self._freed.clear()
             await self._freed.wait()
 
     def leave(self) -> None:
-        """Hand over all runs, and take no more."""
+        """Hand over all runs and accept no more."""
         self._leaving = True
 
     def cut(self) -> None:
-        """Wait for no call any more."""
+        """Stop waiting for calls."""
         self._cut = True
 
     @activity.defn(name=DRIVE)
@@ -88,7 +88,7 @@ class Driver:
             try:
                 return await self._follow(live)
             except asyncio.CancelledError:
-                # Temporal has given the run to somebody else, or to a later attempt of this process.
+                # Temporal has assigned the run to another worker, or to a later attempt in this process.
                 if self._driven.get(run) is seat and self._runs.runs.get(run) is live:
                     await asyncio.shield(self._runs.hand_over(live))
                 raise
@@ -141,7 +141,7 @@ class Driver:
         raise ApplicationError(live.lost or 'the run was let go', next_retry_delay=timedelta(seconds=0.2))
 
     async def _hand_over(self, live: Run) -> list[dict[str, Any]]:
-        """Let go of a run; paid calls of models may end first."""
+        """Release a run; paid model calls may finish first."""
         if not live.info.simulated:
             drained = asyncio.ensure_future(live.drain())
             until = self._runs.services.clock.now() + self._grace

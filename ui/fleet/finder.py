@@ -1,4 +1,4 @@
-"""Finder: which workers there are, and which of them could go on with a run."""
+"""Finder: which workers there are, and which of them could continue a run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ui.fleet.temporal import Temporal
 from ui.web.fleet import WorkerInfo
 
 KEPT: Final = 1.0
-"""Seconds for which what the workers say of themselves is kept."""
+"""Seconds for which the workers' descriptions are cached."""
 
 
 class Finder:
-    """Asks Temporal for the workers, and each for what it is.
+    """Asks Temporal for the workers, and each worker for its description.
 
     Args:
         temporal: knows who polls.
@@ -35,7 +35,7 @@ class Finder:
         self._at = 0.0
 
     async def workers(self) -> list[WorkerInfo]:
-        """All workers, by name; those that do not answer, too. Raises `TemporalUnavailable`."""
+        """All workers by name, including those that do not answer. Raises `TemporalUnavailable`."""
         now = asyncio.get_running_loop().time()
         if self._asking is None or now - self._at > KEPT:
             self._asking, self._at = asyncio.create_task(self._ask_all()), now
@@ -43,7 +43,7 @@ class Finder:
 
     @activity.defn(name=FIND)
     async def find(self, placement: Placement) -> Found:
-        """A version of a run's pattern that some worker has, and that replays what the run did."""
+        """A version of the run's pattern that some worker has and that reproduces what the run did."""
         there = [worker for worker in await self.workers() if not (worker.problem or worker.draining)]
         if not there:
             return Found(version='', reason='no worker can be reached')

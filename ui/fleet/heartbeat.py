@@ -1,4 +1,4 @@
-"""Signs of life of an activity: without them Temporal gives its work to another worker."""
+"""An activity's heartbeat: without it Temporal assigns the work to another worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from temporalio import activity
 
 BEAT: Final = 1.0
-"""Seconds between two."""
+"""Seconds between heartbeats."""
 
 
 @contextlib.asynccontextmanager

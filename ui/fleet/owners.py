@@ -19,5 +19,5 @@ def address_of(owner: str) -> str:
 
 
 def name_of(owner: str) -> str:
-    """What people call a worker."""
+    """A worker's name for people."""
     return owner.partition('#')[2] or owner

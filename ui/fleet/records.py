@@ -1,4 +1,4 @@
-"""What goes through Temporal about a run: where it belongs, and why its worker has let go of it."""
+"""What Temporal knows about a run: where it belongs, and why its worker has released it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ HANDLE: Final = 'handle'
 CONTROL: Final = 'hemicycle'
 """The task queue that every worker serves: workflows, and finding workers for runs."""
 LABEL_TAG: Final = 'worker:'
-"""A run with the tag `worker:gpu` is for workers with the label `gpu` alone."""
+"""A run tagged `worker:gpu` is only for workers with the label `gpu`."""
 MEMO: Final = 'waits'
-"""The field of a workflow's memo that says why no worker can take its run."""
+"""The field of the workflow's memo that says why no worker can take its run."""
 
 
 def workflow_id(run: str) -> str:
@@ -44,7 +44,7 @@ class Placement:
     """Of the pattern's code."""
     label: str = ''
     heartbeat: float = 3.0
-    """Seconds without a sign of life after which a worker is taken for dead."""
+    """Seconds without a heartbeat after which a worker is considered dead."""
 
     @property
     def queue(self) -> str:
@@ -54,7 +54,7 @@ class Placement:
 
 @dataclass(frozen=True, kw_only=True)
 class Rest:
-    """Why a worker has let go of a run."""
+    """Why a worker has released a run."""
 
     why: Literal['ended', 'rests', 'moves']
     """`rests`: it goes on when a person acts or `until` has come. `moves`: another worker should take it."""
@@ -66,7 +66,7 @@ class Rest:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """Where a run can go on."""
+    """Where a run can continue."""
 
     version: str
     """Of its pattern; '' if no worker can take it."""

@@ -19,13 +19,13 @@ from ui.fleet.owners import address_of, name_of
 
 log = logging.getLogger('hemicycle')
 LOOK: Final = 0.25
-"""Seconds between looks for the run's next worker."""
+"""Seconds between attempts to find the run's next worker."""
 SILENCE: Final = 1.0
-"""Seconds without an item after which it is looked whether the run is still there."""
+"""Seconds without an item after which the run is checked for."""
 
 
 class Relays:
-    """One stream for each run that is watched here, however many pages watch it.
+    """One stream per run that is watched here, however many pages watch it.
 
     Args:
         journal: says who drives a run.
@@ -101,7 +101,7 @@ class Relays:
             await asyncio.sleep(LOOK)
 
     async def _read(self, run: RunId) -> RunInfo | None:
-        """The run; None if there is no more to come of it. Waits for the database."""
+        """The run; None if nothing more will come of it. Waits for the database."""
         while True:
             try:
                 info = await self._journal.info(run)
@@ -116,7 +116,7 @@ class Relays:
                 return None if info.status.ended else info
 
     async def _relay_from(self, info: RunInfo) -> bool:
-        """Relay what a run's worker says; returns whether that worker drives it no more.
+        """Relay what a run's worker sends; returns whether that worker no longer drives it.
 
         Raises:
             RunIsOver: it has ended.
@@ -183,6 +183,6 @@ class Relays:
 
 
 WAITING_LOOKS: Final = 8
-"""Looks in a row without a worker after which, each time, it is asked why."""
+"""Failed attempts in a row after which each further one asks why."""
 WAITING: Final = 'It waits for a worker: {}.'
 UNREACHABLE: Final = 'Its worker {} cannot be reached: this page follows the journal, without streamed text.'

@@ -1,4 +1,4 @@
-"""What a worker serves to the fleet: what it is, whether it could take a run, and leaving."""
+"""What a worker serves to the fleet: its description, whether it could take a run, and draining."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ui.web.fleet import WorkerInfo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Whether a worker could go on with a run."""
+    """Whether a worker could continue a run."""
 
     problem: str = ''
     """Why not, or ''."""
@@ -65,7 +65,7 @@ def worker_routes(describe: Callable[[], WorkerInfo], leave: Callable[[], None])
 
     @router.post('/drain', status_code=202)
     async def drain() -> None:
-        """Hand over all runs, and end."""
+        """Hand over all runs, and exit."""
         leave()
 
     return router

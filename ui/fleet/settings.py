@@ -17,14 +17,14 @@ from ui.api.client import Connection
 
 TOKEN = 'HEMICYCLE_FLEET_TOKEN'
 ACTING = 'X-Hemicycle-Actor'
-"""The header that says who acts."""
+"""The header that names the acting account."""
 TIMEOUT = httpx.Timeout(10.0, connect=2.0)
-"""Of a request to a worker."""
+"""Timeout of a request to a worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSettings:
-    """What all processes of a fleet must agree on."""
+    """Settings that all processes of a fleet share."""
 
     temporal: str
     """HOST:PORT"""
@@ -55,7 +55,7 @@ class FleetSettings:
 
 
 async def _name_actor(request: httpx.Request) -> None:
-    """Say who acts: the worker writes it into the journal."""
+    """Name the acting account, which the worker writes to the journal."""
     request.headers[ACTING] = quote(ACTOR.get(), safe='')
 
 

@@ -20,7 +20,7 @@ from engine.records import RunId
 from ui.fleet.records import CONTROL, MEMO, WAKE, WORKFLOW, Placement, workflow_id
 
 TIMEOUT: Final = timedelta(seconds=5)
-"""For one request."""
+"""Timeout of one request."""
 OPEN: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
 
 QUEUED: Final = 'the workers that could take it are busy'
@@ -41,7 +41,7 @@ class Placed:
 
 
 class Temporal:
-    """What is asked of Temporal: placing runs, and waking them.
+    """Requests to Temporal: placing runs, and waking them.
 
     Args:
         client: connected, or lazily.
@@ -64,7 +64,7 @@ class Temporal:
         return cls(client)
 
     async def place(self, placement: Placement) -> None:
-        """Have a run driven; wakes it if it is placed already. Raises `TemporalUnavailable`."""
+        """Place a run, or wake it if it is already placed. Raises `TemporalUnavailable`."""
         with answers():
             await self.client.start_workflow(
                 WORKFLOW,
@@ -77,7 +77,7 @@ class Temporal:
             )
 
     async def is_held(self, run: RunId) -> bool:
-        """Whether some worker has taken the run and not let go of it yet. Raises `TemporalUnavailable`."""
+        """Whether some worker has taken the run and not released it yet. Raises `TemporalUnavailable`."""
         with answers():
             try:
                 found = await self.client.get_workflow_handle(workflow_id(run)).describe(rpc_timeout=TIMEOUT)
@@ -108,7 +108,7 @@ class Temporal:
                 yield Placed(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
 
     async def pollers(self) -> list[str]:
-        """The names of the workers that were there within the last minutes. Raises `TemporalUnavailable`."""
+        """The names of the workers seen within the last minutes. Raises `TemporalUnavailable`."""
         asked = DescribeTaskQueueRequest(
             namespace=self.client.namespace,
             task_queue=TaskQueue(name=CONTROL),

@@ -1,4 +1,4 @@
-"""FleetRuns: the runs of a whole fleet, as a web server sees and steers them; it drives none."""
+"""FleetRuns: the runs of a whole fleet, as a web server shows and controls them; it drives none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
 
 
 class FleetRuns(LiveRuns):
-    """Runs that workers drive: they are created, steered and watched here.
+    """Runs that workers drive; they are created, controlled and watched here.
 
     A command goes to the worker that drives the run. Where none does, it is decided and journaled here; the
     work that it leads to starts in the worker that takes the run then.
@@ -49,7 +49,7 @@ class FleetRuns(LiveRuns):
         self.relays = Relays(self.journal, self.feed, connect, temporal.why_waiting)
         self._placing: dict[RunId, asyncio.Task[None]] = {}
         self._again: set[RunId] = set()
-        """Runs that something new has come for while they were being placed."""
+        """Runs for which something new arrived while they were being placed."""
         self._holding: dict[RunId, asyncio.Lock] = {}
 
     async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
@@ -77,7 +77,7 @@ class FleetRuns(LiveRuns):
         return [info.id for info in lost]
 
     def runs_here(self, run: RunId) -> bool:
-        """Whether it can be steered from here: all runs of the fleet can."""
+        """Whether it can be controlled from here: all runs of the fleet can."""
         return True
 
     def is_live(self, run: RunId) -> bool:
@@ -155,7 +155,7 @@ class FleetRuns(LiveRuns):
                 if worker:
                     return await there(self._connect(worker))
             except (RunElsewhere, StaleOwner):
-                held = (await self.journal.info(run)).epoch != info.epoch  # Another one took it just now.
+                held = (await self.journal.info(run)).epoch != info.epoch  # Another worker took it just now.
             except ServerUnreachable as error:
                 if error.sent:
                     raise

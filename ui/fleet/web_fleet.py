@@ -20,7 +20,7 @@ from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
 
 log = logging.getLogger('hemicycle')
 SWEEP: Final = 60.0
-"""Seconds between looks for runs that nobody has placed."""
+"""Seconds between checks for runs that nobody has placed."""
 
 
 class WebFleet:
@@ -34,7 +34,7 @@ class WebFleet:
         self._settings = settings
 
     async def live_runs(self) -> Callable[..., LiveRuns]:
-        """What makes the runs; needs no connection yet."""
+        """Makes the live runs; needs no connection yet."""
         self._temporal = await Temporal.at(self._settings.temporal, namespace=self._settings.namespace)
         self._connections = Connections(self._settings)
         return partial(FleetRuns, temporal=self._temporal, connect=self._connections)
@@ -63,7 +63,7 @@ class LiveFleet:
         return await self._finder.workers()
 
     async def waiting(self) -> list[WaitingRun]:
-        """The runs that could go on, but no worker drives them."""
+        """The runs that could continue but that no worker drives."""
         driven: set[RunId] = {one.run for worker in await self.workers() for one in worker.runs}
         reasons = {placed.run: placed.reason async for placed in self._temporal.placed()}
         return [
@@ -73,7 +73,7 @@ class LiveFleet:
         ]
 
     async def drain(self, name: str) -> None:
-        """Have a worker hand over its runs and leave."""
+        """Have a worker hand over its runs and exit."""
         for worker in await self.workers():
             if worker.name == name:
                 await self._connections(worker.url).ask('POST', 'worker/drain', safe=True)
@@ -81,7 +81,7 @@ class LiveFleet:
         raise InvalidInput({'worker': f'there is no worker {name!r} any more'})
 
     async def watch_over(self) -> None:
-        """Place, forever, what could not be placed when it was created, or was lost with Temporal's data."""
+        """Keep placing runs that could not be placed at first, or were lost with Temporal's data."""
         while True:
             await asyncio.sleep(SWEEP)
             try:

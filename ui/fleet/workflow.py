@@ -15,11 +15,11 @@ from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Found, Placement
 
 LONGEST: Final = timedelta(days=365)
 FIRST_WAIT, LONGEST_WAIT = 10.0, 300.0
-"""Seconds in a queue after which other workers are looked for; doubled each time."""
+"""Seconds in a queue before looking for other workers; doubled each time."""
 LOOK_AGAIN = 5.0
-"""Seconds after which a run that no worker can take is looked at again."""
+"""Seconds after which a run that no worker can take is checked again."""
 AT_ONCE: Final = RetryPolicy(initial_interval=timedelta(milliseconds=100), backoff_coefficient=1.0)
-"""For workers that die: the next one takes the run at once."""
+"""For workers that died: the next one takes the run at once."""
 
 
 @workflow.defn(name=WORKFLOW, sandboxed=False)
@@ -32,7 +32,7 @@ class RunWorkflow:
 
     @workflow.signal(name=WAKE)
     def wake(self) -> None:
-        """Something came for the run."""
+        """Something arrived for the run."""
         self._wakes += 1
 
     @workflow.run

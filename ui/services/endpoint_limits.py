@@ -26,19 +26,19 @@ from engine.models import Endpoint, Waiting
 KIND: Final = 'endpoint calls'
 MINUTE: Final = 60
 RENEWAL: Final = 5.0
-"""Seconds between two signs of life of a process that has calls."""
+"""Seconds between heartbeats of a process that has calls."""
 LEASE: Final = 15.0
-"""Seconds after its last sign of life until a process is taken for dead, and its calls for ended."""
+"""Seconds after its last heartbeat until a process is considered dead and its calls ended."""
 POLL: Final = 0.25
-"""Seconds between two looks at the entry while calls wait for those of other processes, on average."""
+"""Average seconds between reads of the entry while calls wait for those of other processes."""
 AGAIN: Final = 0.02
-"""The most seconds until the entry is read again after another process was faster."""
+"""Maximum seconds until the entry is read again after another process was faster."""
 AWAY: Final = 1.0
-"""Seconds between two attempts to reach a database that is away."""
+"""Seconds between attempts to reach an unavailable database."""
 
 
 def share_limits(conductor: Conductor) -> None:
-    """Have a conductor's models keep to the limits together with all others that share its database."""
+    """Make a conductor's models share their limits with all processes that use its database."""
     limiters: dict[str, EndpointLimiter] = {}
 
     def limiter(endpoint: Endpoint) -> EndpointLimiter:
@@ -54,7 +54,7 @@ def share_limits(conductor: Conductor) -> None:
 
 @dataclass(slots=True)
 class Held:
-    """What a process says about its calls."""
+    """What a process reports about its calls."""
 
     running: int
     waiting: bool
@@ -73,7 +73,7 @@ class StartedCalls:
 
 @dataclass(slots=True)
 class SharedState:
-    """What the entry says."""
+    """The contents of the entry."""
 
     processes: dict[str, Held] = field(default_factory=dict)
     started: dict[int, StartedCalls] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class SharedState:
 
     @classmethod
     def of(cls, body: Mapping[str, Any], now: float) -> SharedState:
-        """What is still true of an entry; what cannot be read is taken for nothing."""
+        """What is still valid of an entry; unreadable parts are ignored."""
         try:
             return cls(
                 processes={
@@ -150,7 +150,7 @@ class SharedState:
 
 
 def ends(second: int) -> int:
-    """When what was started within a second no longer counts, its latest moment included."""
+    """When calls started within a second stop counting, including those at its very end."""
     return second + 1 + MINUTE
 
 
@@ -273,7 +273,7 @@ class EndpointLimiter:
 
 
 def _still_true(said: Held | None, mine: Held, now: float) -> bool:
-    """Whether what this process has said need not be said again."""
+    """Whether the entry still says what this process has reported."""
     if said is None:
         return not (mine.running or mine.waiting)
     same = (said.running, said.waiting) == (mine.running, mine.waiting)
@@ -304,12 +304,12 @@ class EndpointCall:
             yield self._wait
 
     def start(self, second: int) -> None:
-        """It may start."""
+        """Let the call start."""
         self.started = second
         self._news.set()
 
     def tell(self, wait: Waiting) -> None:
-        """It has to wait."""
+        """Say that the call has to wait."""
         if wait.reason != self._wait.reason:
             self._wait = wait
             self._news.set()
@@ -321,7 +321,7 @@ class EndpointCall:
             self.tokens = tokens
 
     def end(self) -> None:
-        """The call is over, or its wait."""
+        """The call has ended, or its wait has."""
         if self._asked and not self.over:
             self.over = True
             self._limiter.leave(self)

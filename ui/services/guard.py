@@ -33,13 +33,13 @@ METHOD_ROLES: Final[Mapping[str, Mapping[str, Role]]] = {
 """The lowest role that may do it; what is not listed is for the server itself."""
 
 READING: Final = frozenset({'list', 'get', 'log'})
-"""What changes nothing: pages ask for it every few seconds, and the audit log does not list it."""
+"""Methods that only read: pages call them every few seconds, and the audit log leaves them out."""
 
 
 def guard_services(
     services: Services, identity: Identity, record: Callable[..., Awaitable[None]]
 ) -> Services:
-    """The services as whoever has this identity may use them; `record` writes a line of the audit log."""
+    """The services as the caller with this identity may use them; `record` writes a line of the audit log."""
 
     def sees(info: RunInfo) -> bool:
         return identity.known.sees(info)  # as of then: a page keeps the inbox
@@ -76,7 +76,7 @@ class _Guarded:
         return self.behind(name, target)
 
     def behind(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        """The method, behind the guard. Raises `NotAllowed` for one that is nobody's."""
+        """The method behind the guard. Raises `NotAllowed` for one that no role may call."""
         path, role = f'{self._name}.{name}', METHOD_ROLES[self._name].get(name)
         if role is None:
             raise NotAllowed(f'{path} is for the server itself')

@@ -50,6 +50,6 @@ class ScheduleHandler:
                 self._conductor = conductor = await self._open()
                 access = Access(conductor.journal, conductor.clock)
                 self._schedules = Schedules(conductor, time.time)
-                # As a server does: what nobody started by hand is noted where people log in.
+                # As on a server: where people log in, runs that nobody started by hand are noted.
                 self._schedules.ticks.audit = access.audit if await access.accounts.any() else None
             return self._schedules

@@ -1,4 +1,4 @@
-"""Gives Temporal a schedule for each of ours: only to wake a worker; what a time means, ours say."""
+"""Creates a Temporal schedule for each of ours, only to wake a worker: ours decide what is due."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from ui.services import schedules as ours
 
 PREFIX: Final = 'hemicycle-schedule-'
 FORMAT: Final = 1
-"""Of what is made of a schedule: another number places all of them anew."""
+"""The version of the conversion; a new number replaces all schedules in Temporal."""
 LOOK_AGAIN: Final = 60.0
-"""Seconds after which Temporal is asked what it has, though nothing was changed here."""
+"""Seconds between checks of what Temporal has, even if nothing has changed here."""
 CATCH_UP: Final = timedelta(seconds=60)
 """Each wake handles all times that have passed: after an outage of Temporal the last ones are enough."""
 
 
 class TemporalPlacer:
-    """Keeps Temporal's schedules the same as ours.
+    """Keeps Temporal's schedules in line with ours.
 
     The name of each ends in a digest of what it was made from. So nothing is ever changed there: what is
     missing is created, and what nobody wants any more is deleted.
@@ -54,7 +54,7 @@ class TemporalPlacer:
         self._until = 0.0
 
     async def place(self, schedules: Sequence[ours.Schedule]) -> set[str]:
-        """Have Temporal wake a worker whenever one of these is due.
+        """Have Temporal wake a worker whenever one of these schedules is due.
 
         Returns:
             The ids of those that it takes care of. Only whole seconds can be told to Temporal.

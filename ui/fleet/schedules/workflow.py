@@ -11,9 +11,9 @@ from temporalio.common import RetryPolicy
 from ui.fleet.records import HANDLE, SCHEDULE_WORKFLOW
 
 LOOK_AGAIN: Final = timedelta(seconds=5)
-"""After which it is looked again whether the run before has ended."""
+"""Time between checks whether the previous run has ended."""
 BEAT: Final = timedelta(seconds=3)
-"""Without a sign of life for so long, a worker is taken for dead."""
+"""Time without a heartbeat after which a worker is considered dead."""
 LONGEST: Final = timedelta(minutes=5)
 RETRY: Final = RetryPolicy(
     initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=10)
@@ -26,7 +26,7 @@ class ScheduleWorkflow:
 
     @workflow.run
     async def run(self, schedule: str, waiting: bool = False) -> None:
-        """Have the times handled that have come; again, while one waits for the run before it."""
+        """Have due times handled; repeat while one of them waits for the previous run."""
         while not workflow.info().is_continue_as_new_suggested():
             waiting = await workflow.execute_activity(
                 HANDLE,

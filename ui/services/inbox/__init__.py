@@ -1,4 +1,4 @@
-"""The inbox: what waits for a person, over all runs, and answers that change nothing twice."""
+"""The inbox: what waits for a person across all runs; each question is answered once."""
 
 from ui.services.inbox.inbox import (
     Inbox,

@@ -1,4 +1,4 @@
-"""Inbox: lists what waits for people in any run, answers it once, assigns it and puts it off."""
+"""Inbox: lists the open questions of all runs, answers each once, assigns and snoozes them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from engine.records import Instant, RunId, RunInfo
 from ui.services.inbox.questions import Ask, find_asks, run_and_step
 
 KIND = 'question'
-"""The kind of the entries with people's decisions about questions."""
+"""The kind of the entries that hold people's decisions about questions."""
 TRIES = 100
-"""How often an answer is sent again because another region of the run has moved meanwhile."""
+"""How often an answer is retried because another region of the run has taken a step."""
 MOST_NAME = 200
 KEPT = 30 * 86_400.0
 """Seconds for which decisions about a question are kept."""
 
 
 class QuestionClosed(EventRefused):
-    """The question is not open any more, or is not the one that was shown; nothing was changed."""
+    """The question is no longer open, or not the one that was shown; nothing was changed."""
 
 
 class UnknownQuestion(EngineError):
-    """No run has asked that."""
+    """No run has asked this question."""
 
     def __init__(self, ask: str) -> None:
         super().__init__(f'there is no question {ask!r}')
@@ -49,18 +49,18 @@ class InboxItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPage:
-    """What waits for people, the oldest first."""
+    """Open questions, oldest first."""
 
     items: tuple[InboxItem, ...]
     snoozed: int = 0
-    """How many are left out because they were put off."""
+    """How many are left out because they are snoozed."""
 
 
 class Inbox:
-    """What waits for people in the runs of a conductor's journal."""
+    """The open questions of the runs in a conductor's journal."""
 
     def __init__(self, conductor: Conductor, sees: Callable[[RunInfo], bool] = lambda info: True) -> None:
-        """`sees` says of which runs the questions are shown."""
+        """`sees` decides which runs' questions are shown."""
         self._conductor, self._sees = conductor, sees
         self._known: dict[tuple[RunId, int], Sequence[Ask]] = {}
         """What the unfinished runs ask at their last step."""
@@ -125,7 +125,7 @@ class Inbox:
             try:
                 await self._send(found, event, data or {}, seen)
             except StepPassed:
-                continue  # Perhaps another region moved.
+                continue  # Perhaps another region took a step.
             await self._note(ask, answered=event, by=by)
             return await self._conductor.info(found.run)
         raise QuestionClosed(run_and_step(ask)[0], event, 'the run moves too fast: try again')
@@ -140,13 +140,13 @@ class Inbox:
         return await self.find(ask)
 
     async def snooze(self, ask: str, until: float) -> InboxItem:
-        """Leave a question out of the list until a moment; 0 lists it again. Raises as `find` does."""
+        """Snooze a question until a time; 0 lists it again. Raises as `find` does."""
         await self._find(ask)
         await self._note(ask, until=until)
         return await self.find(ask)
 
     async def clean_up(self) -> None:
-        """Forget decisions about questions of long ago."""
+        """Remove decisions about old questions."""
         query = EntryQuery(kind=KIND, until=self._conductor.clock.now() - KEPT)
         await self._conductor.journal.forget_entries(query)
 

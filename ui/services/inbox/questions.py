@@ -30,7 +30,7 @@ class Ask:
     """What a run asks a person."""
 
     id: str
-    """Of this question only: if the state asks again later, that is another one."""
+    """The id of this question only: if the state asks again later, that is another question."""
     run: RunId
     at: StatePath
     """The state that waits; '' is the whole run."""
@@ -42,7 +42,7 @@ class Ask:
     text: str
     """What is asked, in a sentence."""
     digest: str
-    """Of all that is asked and approved: an answer names it."""
+    """The digest of everything that is asked and approved; an answer names it."""
     events: tuple[str, ...]
     """The events that answer it."""
     calls: tuple[PendingCall, ...] = ()

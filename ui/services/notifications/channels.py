@@ -24,9 +24,9 @@ from ui.services.notifications.destinations import Destination
 from ui.services.notifications.outbox import Message
 
 SECONDS = 15.0
-"""A receiver that takes longer to answer has failed (Standard Webhooks: 15 to 30 s)."""
+"""Seconds after which a receiver that has not answered counts as failed (Standard Webhooks: 15 to 30 s)."""
 GONE = 410
-"""A receiver that answers so wants nothing any more."""
+"""The status with which a receiver unsubscribes."""
 MOST_TEXT = 300
 PORTS = {'smtp': 587, 'smtps': 465}
 CALLS_BACK = 2
@@ -34,12 +34,12 @@ CALLS_BACK = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How one attempt went."""
+    """The outcome of one attempt."""
 
     status: int = 0
     error: str = ''
     gone: bool = False
-    """Whether the receiver wants nothing any more."""
+    """Whether the receiver has unsubscribed."""
     wait: float = 0.0
     """Seconds that the receiver asks to wait."""
 
@@ -86,7 +86,7 @@ class MailServer:
         )
 
     async def problem(self) -> str:
-        """Why it takes no e-mail from here, or ''. Nothing is sent."""
+        """Why it does not accept e-mail from here, or ''. Nothing is sent."""
         client = aiosmtplib.SMTP(
             hostname=self.host,
             port=self.port,
@@ -179,7 +179,7 @@ class Channels:
 
 
 def slack_body(message: Message) -> dict[str, str]:
-    """The body of a Slack-compatible incoming webhook: one text, in which markup of models is no markup."""
+    """The body of a Slack-compatible incoming webhook: one text, with models' markup escaped."""
     title, text = (html.escape(part, quote=False) for part in (message.title, message.text))
     url = str(message.payload.get('data', {}).get('url', ''))
     # A line break would end the link's text, and a bar its address.

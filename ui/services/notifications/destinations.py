@@ -1,4 +1,4 @@
-"""Destinations: who is told, by which channel, of which events; stored with the runs."""
+"""Destinations: who is notified of which events, through which channel; stored with the runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EventType = Literal['run.waiting', 'question.assigned', 'run.ended', 'run.failed
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 ADDRESS = re.compile(r'[^@\s,;<>"]+@[^@\s,;<>"]+\.[^@\s,;<>"]+')
 MOST = 200
-"""The most characters of a short text."""
+"""Maximum characters of a short text."""
 
 
 class UnknownDestination(EngineError):
@@ -38,7 +38,7 @@ class UnknownDestination(EngineError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where notifications are sent, and which."""
+    """Where notifications are sent, and which ones."""
 
     id: str = ''
     name: str
@@ -46,7 +46,7 @@ class Destination:
     address: str
     """A URL, or an e-mail address."""
     secret: str = ''
-    """Signs webhooks: `whsec_` and base64; made if none is given."""
+    """The secret that signs webhooks: `whsec_` and base64; generated if none is given."""
     events: tuple[EventType, ...] = EVENT_TYPES
     pattern: str = ''
     """Only runs of this pattern; '' is all. Likewise `tag`."""
@@ -57,10 +57,10 @@ class Destination:
     problem: str = ''
     """Why nothing is sent there any more, or ''."""
     created: Instant = 0.0
-    """Events from then on are sent."""
+    """Events from this time on are sent."""
 
     def wants(self, event: str, pattern: str, tags: Sequence[str], assignee: str = '') -> bool:
-        """Whether it is to be told of an event of such a run."""
+        """Whether it is notified of an event of such a run."""
         if self.person and event in ('run.waiting', 'question.assigned') and assignee != self.person:
             return False
         return (
@@ -75,7 +75,7 @@ STORED = TypeAdapter(Destination)
 
 
 def new_secret() -> str:
-    """A fresh secret for signatures."""
+    """A new secret for signatures."""
     return f'whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}'
 
 

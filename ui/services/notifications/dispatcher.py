@@ -1,4 +1,4 @@
-"""Dispatcher: sends what is due, in order for each run, and tries again until it is accepted."""
+"""Dispatcher: sends due messages, in order for each run, and retries until they are accepted."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ AT_ONCE = 16
 """Messages sent at once."""
 MOST_ATTEMPTS_KEPT = 20
 AGAIN = 1.0
-"""Seconds until the journal is asked again after it failed."""
+"""Seconds before the journal is tried again after a failure."""
 
 
 class Dispatcher:
-    """Sends messages. Those of one run to one destination are sent in order, the next after the former.
+    """Sends messages. Those of one run to one destination are sent strictly in order.
 
     Args:
         outbox: where messages are stored.
@@ -105,7 +105,7 @@ class Dispatcher:
         self._busy.pop(lane, None)
 
     async def _try(self, message: Message) -> Message:
-        """Make one attempt, and store what became of it."""
+        """Make one attempt, and store its outcome."""
         try:
             destination = await self._destinations.get(message.destination)
         except UnknownDestination:
@@ -139,7 +139,7 @@ class Dispatcher:
             return await self._outbox.get(message.id)
 
     async def _retire(self, destination: Destination) -> None:
-        """Send nothing more to a receiver that said so."""
+        """Stop sending to a receiver that has unsubscribed."""
         said = 'it answered 410 Gone: it wants nothing any more'
         try:
             await self._destinations.change(destination.id, paused=True, problem=said)

@@ -1,4 +1,4 @@
-"""Finds what is worth a notification in a run's steps: questions, endings, failures, budgets."""
+"""Finds notable events in a run's steps: questions, endings, failures, budgets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Notice:
     number: int = 0
     """Counts the notices of a step."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What else a program wants to know."""
+    """Further details for programs."""
 
 
 def find_notices(fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:

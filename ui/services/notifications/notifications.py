@@ -1,4 +1,4 @@
-"""Notifications: follows the journal, fills the outbox, sends, and lets people see and repeat it."""
+"""Notifications: follows the journal, fills the outbox, sends messages, and shows and resends them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ui.services.notifications.outbox import CURSOR, Message, Outbox, message_id
 
 log = logging.getLogger('hemicycle')
 PAUSE, LOOK = 0.25, 5.0
-"""Seconds between two looks at the journal at least, and at most: other processes run runs, too."""
+"""Minimum and maximum seconds between reads of the journal: other processes execute runs, too."""
 PAGE = 500
 LATE, SEARCH = 60.0, 20.0
-"""Seconds after which what a killed server left is sent by another, and between searches for it."""
+"""Seconds after which another server sends what a killed one left, and between searches for it."""
 FOLDS = 200
-"""Runs whose folds are kept, so that only their new steps are read."""
+"""Number of runs whose folds are kept, so that only their new steps are read."""
 LOG_KEPT = 30 * 86_400.0
 """Seconds for which messages that were sent, or given up, are kept."""
 NOBODY = RunId('')
@@ -76,7 +76,7 @@ class Notifications:
             return again
 
     async def test(self, destination: str) -> Message:
-        """Send a message that says nothing, to see whether it arrives. Raises `UnknownDestination`."""
+        """Send an empty test message. Raises `UnknownDestination`."""
         found = await self.destinations.get(destination)
         now = self._conductor.clock.now()
         text = 'Hemicycle can send notifications here'
@@ -86,7 +86,7 @@ class Notifications:
         return stored
 
     async def assigned(self, item: InboxItem, by: str = '') -> None:
-        """Tell the person to whom a question was assigned."""
+        """Notify the person to whom a question was assigned."""
         if not item.assignee:
             return
         now, ask = self._conductor.clock.now(), item.ask
@@ -148,11 +148,11 @@ class Notifications:
             try:
                 found += await self._read(run, wanted)
             except (UnknownRun, EntryChanged):
-                self._folds.pop(run, None)  # Purged, or read by somebody else: the next look sees.
+                self._folds.pop(run, None)  # Purged, or read by another server: the next read will tell.
         return found
 
     async def adopt(self) -> None:
-        """Send what another server of this database has left, if it was killed: what is long overdue."""
+        """Send overdue messages that a killed server of this database has left."""
         lanes: dict[str, list[Message]] = {}
         for message in await self._outbox.due():
             lanes.setdefault(message.lane, []).append(message)

@@ -18,6 +18,14 @@ from tests import tree
 
 DEADLINE = 120.0
 """Seconds until a command that does not end is a failure."""
+LATE = (
+    *('nicegui.elements.context_menu', 'nicegui.elements.dark_mode', 'nicegui.elements.timer'),
+    *('nicegui.elements.skip_link', 'nicegui.elements.tooltip', 'nicegui.functions.html'),
+    *('nicegui.functions.javascript', 'nicegui.functions.page_title', 'nicegui.ui_run_with'),
+    *('uvicorn.lifespan.on', 'uvicorn.loops.uvloop', 'uvicorn.protocols.http.httptools_impl'),
+    *('uvicorn.protocols.websockets.wsproto_impl', 'anyio._backends._asyncio', 'httpcore'),
+)
+"""What servers import when it is first used."""
 
 
 def start(arguments: list[str], environment: dict[str, str], log: Path) -> ForkServerProcess:
@@ -91,7 +99,7 @@ def preloaded() -> list[str]:
     """Every module of ours, and of others what is imported late."""
     files = (path.relative_to(tree.ROOT).with_suffix('') for path in tree.modules())
     names = ('.'.join(file.parts).removesuffix('.__init__') for file in files)
-    return [*names, 'nicegui', 'sqlmodel', 'tests.support.forkserver']
+    return [*names, 'nicegui', 'sqlmodel', *LATE, 'tests.support.forkserver', 'tests.support.prepared']
 
 
 def _main(arguments: list[str], environment: dict[str, str], *outputs: Connection | str) -> None:

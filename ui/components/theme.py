@@ -83,7 +83,7 @@ def fill_topbar(draw: Callable[[], None] | None) -> None:
 
 def serve_assets() -> None:
     """Serve one style sheet and the scripts, and add them to every page."""
-    font = _stamp(ICONS)
+    font = stamp(ICONS)
     sheet = style_sheet(SHEETS, font)
     bundles = Bundles([SHORTCUTS])
     for path, script in bundles.served.items():
@@ -102,7 +102,7 @@ def _serve(path: str, text: str, kind: str) -> None:
         return Response(text, media_type=kind, headers={'Cache-Control': IMMUTABLE})
 
 
-def _stamp(asset: str) -> str:
+def stamp(asset: str) -> str:
     """The address of an asset, which is another after each change of it."""
     return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
 

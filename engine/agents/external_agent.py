@@ -31,7 +31,6 @@ from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import MOST_TEXT, Tool, ToolContext
 from engine.workspace.workspace import Workspace
-from engine.workspace.workspaces import folder_name
 
 MOST_HISTORY = 60_000
 """Characters of an earlier conversation passed to a new session; of a longer one, the end."""
@@ -187,7 +186,7 @@ async def _session(
     if live is not None:
         return live, None
     agent, run = scope.state.agents[scope.path], activity.run
-    home = activity.services.workspaces.home(run.id) / 'homes' / folder_name(scope.path)
+    home = activity.services.workspaces.agent_home(run.id, scope.path)
     session = AgentSession(
         played.agent,
         _workspace(spec, scope, activity),

@@ -349,6 +349,7 @@ class Run:
         if self.projection.status.ended:
             await self._work.settle(stopped)
             await self._work.stop()
+            await self._host.services.workspaces.remove_agent_homes(self.info.id)
             self.outcome = None if self.projection.aborted else self._outcome()
             self._leave()
             return

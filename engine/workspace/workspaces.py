@@ -28,6 +28,8 @@ MAX_NAME = 120
 RUN_ID = re.compile(r'[A-Za-z0-9][\w-]{0,99}')
 DEPENDENCIES = 'dependencies'
 """The folder of a run in which its project's dependencies are installed; no agent writes there."""
+AGENT_HOMES = 'homes'
+"""The folder of a run with the homes of its external agents; gone once the run is over."""
 
 
 class Workspaces:
@@ -211,6 +213,15 @@ class Workspaces:
         if not RUN_ID.fullmatch(run):
             raise WorkspaceError(f'{run[:80]!r} names no run')
         return self.root / run
+
+    def agent_home(self, run: RunId, agent: str) -> Path:
+        """The home of an external agent of a run: its sign-in and its sessions."""
+        return self.home(run) / AGENT_HOMES / folder_name(agent)
+
+    async def remove_agent_homes(self, run: RunId) -> None:
+        """Remove what the external agents of a run were given to sign in with, and what they kept."""
+        if self._root is not None and (homes := self.home(run) / AGENT_HOMES).is_dir():
+            await asyncio.to_thread(remove_tree, homes)
 
     async def _fetch_trees(self, run: RunId, snapshots: Iterable[str]) -> None:
         if self.courier and isinstance(store := self.objects(run), SharedStore):

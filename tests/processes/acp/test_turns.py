@@ -13,7 +13,7 @@ from engine.agents.chart import agent
 from engine.records import RunId
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
-from tests.support.harness import settled
+from tests.support.harness import settled, until
 from ui.formatting.tool_calls import CallContext
 from ui.replay.conversation import agent_blocks
 
@@ -216,6 +216,19 @@ async def test_a_limit_of_time_ends_it(sandbox: Sandbox) -> None:
     async with conductor_with(odd('hang'), lone(within=3.0)) as here:
         run = (await here.start('lone', models=BY_ODD)).id
         assert (await here.result(run)).status is Status.FAILED
+
+
+async def test_its_home_with_all_that_it_keeps_there_goes_with_its_run(sandbox: Sandbox) -> None:
+    """Its sign-in is copied there, and Codex writes its variables there, with their keys."""
+    async with conductor_with(odd('asks', sandboxed=True)) as here:
+        run = (await here.start('lone', models=BY_ODD)).id
+        await settled(here, run, f'{WORK}.approving')
+        home = here.workspaces.agent_home(run, WORK)
+        assert home.is_dir()
+        await here.send(run, 'approve', at=f'{WORK}.approving')
+        await here.result(run)
+        await until(lambda: not home.parent.exists())
+        assert here.workspaces.of(run, WORK).folder.is_dir()
 
 
 async def test_one_that_wants_a_key_is_signed_in_with_that_of_its_environment() -> None:

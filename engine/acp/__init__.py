@@ -1,4 +1,4 @@
-"""External agents: coding agents of others as workers, over the Agent Client Protocol."""
+"""External agents: third-party coding agents as workers, over the Agent Client Protocol."""
 
 from engine.acp.agents import AGENT_PREFIX, AgentHealth, AgentInfo, ExternalAgents
 

@@ -1,4 +1,4 @@
-"""ExternalAgents: the agents that are known here, which are installed, and a test of each."""
+"""ExternalAgents: the known agents, which of them are installed, and a test of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import sandbox_uid
 
 AGENT_PREFIX = 'agent:'
-"""What the name of an agent begins with where a role takes a model."""
+"""The prefix of an agent's name in place of a model's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class AgentInfo:
 
     @property
     def reach(self) -> str:
-        """What it may reach, as sentences: said before a run starts."""
+        """What it may access, as sentences, shown before a run starts."""
         if self.simulated:
             return 'Simulated: the scripted model behind the protocol. No key, no network, free.'
         sees = f'It sees the variables {", ".join(self.keys)}.' if self.keys else 'It sees no keys.'
@@ -70,11 +70,11 @@ class AgentHealth:
     agent: str
     problem: str = ''
     said: str = ''
-    """Who it says it is, and what it can."""
+    """How it introduces itself, and what it can do."""
 
 
 class AgentModel:
-    """An external agent where a role takes a model: it works in an agent's states, and answers no other."""
+    """An external agent in place of a role's model: it works in an agent's states only."""
 
     def __init__(self, agent: ExternalAgent) -> None:
         self.agent, self.simulated = agent, agent.simulated
@@ -98,7 +98,7 @@ class AgentModel:
         return 'an external agent decides how much it thinks: set that in its own settings'
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        """Refuse: it is asked through its own protocol. Raises `ModelError`."""
+        """Refuse: it is used through its own protocol. Raises `ModelError`."""
         raise ModelError(
             f'{AGENT_PREFIX}{self.agent.name} is an agent and no model: it works on files in a folder, and '
             'answers no single question; give this role a model',
@@ -139,7 +139,7 @@ class ExternalAgents(Mapping[str, AgentModel]):
 
     @cached_property
     def secret_filters(self) -> list[SecretFilter]:
-        """Filters that remove what secrets the agents are given, as the environment was when first asked."""
+        """Filters that remove the secrets given to the agents, from the environment at the first call."""
         found = [tuple(hidden_values(agent, os.environ)) for agent in self._agents.values()]
         return [secret_filter(values, ()) for values in found if values]
 
@@ -153,7 +153,7 @@ class ExternalAgents(Mapping[str, AgentModel]):
         return found
 
     async def test(self, name: str, sandbox: Sandbox) -> AgentHealth:
-        """Start an agent in an empty folder, begin a session, and stop it. Asks it nothing: it is free."""
+        """Start an agent in an empty folder, begin a session, and stop it. No prompt is sent: it is free."""
         from engine.acp.session import AgentSession
 
         if name not in self._agents:

@@ -1,4 +1,4 @@
-"""Our side of the protocol: files and commands in the workspace, permissions, and the updates."""
+"""Our side of the protocol: files and commands in the workspace, permissions, and updates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TERMINAL_SECONDS = 1_800.0
 
 @dataclass(slots=True)
 class Terminal:
-    """A command that runs for the agent, in our sandbox."""
+    """A command that runs for the agent in our sandbox."""
 
     command: str
     task: asyncio.Task[CommandResult] | None = None
@@ -36,7 +36,7 @@ class Terminal:
     cut: bool = False
 
     def add(self, text: str) -> None:
-        """Keep output, of which the end matters."""
+        """Append output; if there is too much, the end is kept."""
         self.output += text
         if len(self.output) > self.most:
             self.output, self.cut = self.output[-self.most :], True
@@ -44,7 +44,7 @@ class Terminal:
 
 @dataclass(slots=True, kw_only=True)
 class AgentClient:
-    """Serves one agent's requests. Everything it may touch lies in its workspace."""
+    """Serves one agent's requests, within its workspace."""
 
     workspace: Workspace
     sandbox: Sandbox
@@ -53,17 +53,17 @@ class AgentClient:
     approvals: Approvals
     turn: Turn = field(default_factory=Turn)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set with each update, for those waiting for one."""
+    """Set with each update, for tasks waiting for one."""
     problem: ModelError | None = None
-    """Why its updates are no longer taken."""
+    """Why its updates are no longer accepted."""
     loading: bool = False
-    """Whether what comes is a repetition of an earlier session."""
+    """Whether incoming updates repeat an earlier session."""
     cost: float | None = None
-    """Dollars of the session so far, if it says so."""
+    """Cost of the session in dollars so far, if reported."""
     context: int = 0
-    """Tokens of its context, if it says so."""
+    """Tokens in its context, if reported."""
     heard: float = 0.0
-    """When it last said something, by the event loop's time."""
+    """When it was last heard from, in the event loop's time."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
     _number: int = 0
 
@@ -107,7 +107,7 @@ class AgentClient:
     async def request_permission(
         self, session_id: str, tool_call: Any, options: Sequence[schema.PermissionOption], **meta: Any
     ) -> schema.RequestPermissionResponse:
-        """Answer as a person does; the agent waits as long."""
+        """Answer as a person decides; the agent waits until then."""
         self.hear()
         call = self.turn.call(tool_call)
         allowed = await self._ask_permission(call)
@@ -128,12 +128,12 @@ class AgentClient:
             self.hear()
 
     async def _allow(self, kind: Literal['edit', 'execute'], title: str, arguments: dict[str, Any]) -> None:
-        """Where all is approved, have a file or a command wait for a person. Raises `RequestError`."""
+        """If everything needs approval, make a file or a command wait for a person. Raises `RequestError`."""
         if self.approvals != 'all':
             return
         if any(call.kind == kind and call.permission and call.permission.done() and call.permission.result()
                and not call.ended for call in self.turn.calls.values()):  # fmt: skip
-            return  # It is what a call does that was allowed.
+            return  # It belongs to a call that was allowed.
         self._number += 1
         call = self.turn.call(
             schema.ToolCallStart(
@@ -177,7 +177,7 @@ class AgentClient:
         return schema.WriteTextFileResponse()
 
     def _inner(self, path: str) -> str:
-        """A path of the agent's as one inside the workspace. Raises `RequestError`."""
+        """The agent's path as a path inside the workspace. Raises `RequestError`."""
         for root in (self.root, SANDBOX_PATH):
             if path == root or path.startswith(f'{root}/'):
                 return path[len(root) :].lstrip('/')
@@ -227,7 +227,7 @@ class AgentClient:
 
     def _listener(self, terminal: Terminal) -> Callable[[str], None]:
         def listen(text: str) -> None:
-            self.hear()  # An agent that waits for a command is not silent as long as that speaks.
+            self.hear()  # An agent waiting for a command is not silent while the command writes output.
             terminal.add(text)
 
         return listen
@@ -264,7 +264,7 @@ class AgentClient:
     async def release_terminal(
         self, session_id: str, terminal_id: str, **meta: Any
     ) -> schema.ReleaseTerminalResponse:
-        """Kill a command if it still runs; what it has written stays for the result."""
+        """Kill a command if it is still running; its output is kept for the result."""
         await self.kill_terminal(session_id, terminal_id)
         return schema.ReleaseTerminalResponse()
 
@@ -290,7 +290,7 @@ class AgentClient:
         return {name: terminal.output for name, terminal in self.terminals.items()}
 
     async def close(self) -> None:
-        """End all commands, and answer nobody any more."""
+        """End all commands, and stop answering."""
         tasks = [found.task for found in self.terminals.values() if found.task and not found.task.done()]
         for task in tasks:
             task.cancel()
@@ -307,7 +307,7 @@ def agent_root(workspace: Workspace, *, sandboxed: bool) -> str:
 
 
 class _Refusals:
-    """Turns what the workspace refuses into an answer to the agent."""
+    """Turns the workspace's errors into answers to the agent."""
 
     def __enter__(self) -> None:
         pass
@@ -320,7 +320,7 @@ class _Refusals:
 
 
 def _answer(options: Sequence[schema.PermissionOption], allowed: bool) -> schema.RequestPermissionResponse:
-    """The option for an answer, for this one time if there is one: we remember what lasts longer."""
+    """The option for an answer, for this time only if offered: we remember longer-lasting ones ourselves."""
     wanted = ('allow_once', 'allow_always') if allowed else ('reject_once', 'reject_always')
     for kind in wanted:
         if found := next((option for option in options if option.kind == kind), None):

@@ -1,4 +1,4 @@
-"""The configuration of external agents: `[agents.<name>]`, over what is known of that name."""
+"""The configuration of external agents: `[agents.<name>]`, over the defaults of known agents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESERVED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalAgent:
-    """A program that speaks the protocol, and what it may reach. Hides its secrets."""
+    """A program that speaks the protocol, and what it may access. Its secrets are not shown."""
 
     name: str
     title: str = ''
@@ -27,30 +27,30 @@ class ExternalAgent:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Its own variables, with their values."""
     variables: tuple[str, ...] = ()
-    """Variables of this process's environment that pass to it, where they are set."""
+    """Variables of this process's environment that are passed on if set."""
     sandboxed: bool = True
     """Whether it sees its folder, the system and its own program only; otherwise all that this user may."""
     network: bool = True
-    """Whether it has the network; without a sandbox it always has."""
+    """Whether it has network access; without a sandbox it always has."""
     approvals: Approvals = 'marked'
     """What waits for a person: what the agent asks about (`marked`), also each file it writes and each
     command it runs through Hemicycle (`all`), or nothing (`none`)."""
     files: tuple[str, ...] = ()
-    """Files of the user's home that are copied into its own home in the sandbox: what signing in has left."""
+    """Files of the user's home that are copied into its home in the sandbox, such as a stored login."""
     reads: tuple[str, ...] = ()
-    """Further folders of this machine that it may read in the sandbox."""
+    """Additional folders of this machine that it may read in the sandbox."""
     start: float = 60.0
     """Seconds within which it must begin a session."""
     idle: float = 900.0
-    """Seconds without any word from it, while it works, until it is given up."""
+    """Seconds of silence, while it is working, after which it is given up."""
     patience: float = 60.0
-    """The longest wait in seconds until a limit of its provider ends; beyond that its turn fails."""
+    """The longest wait in seconds for a provider's limit to end; beyond that its turn fails."""
     install: str = ''
     """How to install it, as a command or an address; '' is unknown."""
     login: str = ''
     """How it is signed in with a key from its variables, if it says that it is not (`KnownAgent.login`)."""
     reads_itself: bool = False
-    """Whether it reads files by itself, in the sandbox if it has one, and not through Hemicycle."""
+    """Whether it reads files by itself, in its sandbox if it has one, instead of through Hemicycle."""
     reports: bool = False
     """Whether it reports the tokens of a whole turn at its end (`KnownAgent.reports`)."""
     mode: str = ''
@@ -73,7 +73,7 @@ class ExternalAgent:
 
 
 class AgentSection(BaseModel):
-    """`[agents.<name>]` of the configuration: a program to start; for a known name, what differs."""
+    """`[agents.<name>]` of the configuration: a program to start; for a known agent, what differs."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -94,7 +94,7 @@ class AgentSection(BaseModel):
     off: bool = False
 
     def wrong(self, name: str) -> str:
-        """What is wrong with it, with the field's name, or ''."""
+        """What is wrong with it, including the field's name, or ''."""
         if name == SCRIPTED:
             return RESERVED.format(name=name)
         if not self.command and name not in KNOWN_AGENTS:
@@ -139,7 +139,7 @@ class AgentSection(BaseModel):
 
 
 def known_agent(name: str) -> ExternalAgent:
-    """A known agent as it is without any configuration."""
+    """A known agent with its default configuration."""
     known = KNOWN_AGENTS[name]
     return ExternalAgent(
         name=name,

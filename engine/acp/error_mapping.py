@@ -1,4 +1,4 @@
-"""Maps what an agent answers in place of a turn to `ModelError`: the kind, and when to try again."""
+"""Maps an agent's errors to `ModelError`: the kind, and when to try again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORDS: tuple[tuple[str, Kind], ...] = (
 )
 PASSING = ('rate limit', 'overloaded', 'timeout', 'connection')
 EPOCH = re.compile(r'\|(\d{10})\b')
-"""How Claude says when a limit ends: seconds since 1970."""
+"""How Claude reports when a limit ends: seconds since 1970."""
 AFTER = re.compile(
     r'(?:retry|try again|resets?|available)\D{0,20}?in '
     r'(?:(\d+) ?d(?:ays?)?)?,? ?(?:(\d+) ?h(?:ours?)?)?,? ?(?:(\d+) ?m(?:in(?:ute)?s?)?)?'
@@ -47,7 +47,7 @@ DAY = 86_400.0
 
 
 def turn_error(error: BaseException) -> ModelError:
-    """The error of a turn that an agent has refused or broken off."""
+    """The error of a turn that an agent refused or aborted."""
     if isinstance(error, ModelError):
         return error
     if not isinstance(error, RequestError):
@@ -84,7 +84,7 @@ def _message_of(error: RequestError) -> str:
 
 
 def _wait(said: str) -> float | None:
-    """Seconds until a limit ends, if it is said."""
+    """Seconds until a limit ends, if reported."""
     if found := EPOCH.search(said):
         return max(1.0, float(found[1]) - time.time())
     if (found := AFTER.search(said)) and any(found.groups()):

@@ -19,14 +19,14 @@ PROVIDER_KEYS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownAgent:
-    """An agent that needs only to be installed."""
+    """An agent that only needs to be installed."""
 
     title: str
     command: str
     args: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    """What signing in leaves in the user's home."""
+    """Files that signing in leaves in the user's home."""
     install: str = ''
     login: str = ''
     """The protocol's way of signing in that takes a key from its variables; '' if it does so by itself."""

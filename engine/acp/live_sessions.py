@@ -18,15 +18,15 @@ class LiveSessions:
     _closing: set[asyncio.Task[None]] = field(default_factory=set)
 
     def get(self, run: str, path: str) -> AgentSession | None:
-        """The session of an agent, if there is one."""
+        """The agent's session, if there is one."""
         return self._open.get((run, path))
 
     def add(self, run: str, path: str, session: AgentSession) -> None:
-        """Keep a session until its agent's state is left, or has ended."""
+        """Keep a session until its agent's state is left or has ended."""
         self._open[run, path] = session
 
     def end(self, run: str, path: str) -> asyncio.Task[None] | None:
-        """Kill an agent whose work is over or no longer wanted; the task ends when it has gone."""
+        """Kill an agent whose work is over or no longer wanted; the task ends once it is gone."""
         session = self._open.pop((run, path), None)
         if session is None:
             return None
@@ -36,7 +36,7 @@ class LiveSessions:
         return task
 
     async def close(self, run: str) -> None:
-        """Kill all agents of a run, and wait until they have gone."""
+        """Kill all agents of a run, and wait until they are gone."""
         for owner, path in list(self._open):
             if owner == run:
                 self.end(owner, path)

@@ -28,9 +28,9 @@ LIMITS = Limits(
     file_size=1024 * MEBIBYTE, scratch=1024 * MEBIBYTE,
 )  # fmt: skip
 MOST_LINE = 32 * MEBIBYTE
-"""Bytes of one message: a whole file may be in it."""
+"""Maximum bytes of one message: it may contain a whole file."""
 MOST_GARBAGE = 50
-"""Lines that are no messages before the program is given up: some write a greeting to standard output."""
+"""Lines that are not messages before the program is given up: some print a greeting."""
 MOST_ERRORS = 4_000
 """Characters kept of the end of its standard error."""
 PASSED = ('PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'TMPDIR', 'XDG_CONFIG_HOME',
@@ -38,7 +38,7 @@ PASSED = ('PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 
 """Variables that any program outside the sandbox gets."""
 WATCH_EVERY = 1.0
 SHORTLY = 3.0
-"""Seconds in which a killed process has gone."""
+"""Seconds within which a killed process is gone."""
 
 
 @dataclass(kw_only=True)
@@ -49,7 +49,7 @@ class AgentProcess:
     cookie: str
     unsandboxed: bool
     problem: ModelError | None = None
-    """Why it was given up, if it was."""
+    """Why it was given up, or ''."""
 
     def __post_init__(self) -> None:
         self._garbage: list[str] = []
@@ -123,7 +123,7 @@ class AgentProcess:
         return started
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Send one message. Raises `ConnectionError` if the agent has gone."""
+        """Send one message. Raises `ConnectionError` if the agent is gone."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(message, separators=(',', ':')).encode() + b'\n')
         await self.process.stdin.drain()
@@ -156,7 +156,7 @@ class AgentProcess:
         for task in self._tasks:
             task.cancel()
         kill_tree(self.process)
-        if self.unsandboxed:  # The sandbox's kernel namespace has taken all with it.
+        if self.unsandboxed:  # The sandbox's kernel namespace has ended them all.
             await asyncio.to_thread(kill_marked, self.cookie)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.process.wait(), SHORTLY)
@@ -165,7 +165,7 @@ class AgentProcess:
         self.process._transport.close()  # type: ignore[attr-defined]
 
     async def ending(self) -> ModelError:
-        """Why it no longer answers: what it was given up for, or how its process has ended."""
+        """Why it no longer answers: why it was given up, or how its process ended."""
         if self.problem is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.process.wait(), SHORTLY)
@@ -205,7 +205,7 @@ class AgentProcess:
 
 
 def find_program(agent: ExternalAgent) -> str:
-    """The path of an agent's program. Raises `ModelError`, which says how to install it."""
+    """The path of an agent's program. Raises `ModelError`, which explains how to install it."""
     found = shutil.which(os.path.expanduser(agent.command))
     if found is None:
         how = f'; install it: {agent.install}' if agent.install else ''
@@ -236,7 +236,7 @@ def _package(program: Path) -> str:
 
 
 def _is_given(folder: str) -> bool:
-    """Whether the sandbox has a folder anyway, or must not be given it: a home is more than a program."""
+    """Whether the sandbox already has a folder, or must not get it: a home holds more than a program."""
     home = os.path.realpath(Path.home())
     if folder == '/' or os.path.commonpath([home, os.path.realpath(folder)]) == os.path.realpath(folder):
         return True
@@ -278,7 +278,7 @@ def _dies_with_us() -> list[str]:
 
 
 def _furnish(home: Path, agent: ExternalAgent, owner: int | None) -> None:
-    """Make the agent's home, and copy into it what signing in has left in the user's."""
+    """Create the agent's home, and copy stored logins from the user's home into it."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     made = [home]
     for name in agent.files:
@@ -296,7 +296,7 @@ def _furnish(home: Path, agent: ExternalAgent, owner: int | None) -> None:
 
 
 def kill_marked(cookie: str) -> None:
-    """Kill the processes with this cookie, also those that have left their parent."""
+    """Kill the processes with this cookie, including those detached from their parent."""
     mark = f'{COOKIE}={cookie}'.encode()
     for pid in list(_pids_marked(mark)):
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""One session with an external agent: begun or taken up again, prompted, followed and killed."""
+"""One session with an external agent: started or resumed, prompted, followed and killed."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from engine.workspace.workspace import Workspace
 
 log = logging.getLogger('hemicycle')
 SETTLE = 0.3
-"""Seconds after which a call that runs is shown as running; until then it may still ask for permission."""
+"""Seconds after which a running call is shown as such; until then it may still ask for permission."""
 CLOSE_SECONDS = 2.0
 Stream = Callable[[str, Literal['text', 'reasoning']], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What an agent has said and called since the last one."""
+    """What an agent has said and called since the last reply."""
 
     parts: Sequence[Piece | Call]
     ended: bool
@@ -44,16 +44,16 @@ class Reply:
     reason: str = ''
     """Why it ended: a stop reason of the protocol."""
     usage: Usage | None = None
-    """Of the whole turn, if it has ended and the agent says."""
+    """Usage of the whole turn, if it has ended and the agent reports it."""
     dollars: float | None = None
-    """Spent since the last reply, if the agent says."""
+    """Cost since the last reply, if the agent reports it."""
     plan: list[dict[str, str]] | None = None
     """The plan, if it has changed."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Prompt:
-    """A turn under way."""
+    """A turn in progress."""
 
     answer: asyncio.Task[Any]
     said: int
@@ -92,22 +92,22 @@ class AgentSession:
         self._calls: dict[str, Call] = {}
         """Journaled calls by their ids in the journal."""
         self._paid = 0.0
-        """Dollars of the session that have been counted."""
+        """Cost of the session in dollars that has been counted."""
         self._info: schema.InitializeResponse | None = None
         self.usage = TurnUsage(reports=agent.reports)
         self.told = 0
-        """How many messages of the conversation the agent has been told."""
+        """How many messages of the conversation the agent has been sent."""
         self.closed = False
 
     @property
     def loads(self) -> bool:
-        """Whether the agent can take up a session again."""
+        """Whether the agent can resume a session."""
         can = self._info.agent_capabilities if self._info else None
         return bool(can and can.load_session)
 
     @property
     def introduction(self) -> str:
-        """Who the agent says it is, and what it can, as a sentence."""
+        """How the agent introduces itself and what it can do, as a sentence."""
         info = self._info
         who = info.agent_info if info else None
         name = ' '.join(
@@ -120,11 +120,11 @@ class AgentSession:
 
     @property
     def in_turn(self) -> bool:
-        """Whether a turn is under way, or its end has not been taken yet."""
+        """Whether a turn is in progress, or its end has not been handled yet."""
         return self._prompt is not None
 
     async def start(self, *, again: str = '', hints: Mapping[str, Any] | None = None) -> bool:
-        """Start the agent, and begin a session or take one up again.
+        """Start the agent, and begin or resume a session.
 
         Args:
             again: the id of an earlier session.
@@ -215,7 +215,7 @@ class AgentSession:
         self._prompt = _Prompt(answer=answer, said=len(text))
 
     async def reply(self, stream: Stream) -> Reply:
-        """Wait until the agent calls tools, or ends its turn; stream what it says meanwhile.
+        """Wait until the agent calls tools or ends its turn, streaming its text meanwhile.
 
         Raises:
             ModelError: it has gone, says nothing for too long, or the turn failed.
@@ -257,7 +257,7 @@ class AgentSession:
         return [self._result(call) for call in calls]
 
     def deny(self) -> None:
-        """Refuse all journaled calls that still wait: a person has denied them."""
+        """Refuse all journaled calls that are still waiting: a person has denied them."""
         for call in self._calls.values():
             if call.waits and call.permission:
                 call.permission.set_result(False)
@@ -285,7 +285,7 @@ class AgentSession:
                 await self._prompt.answer
 
     def _is_settled(self, call: Call) -> bool:
-        """Whether it is clear what becomes of a call: it asks, has ended, or runs."""
+        """Whether the state of a call is settled: it asks, has ended, or is running."""
         if call.waits or call.ended:
             return True
         runs = call.status == 'in_progress' or call.input is not None
@@ -324,7 +324,7 @@ class AgentSession:
             raise self._name_agent(turn_error(error)) from error
 
     async def _wait(self, first: Call | None, *, patient: bool = False) -> None:
-        """Wait for news. Raises `ModelError` if there are none for too long, or too many."""
+        """Wait for updates. Raises `ModelError` if there are none for too long, or too many."""
         client = self.client
         if client.problem is not None:
             raise self._name_agent(client.problem)

@@ -1,4 +1,4 @@
-"""What an agent says and does in a session, gathered from its updates until it is journaled."""
+"""What an agent says and does in a session, collected from its updates until it is journaled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.errors import ModelError
 
 FINAL = ('completed', 'failed')
 MOST_SAID = 4_000_000
-"""Characters that an agent may say, and have its tools return, between two journaled steps."""
+"""Maximum characters of text and tool results between two journaled steps."""
 MOST_OUTPUT = 200_000
 """Characters kept of the end of a terminal's output, unless the agent asks for less."""
 OWN_OUTPUT = ('terminal_output', 'terminal_output_delta')
@@ -29,7 +29,7 @@ NO_KIND = 'other'
 
 @dataclass(slots=True)
 class Piece:
-    """Text or thinking, as far as it has come."""
+    """Text or thinking received so far."""
 
     kind: Literal['text', 'reasoning']
     text: str
@@ -41,7 +41,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Call:
-    """A tool call of the agent, as far as it is known."""
+    """What is known of a tool call of the agent."""
 
     id: str
     """The agent's own id."""
@@ -65,7 +65,7 @@ class Call:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for permission."""
+        """Whether it is waiting for permission."""
         return self.permission is not None and not self.permission.done()
 
     @property
@@ -86,7 +86,7 @@ class Call:
         return json.dumps(input, ensure_ascii=False)
 
     def update(self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate) -> int:
-        """Take what an update says; returns about how many characters that is."""
+        """Apply an update; returns its approximate size in characters."""
         self.title = reported.title or self.title
         self.kind = reported.kind or self.kind
         if not self.ended:
@@ -127,7 +127,7 @@ class Call:
 
 @dataclass(slots=True)
 class Turn:
-    """What has come since the last journaled step, in order."""
+    """What has arrived since the last journaled step, in order."""
 
     parts: deque[Piece | Call] = field(default_factory=deque)
     calls: dict[str, Call] = field(default_factory=dict)

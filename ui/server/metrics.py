@@ -76,6 +76,14 @@ class Metrics(JournalObserver):
         self.dollars = Counter(
             'hemicycle_dollars', 'What models cost, in US dollars.', ['model'], registry=registry
         )
+        self.questions = Gauge(
+            'hemicycle_open_questions', 'Questions that wait for a person, in any run.', registry=registry
+        )
+        self.notifications = Gauge(
+            'hemicycle_waiting_notifications',
+            'Notifications that have still to be sent by this server.',
+            registry=registry,
+        )
         self.lag = Histogram(
             'hemicycle_event_loop_lag_seconds',
             'How late the event loop is.',

@@ -36,7 +36,10 @@ def monitoring_routes(backend: Backend, metrics: Metrics) -> list[Route]:
         """All metrics."""
         if not backend.is_open:
             return PlainTextResponse('the server is starting', 503)
+        services = backend.root_services
         try:
+            metrics.questions.set(len((await services.inbox.list(snoozed=True)).items))
+            metrics.notifications.set(services.notifications.waiting)
             return Response(await metrics.render(backend.root), media_type=MEDIA)
         except EngineError as error:
             return PlainTextResponse(str(error), 503)

@@ -25,12 +25,13 @@ from engine.models.http.endpoint_settings import EndpointSettings
 from engine.records import RunPage, RunQuery
 from tests.models.reading import asked, endpoint
 from tests.models.speech import OpenAISpeech
-from tests.support.harness import until
+from tests.support.harness import turns, until
 from ui.server import metrics
 from ui.server.logs import RunLog, is_request_id, json_formatter, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
 from ui.server.observed_journal import observe
+from ui.services.notifications import Destination
 from ui.web.backend import Backend
 
 
@@ -107,6 +108,24 @@ async def test_steps_tokens_and_endings_are_counted(served: Served) -> None:
     assert 0 < samples[('hemicycle_commit_seconds_count',)] <= info.seq
     assert samples[('hemicycle_waiting_commits',)] == 0
     assert samples[('process_open_fds',)] > 0
+
+
+async def test_what_waits_for_people_and_for_receivers_is_counted(served: Served) -> None:
+    served.backend.open(served.conductor)
+    assert (await served.samples())[('hemicycle_open_questions',)] == 0
+    run = await served.conductor.start('pipeline', task='Compare tea and coffee', approvals='all')
+    async for _ in turns():
+        if (await run.info()).waiting:
+            break
+    notifications = served.backend.root_services.notifications
+    hook = Destination(name='Team', channel='webhook', address='http://127.0.0.1:1/hook')
+    team = await notifications.destinations.add(hook)
+    await notifications.destinations.change(team.id, paused=True)
+    await notifications.test(team.id)
+    samples = await served.samples()
+    assert samples[('hemicycle_open_questions',)] == 1
+    assert samples[('hemicycle_waiting_notifications',)] == 1
+    await notifications._dispatcher.close()
 
 
 async def test_calls_of_endpoints_are_timed_and_counted_while_they_run_and_wait(served: Served) -> None:

@@ -1,5 +1,7 @@
 """Script in what people and models write, and in what is imported, runs on no page that shows it."""
 
+import gzip
+import hashlib
 import json
 
 from playwright.sync_api import expect
@@ -24,6 +26,24 @@ ENDS = (
     '/review',
     '?at=3&inspect=memory',
 )
+TOLD = frozenset(
+    (
+        'title',
+        'who',
+        'model',
+        'text',
+        'content',
+        'error',
+        'task',
+        'tags',
+        'note',
+        'summary',
+        'findings',
+    )
+)
+"""Fields of a bundle that a page shows as they are."""
+OTHER = 'aaaabbbbcccc'
+"""The run of a bundle that somebody has written script into."""
 NOT_DRAWN = ('/fork', '/report', '/review')
 """What a run that was drawn from a trace does not have."""
 
@@ -81,6 +101,14 @@ def test_script_in_names_texts_and_imports_runs_nowhere(open_page, new_server, t
     ]
     places += [f'/runs/{run}{end}' for run in (ended, waiting) for end in ENDS]
     places += [f'/runs/{drawn}{end}' for end in ENDS if end not in NOT_DRAWN]
+    bundle = page.request.get(f'{new_server.url}/api/v1/runs/{ended}/export/bundle').body()
+    answer = page.request.post(
+        f'{new_server.url}/api/v1/imports',
+        headers=own | {'Content-Type': 'application/octet-stream'},
+        data=rewritten(bundle, ended),
+    )
+    assert answer.ok and answer.json()[0]['run'] == OTHER, answer.text()
+    places += [f'/runs/{OTHER}{end}' for end in ('', '/transcript', '/drafts', '?at=3&inspect=memory')]
     for place in places:
         page.goto(f'{new_server.url}{place}')
         page.wait_for_function('window.did_handshake === true')
@@ -91,3 +119,21 @@ def test_script_in_names_texts_and_imports_runs_nowhere(open_page, new_server, t
     file.write_bytes(saved.body())
     page.goto(file.as_uri())
     assert page.evaluate('ran') == []
+
+
+def rewritten(bundle: bytes, run: str) -> bytes:
+    """A bundle as another run, with script in all that is told; its checksum fits."""
+
+    def change(value: object, field: str = '') -> object:
+        if isinstance(value, dict):
+            return {name: change(one, name) for name, one in value.items()}
+        if isinstance(value, list):
+            return [change(one, field) for one in value]
+        if isinstance(value, str):
+            return EVIL if value and field in TOLD else value.replace(run, OTHER)
+        return value
+
+    head, *lines, end = map(json.loads, gzip.decompress(bundle).splitlines())
+    told = [head | {'runs': [OTHER]}, *map(change, lines)]
+    body = b''.join(json.dumps(line).encode() + b'\n' for line in told)
+    return body + json.dumps(end | {'sha256': hashlib.sha256(body).hexdigest()}).encode() + b'\n'

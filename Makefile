@@ -39,9 +39,9 @@ endure: ## Run the tests that take too long for each change: outages and failure
 	@.ci/setup test
 	.venv/bin/pytest -n 0 -m long
 
-bench: ## Measure speed and print the numbers
+bench: ## Measure speed and print the numbers (README=--readme puts them into README.md)
 	@.ci/setup bench
-	.venv/bin/python -m tests.bench
+	.venv/bin/python -m tests.bench $(README)
 
 format: ## Format the code and mend what the linter can mend
 	@.ci/setup dev

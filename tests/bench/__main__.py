@@ -7,12 +7,16 @@ import asyncio
 import json
 import sys
 import tempfile
+import time
+import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.bench import activities, decided, durable, histories, idle, start, whole
 from tests.bench.pages import api, debugger, live, opening, panes, stepping, traffic, transcript, wall
-from tests.bench.table import Row, machine, markdown, note, text
+from tests.bench.table import Row, machine, markdown, note, text, written
+from tests.tree import README
 from ui.server.tuning import tune
 
 
@@ -45,15 +49,29 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
 """In the order of the table."""
 
 
-async def measure(names: Sequence[str], *, fast: bool) -> list[Row]:
-    """Run these topics, each with a new folder."""
+async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[str]]:
+    """Run these topics; gives their rows, and which of them broke."""
     found: list[Row] = []
+    broken: list[str] = []
     for name in names:
-        with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
-            async for row in TOPICS[name](Path(folder), fast=fast):
-                found.append(row)
-                print(f'  {row.name}: {row.cells(verdict=False)[1]}', file=sys.stderr, flush=True)
-    return found
+        begun = time.monotonic()
+        try:
+            found += await _topic(name, fast=fast)
+        except Exception:  # The others are still worth their minutes.
+            traceback.print_exc()
+            broken.append(name)
+        print(f'{name}: {time.monotonic() - begun:.0f} seconds', file=sys.stderr, flush=True)
+    return found, broken
+
+
+async def _topic(name: str, *, fast: bool) -> list[Row]:
+    """The rows of a topic, measured in a new folder."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
+        async for row in TOPICS[name](Path(folder), fast=fast):
+            rows.append(row)
+            print(f'  {row.name}: {row.cells(verdict=False)[1]}', file=sys.stderr, flush=True)
+    return rows
 
 
 def event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -66,28 +84,40 @@ def event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def main() -> int:
-    """The command; 1 where a bar does not hold."""
+    """The command; 1 where a bar does not hold, or something could not be measured."""
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
     parser.add_argument('--fast', action='store_true', help='small sizes, to see that it runs; no verdict')
     parser.add_argument('--only', action='append', choices=TOPICS, help='this topic; may be repeated')
     parser.add_argument('--skip', action='append', choices=TOPICS, default=[], help='not this topic')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write all numbers there as well')
     parser.add_argument('--markdown', action='store_true', help='print the table as Markdown')
+    parser.add_argument(
+        '--readme', action='store_true', help='put the table into README.md; of a whole run only'
+    )
     options = parser.parse_args()
+    if options.readme and (options.fast or options.only or options.skip):
+        parser.error('--readme takes no part of a run, and none of small sizes')
     tune()  # as the server does
     names = [name for name in options.only or TOPICS if name not in options.skip]
     found = machine() | {'loop': 'uvloop' if event_loop() else 'asyncio'}
     with asyncio.Runner(loop_factory=event_loop()) as runner:
-        rows = runner.run(measure(names, fast=options.fast))
+        rows, broken = runner.run(measure(names, fast=options.fast))
     print(note(found), end='\n\n')
     print((markdown if options.markdown else text)(rows, verdict=not options.fast))
     if options.json:
-        written = {'machine': found, 'fast': options.fast, 'rows': [row.record() for row in rows]}
-        options.json.write_text(json.dumps(written, indent=2) + '\n')
+        kept = {'machine': found, 'fast': options.fast, 'rows': [row.record() for row in rows]}
+        options.json.write_text(json.dumps(kept, indent=2) + '\n')
+    if options.readme and not broken:
+        day = datetime.now(UTC).date()
+        README.write_text(
+            written(README.read_text('utf-8'), rows, f'Measured on {day}: {note(found)}.'), 'utf-8'
+        )
     failed = [row.name for row in rows if row.holds is False and not options.fast]
     if failed:
         print(f'\nOver the bar: {"; ".join(failed)}')
-    return 1 if failed else 0
+    if broken:
+        print(f'\nNot measured, since it broke: {", ".join(broken)}')
+    return 1 if failed or broken else 0
 
 
 if __name__ == '__main__':

@@ -13,12 +13,16 @@ from statistics import median
 from engine import Conductor
 from engine.journal import fold
 from engine.records import RunId
+from tests.bench.pages.chromium import chromium
+from tests.bench.pages.debugger import opened
+from tests.bench.processes import free_port, server
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, cpus, percentile, ratio, walls
 from tests.bench.work import SIZE, texts, working
 
-ROOM, FLAT, SEEK, FOLD = 1.5, 1.15, 50.0, 300.0
-"""The bars: times the payload; times the cost of a step of a short run; milliseconds."""
+ROOM, FLAT, SEEK, FOLD, PAGE = 1.5, 1.15, 50.0, 300.0, 1_000.0
+"""The bars: times the payload; times the cost of a step of a short run; milliseconds, the last for the
+page of the longest run."""
 SHORT, LONG, LONGEST = 100, 10_000, 100_000
 
 
@@ -36,6 +40,10 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 yield await _flatness(conductor, run, pattern, long, fast=fast)
             for row in await _opening(conductor, run, pattern, long, fast=fast):
                 yield row
+            steps = (await conductor.info(run)).seq + 1
+            await conductor.send(run, 'stop')
+        if fast or long == LONGEST:
+            yield await _page(database, run, steps)
 
 
 async def _grown(conductor: Conductor, pattern: str, steps: int) -> RunId:
@@ -88,6 +96,18 @@ async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *
         bar=FLAT,
         details={'cpu': cpus(after_long), 'base_cpu': cpus(after_short)},
     )
+
+
+async def _page(database: Path, run: RunId, steps: int) -> Row:
+    """The run's page, in a server and a browser that have served and shown the page of runs only."""
+    port = free_port()
+    url, served = f'http://127.0.0.1:{port}', ['serve', '--port', str(port), '--database', str(database)]
+    with server(['-m', 'ui', *served], f'{url}/', database.parent):
+        async with chromium() as probe:
+            await probe.page.goto(f'{url}/runs')
+            await probe.page.wait_for_timeout(2_000)
+            spent = await opened(probe, f'{url}/runs/{run}', steps)
+    return Row(name=f'run of {steps:,} steps: opening its page', value=spent, unit='ms', bar=PAGE)
 
 
 async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *, fast: bool) -> list[Row]:

@@ -16,8 +16,8 @@ from tests.bench.servers.live import AGENTS
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 
-DOM, BLOCKED = 100.0, 50.0
-"""The bars, in milliseconds."""
+DOM, LATE, BLOCKED = 50.0, 100.0, 20.0
+"""The bars, in milliseconds: of a step in the median and at p95; that the loop works without a break."""
 
 WATCH = """() => {
   const seen = window.seen = { steps: [], pieces: [] }, last = {};
@@ -56,7 +56,9 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         bar=DOM,
         details={'steps': len(steps), 'p95': percentile(steps, 0.95), 'worst': max(steps)},
     )
-    yield Row(name='step from journal to DOM, 4 panes, p95', value=percentile(steps, 0.95), unit='ms')
+    yield Row(
+        name='step from journal to DOM, 4 panes, p95', value=percentile(steps, 0.95), unit='ms', bar=LATE
+    )
     yield Row(
         name='piece from model to DOM, 200 a second, median',
         value=median(pieces),

@@ -16,7 +16,7 @@ from tests.bench.servers.live import PACE, SIX
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 
-DELAY, LONG, SHARE = 150.0, 100.0, 50.0
+DELAY, LONG, SHARE = 150.0, 50.0, 50.0
 """The bars: milliseconds, milliseconds, percent of a core."""
 SETTLING = 2_000
 """Milliseconds before the watch begins."""

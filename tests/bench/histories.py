@@ -28,7 +28,7 @@ SHORT, LONG, LONGEST = 100, 10_000, 100_000
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """All that is asked of a long run: with memory that stays as it is, and with memory that grows."""
-    lengths = [('bounded', LONG), ('growing', LONG), ('growing', LONGEST)]
+    lengths = [('bounded', LONG), ('growing', LONG), ('bounded', LONGEST), ('growing', LONGEST)]
     for pattern, long in [(pattern, 300) for pattern in ('bounded', 'growing')] if fast else lengths:
         database = folder / f'{pattern}-{long}.db'
         async with working(database) as conductor:
@@ -43,7 +43,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             steps = (await conductor.info(run)).seq + 1
             await conductor.send(run, 'stop')
         if fast or long == LONGEST:
-            yield await _page(database, run, steps)
+            yield await _page(database, run, pattern, steps)
 
 
 async def _grown(conductor: Conductor, pattern: str, steps: int) -> RunId:
@@ -98,7 +98,7 @@ async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *
     )
 
 
-async def _page(database: Path, run: RunId, steps: int) -> Row:
+async def _page(database: Path, run: RunId, pattern: str, steps: int) -> Row:
     """The run's page, in a server and a browser that have served and shown the page of runs only."""
     port = free_port()
     url, served = f'http://127.0.0.1:{port}', ['serve', '--port', str(port), '--database', str(database)]
@@ -107,7 +107,8 @@ async def _page(database: Path, run: RunId, steps: int) -> Row:
             await probe.page.goto(f'{url}/runs')
             await probe.page.wait_for_timeout(2_000)
             spent = await opened(probe, f'{url}/runs/{run}', steps)
-    return Row(name=f'run of {steps:,} steps: opening its page', value=spent, unit='ms', bar=PAGE)
+    name = f'run of {steps:,} steps, {pattern} memory: opening its page'
+    return Row(name=name, value=spent, unit='ms', bar=PAGE)
 
 
 async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *, fast: bool) -> list[Row]:

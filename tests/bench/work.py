@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,16 +28,16 @@ SIZE = 1_024
 def texts(count: int, seed: int = 0) -> list[str]:
     """Texts of `SIZE` characters, as compressible as English is."""
     chance = random.Random(seed)
-    weights = [1 / rank for rank in range(1, len(WORDS) + 1)]
+    weights = list(itertools.accumulate(1 / rank for rank in range(1, len(WORDS) + 1)))
 
     def one() -> str:
         words: list[str] = []
         length = 0
-        while length < SIZE:
-            word = chance.choices(WORDS, weights)[0]
-            if chance.random() < 0.12:
-                word = f'{word}{chance.choice("aeiou")}{chance.randint(0, 999)}'
-            words.append(f'{word}.' if chance.random() < 0.08 else word)
+        for word in chance.choices(WORDS, cum_weights=weights, k=SIZE // 2):
+            if length >= SIZE:
+                break
+            number = f'{chance.choice("aeiou")}{chance.randint(0, 999)}' if chance.random() < 0.12 else ''
+            words.append(f'{word}{number}{"." if chance.random() < 0.08 else ""}')
             length += len(words[-1]) + 1
         return ' '.join(words)[:SIZE]
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from engine.errors import EngineError, JournalConflict, JournalError, StaleOwner, UnknownRun
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec, Text
 from storage.rows import budget_text, used_by
-from storage.sqlite.statements import ADVANCE, EPOCH, INSERT_SNAPSHOT, INSERT_STEP, TURN
+from storage.sqlite.statements import ADVANCE, ADVANCE_KNOWN, EPOCH, INSERT_SNAPSHOT, INSERT_STEP, TURN
 
 SHORT = 32_768
 """Bytes of JSON that are compressed and written in well under a millisecond."""
+
+
+class Kept(NamedTuple):
+    """What the row of a run holds since the last append to it, as long as nobody else claims the run."""
+
+    epoch: int
+    number: int
+    turn: list[str]
+    """The columns that change with some appends only."""
 
 
 class Append:
@@ -22,10 +32,18 @@ class Append:
     """
 
     def __init__(
-        self, codec: Codec, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
+        self,
+        codec: Codec,
+        info: RunInfo,
+        transitions: Sequence[Transition],
+        snapshot: Snapshot | None,
+        kept: Kept | None = None,
     ) -> None:
         self._codec, self._info, self._transitions, self._snapshot = codec, info, transitions, snapshot
         self._texts: list[Text] | None = None
+        self._before = kept
+        self.kept = kept
+        """What the row holds once this is committed."""
 
     def short(self) -> bool:
         """Whether it takes no longer than handing it to another thread."""
@@ -49,12 +67,7 @@ class Append:
             if step.seq != number:
                 raise self._refusal(connection, step.seq)
         seq = before + len(self._transitions)
-        found = connection.execute(
-            ADVANCE, (info.updated, seq, *used_by(info.usage), size, info.id, info.epoch, before)
-        ).fetchall()
-        if not found:
-            raise self._refusal(connection, before + 1)
-        number, *turn = found[0]
+        number, turn = self._advance(connection, seq, size, before)
         rows = [
             (number, step.seq, step.time, step.event.name, step.event.at, body)
             for step, body in zip(self._transitions, bodies, strict=True)
@@ -65,7 +78,22 @@ class Append:
         now = [info.status.value, info.error, info.waiting, budget_text(info.budget)]
         if turn != now:
             connection.execute(TURN, (*now, number))
+        self.kept = Kept(info.epoch, number, now)
         return size
+
+    def _advance(
+        self, connection: sqlite3.Connection, seq: int, size: int, before: int
+    ) -> tuple[int, list[str]]:
+        """Write the run's summary: gives its number, and the columns that change with some appends only."""
+        info, kept = self._info, self._before
+        values = (info.updated, seq, *used_by(info.usage), size, info.id, info.epoch, before)
+        if kept and kept.epoch == info.epoch:
+            if connection.execute(ADVANCE_KNOWN, (*values, kept.number)).rowcount:
+                return kept.number, kept.turn
+        elif found := connection.execute(ADVANCE, values).fetchall():
+            number, *turn = found[0]
+            return number, turn
+        raise self._refusal(connection, before + 1)
 
     def _refusal(self, connection: sqlite3.Connection, seq: int) -> EngineError:
         """Why the run does not take step `seq`; nothing was written."""

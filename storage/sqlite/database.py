@@ -10,18 +10,20 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from engine.errors import JournalUnavailable
-from engine.records import RunInfo, Snapshot, Transition
+from engine.records import RunId, RunInfo, Snapshot, Transition
 from storage.codec import Codec
 from storage.protocol import Work
 from storage.settings import Settings
 from storage.sqlite import file
-from storage.sqlite.append import Append
+from storage.sqlite.append import Append, Kept
 from storage.sqlite.file import translate_errors
 from storage.sqlite.gil_yield import GilYielder
 from storage.sqlite.writer import Writer
 
 P = ParamSpec('P')
 T = TypeVar('T')
+MOST_KEPT = 10_000
+"""Rows of runs that are known, at most."""
 
 
 async def open_sqlite(settings: Settings) -> SqliteDatabase:
@@ -46,6 +48,8 @@ class SqliteDatabase:
         self._engine = file.reading(settings)
         self._readers = ThreadPoolExecutor(settings.readers, thread_name_prefix='journal-reader')
         self._closed = False
+        self._kept: dict[RunId, Kept] = {}
+        """Of runs that are written here: found by their number, their rows need not be read before."""
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -68,8 +72,14 @@ class SqliteDatabase:
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
     ) -> int:
         """Store a run's next steps."""
-        work = Append(self._codec, info, transitions, snapshot)
-        return await self._writer.do(work, short=work.short)
+        work = Append(self._codec, info, transitions, snapshot, self._kept.pop(info.id, None))
+        size = await self._writer.do(work, short=work.short)
+        # Only now: what was rolled back, or whose caller was cancelled, is read from the row the next time.
+        if work.kept and not info.status.ended:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[info.id] = work.kept
+        return size
 
     async def set_quota(self, quota: int | None) -> None:
         """Let the file grow to `quota` bytes from now on; None means no limit but the disk."""

@@ -30,6 +30,8 @@ ADVANCE = _text(
     .returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget)
 )
 """Columns that change with every append; leaves the indexes alone. Returns no row where it does not fit."""
+ADVANCE_KNOWN = f'{ADVANCE.partition(" RETURNING ")[0]} AND run.number = ?'
+"""The same where the number is known: it finds the row by that, and returns nothing."""
 TURN = _text(
     update(RUN)
     .where(RUN.c.number == bindparam('key'))

@@ -1,0 +1,80 @@
+"""Appends know the row of the run that they continue, but never more of it than is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from engine.errors import JournalUnavailable, StaleOwner, UnknownRun
+from engine.records import Event, RunId, RunInfo, Shape, StatePath, Status, Transition
+from storage import SqlJournal, open_journal
+from storage.sqlite.database import SqliteDatabase
+
+pytestmark = pytest.mark.anyio
+
+RUN = RunId('r')
+CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
+
+
+def step(seq: int, text: str = '') -> Transition:
+    return Transition(run=RUN, seq=seq, time=1.0, event=Event(name='done', data={'text': text}))
+
+
+@pytest.fixture
+async def journal(tmp_path: Path) -> AsyncIterator[SqlJournal]:
+    made = await open_journal(tmp_path / 'runs.db')
+    await made.create(RunInfo(id=RUN, pattern='p', title='T', created=1.0), CHART)
+    yield made
+    await made.close()
+
+
+async def test_what_was_rolled_back_is_not_taken_for_kept(journal: SqlJournal) -> None:
+    info = await journal.claim(RUN, 'me')
+    database = journal.database
+    assert isinstance(database, SqliteDatabase)
+    await journal.append(info, [step(1)])
+    await database.set_quota(1)
+    waiting = replace(info, status=Status.WAITING, waiting='approval')
+    with pytest.raises(JournalUnavailable):
+        await journal.append(waiting, [step(2, Random(0).randbytes(60_000).hex())])
+    assert (await journal.info(RUN)).status is Status.RUNNING
+    await database.set_quota(None)
+    await journal.append(waiting, [step(2)])
+    found = await journal.info(RUN)
+    assert (found.status, found.waiting, found.seq) == (Status.WAITING, 'approval', 2)
+
+
+async def test_a_caller_that_is_cancelled_knows_nothing_of_what_it_wrote(journal: SqlJournal) -> None:
+    info = await journal.claim(RUN, 'me')
+    await journal.append(info, [step(1)])
+    waiting = replace(info, status=Status.WAITING, waiting='approval')
+    cancelled = asyncio.ensure_future(journal.append(waiting, [step(2)]))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await asyncio.wait([cancelled])
+    await journal.append(info, [step(3)])
+    assert (await journal.info(RUN)).status is Status.RUNNING
+
+
+async def test_the_row_of_another_owner_or_of_no_run_is_not_written(journal: SqlJournal) -> None:
+    info = await journal.claim(RUN, 'me')
+    await journal.append(info, [step(1)])
+    heir = await journal.claim(RUN, 'heir')
+    with pytest.raises(StaleOwner):
+        await journal.append(info, [step(2)])
+    await journal.append(heir, [step(2)])
+    await journal.delete(RUN)
+    # Its number is the next run's, which has come as far.
+    other = RunId('other')
+    await journal.create(RunInfo(id=other, pattern='p', title='T', created=1.0), CHART)
+    later = await journal.claim(other, 'heir')
+    later = await journal.claim(other, 'heir')
+    await journal.append(later, [replace(step(seq), run=other) for seq in (1, 2)])
+    with pytest.raises(UnknownRun):
+        await journal.append(heir, [step(3)])
+    assert (await journal.info(other)).seq == 2

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from engine.records.breakpoint import Breakpoint
 from engine.records.budget import Gauge
+from engine.records.frozen import quick
 from engine.records.run_info import Instant, RunId, Status
 from engine.records.state_path import RUN, StatePath
 from engine.records.usage import Origin, Spending, Usage
@@ -40,6 +41,7 @@ ANSWER = 'answer'
 """The trigger that answers what the server of a tool asks (`engine.tools.question`)."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Something that happened, as the chart sees it."""
@@ -62,6 +64,7 @@ class Event:
     """The account that sent it; '' for the engine's own events, and where nobody logs in."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardResult:
     """A guard evaluated while looking for a transition."""
@@ -82,6 +85,7 @@ class Edge:
     dest: str
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One change to the run's data: a JSON Patch operation (RFC 6902; `add`, `replace` or `remove`)."""
@@ -92,6 +96,7 @@ class Change:
     value: Any = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """One journaled step of a run, keyed by (run, seq); seq counts from 1 without gaps."""
@@ -119,6 +124,7 @@ DeltaKind = Literal['text', 'reasoning', 'call', 'arguments', 'waiting', 'reset'
 attempt that was aborted, or, for the whole run (''), all streamed text that a slow reader has."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
     """A piece of streamed text. Never journaled; the complete reply is."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, NewType, TypedDict
 
 from engine.records.budget import Budget
+from engine.records.frozen import quick
 from engine.records.shape import DRAWN
 from engine.records.usage import Usage
 
@@ -44,6 +45,7 @@ class Status(StrEnum):
 ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
     """What is known of a run without reading its history."""

@@ -13,6 +13,7 @@ from engine.journal.protocol import Journal
 from engine.models.protocol import Model
 from engine.models.recording.recorded_call import RecordedCall
 from engine.records import DeltaKind, RunInfo, StatePath
+from engine.records.frozen import quick
 from engine.records.state_path import parent_of
 from engine.runtime.feed import Feed
 from engine.runtime.loop_share import LoopShare
@@ -58,6 +59,7 @@ class Services:
         return self.models[name]
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
     """One attempt at the work of one visit to a state."""

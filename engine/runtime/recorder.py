@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from engine.errors import FilesUnavailable, JournalUnavailable
 from engine.journal.projection import RunProjection, snapshot_of
 from engine.records import JournalOutage, RunId, RunInfo, Snapshot, Transition
+from engine.records.frozen import evolve
 from engine.runtime.activity import RuntimeContext
 from engine.statechart.chart import Microstep
 
@@ -111,7 +111,7 @@ def step_of(move: Microstep, run: RunId, seq: int, time: float) -> Transition:
 def summary(info: RunInfo, projection: RunProjection, more: int = 0) -> RunInfo:
     """The summary after all steps applied to the projection; `more` bytes were added."""
     status = projection.status
-    return replace(
+    return evolve(
         info,
         seq=projection.seq,
         status=status,

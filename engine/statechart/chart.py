@@ -13,6 +13,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 
 from engine.errors import PatternError
 from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
+from engine.records.frozen import quick
 from engine.records.state_path import is_active, parent_of, within
 from engine.statechart.decision_cache import (
     CallbackContext,
@@ -37,6 +38,7 @@ MOST_MOVES = 100
 logging.getLogger('transitions').setLevel(logging.ERROR)
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Microstep:
     """One step decided by the chart: a transition without number and time."""

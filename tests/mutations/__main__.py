@@ -6,6 +6,7 @@ module is imported, in a process of its own, forked from one that has imported a
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from types import CodeType
 
 OURS = ('engine', 'storage', 'tests', 'ui')
-PREPARED = ('engine', 'sqlmodel')
+PREPARED = ('engine', 'sqlmodel', 'hypothesis', 'anyio.pytest_plugin', 'anyio._backends._asyncio')
 OPTIONS = (
-    *('-x', '-q', '--no-header', '-p', 'no:cacheprovider', '-p', 'no:hypothesispytest'),
+    *('-x', '-q', '--no-header', '-p', 'no:cacheprovider', '-p', 'anyio'),
     *('-o', 'addopts=--import-mode=importlib'),  # without the window, which none of them needs
     *('-W', 'ignore::pytest.PytestConfigWarning', '-W', 'ignore::pytest.PytestAssertRewriteWarning'),
+    *('-W', 'ignore::pytest.PytestUnknownMarkWarning'),  # those of plug-ins
 )
 LONGEST = 30
 """Seconds: a mutation that makes its tests wait for ever has turned them red."""
@@ -107,7 +109,7 @@ def _run(tests: Sequence[str], mutation: Mutation | None, log: str) -> int:
         signal.alarm(LONGEST)
         sys.meta_path.insert(0, Finder(mutation))
         importlib.import_module('tests.support.harness').DEADLINE = DEADLINE
-    os.environ.pop('PYTEST_DISABLE_PLUGIN_AUTOLOAD', None)  # these tests need the plug-in for coroutines
+    os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # these tests need none but that for coroutines
     status = pytest.main([*OPTIONS, *tests])
     if mutation and mutation.module not in sys.modules:
         return MISSED
@@ -120,6 +122,8 @@ def prepare() -> None:
         importlib.import_module(name)
     for name in [name for name in sys.modules if name.partition('.')[0] in OURS]:
         del sys.modules[name]
+    gc.collect()
+    gc.freeze()  # what all processes share is looked at no more, and so not copied
 
 
 def main(names: Iterable[str]) -> int:

@@ -11,7 +11,7 @@ from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from tests.support.clocks import IdleClock
 from tests.support.harness import FakeModel, first_steps, to_the_end
-from tests.support.time_bounded_team import BAD, QUICK, QuickSandbox, good, leaf, write
+from tests.support.teams.time_bounded import BAD, QUICK, QuickSandbox, good, leaf, write
 
 FIX = {
     'passed': False,

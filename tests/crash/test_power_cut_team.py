@@ -16,7 +16,7 @@ from engine.records import Outcome, RunId
 from storage import open_journal
 from tests.crash.test_power_cut import Cutting, PowerCut
 from tests.support.harness import FakeModel, calls, until
-from tests.support.supervisor_team import planned, task_in, team, team_reply, worked
+from tests.support.teams.supervisor import planned, task_in, team, team_reply, worked
 
 PLAN = [planned('a'), planned('p', 'plumber'), planned('b', 'analyst', 'a'), planned('c', 'writer', 'a', 'b')]
 ENDED = {'a': True, 'p': False, 'b': False, 'c': True}

@@ -10,7 +10,7 @@ import pytest
 from engine import Status
 from engine.journal import MemoryJournal
 from tests.support.harness import first_steps, to_the_end
-from tests.support.parallel_review import begin, conducting, everybody, position, writing
+from tests.support.teams.parallel_review import begin, conducting, everybody, position, writing
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from nicegui.testing import User
 from engine import Conductor, SimulatedClock, Status
 from tests.support.clicks import answer, click
 from tests.support.harness import settled
-from tests.support.parallel_review import begin, conducting, everybody, position, writing
-from tests.support.time_bounded_team import QUICK, conductor, good
+from tests.support.teams.parallel_review import begin, conducting, everybody, position, writing
+from tests.support.teams.time_bounded import QUICK, conductor, good
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.web.backend import Backend

@@ -16,7 +16,7 @@ from engine.models.scripted.scenario import Scenario
 from engine.records import Outcome
 from engine.workspace import Sandbox
 from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
-from tests.support.parallel_review import actors, begin, everybody, position, review_catalog
+from tests.support.teams.parallel_review import actors, begin, everybody, position, review_catalog
 
 LONGEST = 300
 SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.parameters]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.parallel_review import begin, conducting, everybody, position
+from tests.support.teams.parallel_review import begin, conducting, everybody, position
 from ui.exports.offline_page import render_page
 
 MOST = 60_000

@@ -11,7 +11,7 @@ from engine.errors import ModelError
 from engine.journal import MemoryJournal
 from engine.workspace.sandbox.sandbox import Sandbox
 from tests.support.harness import PIPELINE_TASK, FakeModel, pipeline_reply, settled
-from tests.support.time_bounded_team import QUICK, good
+from tests.support.teams.time_bounded import QUICK, good
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.web.backend import Backend

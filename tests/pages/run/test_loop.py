@@ -8,7 +8,7 @@ from nicegui.testing import User
 from engine import Catalog, Conductor
 from engine.journal import MemoryJournal
 from tests.support.harness import FakeModel
-from tests.support.time_bounded_team import QUICK, QuickSandbox, good, leaf, verdict
+from tests.support.teams.time_bounded import QUICK, QuickSandbox, good, leaf, verdict
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.pages.run import report

@@ -11,7 +11,7 @@ from nicegui.testing import User
 from engine import Transition
 from engine.models.protocol import ModelRequest
 from tests.support.harness import FakeModel
-from tests.support.supervisor_team import planned, task_in, team, team_reply, worked
+from tests.support.teams.supervisor import planned, task_in, team, team_reply, worked
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.web.backend import Backend

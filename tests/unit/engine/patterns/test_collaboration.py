@@ -16,7 +16,7 @@ from engine.patterns.supervisor.collaboration import order_tasks
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.tools.builtin.research.get_previous import get_previous
 from tests.support.harness import FakeModel, catalog
-from tests.support.supervisor_team import delegated, planned, task_in, team_reply, worked
+from tests.support.teams.supervisor import delegated, planned, task_in, team_reply, worked
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from engine.models.protocol import ModelRequest
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.records import Outcome
 from tests.support.harness import FakeModel, calls, catalog, in_turn, settled, until
-from tests.support.supervisor_team import planned, task_in, team, team_reply, worked
+from tests.support.teams.supervisor import planned, task_in, team, team_reply, worked
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from engine.models.protocol import ModelRequest
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.tools.protocol import tool
 from tests.support.harness import FakeModel, calls, first_steps, until
-from tests.support.supervisor_team import Planned, planned, task_in, team, team_reply, worked
+from tests.support.teams.supervisor import Planned, planned, task_in, team, team_reply, worked
 
 pytestmark = pytest.mark.anyio
 MANY = {'objective': 'a bridge', 'execution': 'side by side'}

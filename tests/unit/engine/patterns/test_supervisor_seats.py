@@ -10,7 +10,7 @@ import pytest
 from engine import Conductor, EventRefused, InvalidInput, Status
 from engine.models.protocol import ModelRequest
 from tests.support.harness import FakeModel, settled
-from tests.support.supervisor_team import planned, team, team_reply, worked
+from tests.support.teams.supervisor import planned, team, team_reply, worked
 
 pytestmark = pytest.mark.anyio
 

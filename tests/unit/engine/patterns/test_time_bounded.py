@@ -16,7 +16,7 @@ from engine.patterns.time_bounded.plan import TestResult, VerificationResult
 from engine.patterns.time_bounded.protocol import REQUESTS, RESPONSES, MessageType
 from engine.patterns.time_bounded.schemas import CodeOutput, PlanDraft
 from engine.patterns.time_bounded.state import OrchestrationState
-from tests.support.time_bounded_team import (
+from tests.support.teams.time_bounded import (
     BAD,
     GOOD,
     PLAN,

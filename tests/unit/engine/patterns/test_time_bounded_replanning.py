@@ -11,7 +11,7 @@ import pytest
 from engine import EngineError, SimulatedClock, Status
 from engine.models.protocol import ModelRequest
 from tests.support.harness import until
-from tests.support.time_bounded_team import (
+from tests.support.teams.time_bounded import (
     BAD,
     GOOD,
     PLAN,

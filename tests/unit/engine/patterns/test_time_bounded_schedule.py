@@ -13,7 +13,7 @@ from engine import Status
 from engine.models.protocol import ModelRequest
 from engine.patterns.time_bounded.schedule import PHASES, PhaseBudget, allocate, burn_down
 from tests.support.clocks import IdleClock
-from tests.support.time_bounded_team import BAD, QUICK, conductor, good, leaf, verdict, write
+from tests.support.teams.time_bounded import BAD, QUICK, conductor, good, leaf, verdict, write
 from tests.unit.engine.patterns.test_time_bounded_time import Slow
 
 times = st.floats(0, 1e6, allow_nan=False)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import EngineError, EventRefused, InvalidInput, SimulatedClock
-from tests.support.time_bounded_team import QUICK, conductor, good, reaches, team, verdict
+from tests.support.teams.time_bounded import QUICK, conductor, good, reaches, team, verdict
 
 PLAN = {'steps': ['Write double', 'Test it once more']}
 GOOD = {'score': 90, 'approved': True, 'summary': 'It is as it should be.'}

@@ -17,7 +17,7 @@ from engine.workspace import Workspace
 from engine.workspace.sandbox.process import CommandResult
 from tests.support.clocks import NOW, IdleClock
 from tests.support.harness import FakeModel, until
-from tests.support.time_bounded_team import (
+from tests.support.teams.time_bounded import (
     BAD,
     QUICK,
     QuickSandbox,

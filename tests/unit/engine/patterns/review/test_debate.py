@@ -10,7 +10,7 @@ from engine.patterns.debate.consensus import build_consensus, drop_unknown_names
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.quoting import fence
 from engine.patterns.debate.records import Debate, DebateMemory, Position, Utterance
-from tests.support.parallel_review import everybody, position, reviewed, writing
+from tests.support.teams.parallel_review import everybody, position, reviewed, writing
 
 pytestmark = pytest.mark.anyio
 NAMES = ('coder1', 'coder2')

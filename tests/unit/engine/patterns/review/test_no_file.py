@@ -8,7 +8,7 @@ from engine import Conductor, Status
 from engine.journal import MemoryJournal
 from engine.patterns.competition.race import Race
 from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
-from tests.support.parallel_review import (
+from tests.support.teams.parallel_review import (
     WordSandbox,
     actors,
     everybody,

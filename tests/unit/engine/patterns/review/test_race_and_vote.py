@@ -13,7 +13,7 @@ from engine.patterns.competition.race import Race
 from engine.patterns.competition.vote import Vote, normalize
 from engine.records import Outcome
 from tests.support.harness import FakeModel, HastyClock, to_the_end
-from tests.support.parallel_review import WordSandbox, actors, review_catalog, writing
+from tests.support.teams.parallel_review import WordSandbox, actors, review_catalog, writing
 
 pytestmark = pytest.mark.anyio
 

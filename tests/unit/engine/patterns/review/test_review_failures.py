@@ -9,7 +9,15 @@ import pytest
 from engine import SimulatedClock, Status
 from engine.errors import ModelError
 from tests.support.harness import FakeModel, settled, to_the_end, until
-from tests.support.parallel_review import actors, begin, conducting, everybody, phases, position, reviewed
+from tests.support.teams.parallel_review import (
+    actors,
+    begin,
+    conducting,
+    everybody,
+    phases,
+    position,
+    reviewed,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from engine import Status
 from engine.errors import ModelError
 from tests.support.harness import settled, to_the_end
-from tests.support.parallel_review import begin, conducting, everybody, position, reviewed, writing
+from tests.support.teams.parallel_review import begin, conducting, everybody, position, reviewed, writing
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import InvalidInput, Status
-from tests.support.parallel_review import everybody, position, reviewed, writing
+from tests.support.teams.parallel_review import everybody, position, reviewed, writing
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,15 @@ import pytest
 from engine import EventRefused, InvalidInput, Status
 from engine.errors import ModelError
 from tests.support.harness import FakeModel, settled, to_the_end, until
-from tests.support.parallel_review import actors, begin, conducting, everybody, position, reviewed, writing
+from tests.support.teams.parallel_review import (
+    actors,
+    begin,
+    conducting,
+    everybody,
+    position,
+    reviewed,
+    writing,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine import EventRefused, InvalidInput
 from tests.support.harness import FakeModel, settled, to_the_end
-from tests.support.parallel_review import actors, begin, conducting, everybody, position, reviewed
+from tests.support.teams.parallel_review import actors, begin, conducting, everybody, position, reviewed
 
 pytestmark = pytest.mark.anyio
 BEST = position('REVISE_BEST', 'coder1')

@@ -9,7 +9,7 @@ import pytest
 from engine import EventRefused, Status
 from engine.errors import ModelError
 from tests.support.harness import FakeModel, settled
-from tests.support.parallel_review import begin, conducting, everybody, position, reviewed, writing
+from tests.support.teams.parallel_review import begin, conducting, everybody, position, reviewed, writing
 
 pytestmark = pytest.mark.anyio
 

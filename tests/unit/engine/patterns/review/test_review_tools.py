@@ -13,7 +13,7 @@ from engine.models.protocol import ModelRequest
 from engine.records.message import ToolResult
 from engine.tools.builtin.candidates.compare_candidates import compare_candidates
 from tests.support.harness import FakeModel, calls, to_the_end
-from tests.support.parallel_review import actors, begin, conducting, everybody, position, writing
+from tests.support.teams.parallel_review import actors, begin, conducting, everybody, position, writing
 
 pytestmark = pytest.mark.anyio
 BEST = position('REVISE_BEST', 'coder1')

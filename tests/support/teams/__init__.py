@@ -1,0 +1,1 @@
+"""Teams of scripted agents for tests of the patterns that lead them."""

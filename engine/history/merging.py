@@ -1,4 +1,4 @@
-"""RunMerging: takes what a run's agents made into the project it was made for, when a person says so."""
+"""RunMerging: merges the work of a run's agents into its project, when a person says so."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
 
 RESULT = 'the result'
-"""The folder in which a result is put together; it belongs to no agent."""
+"""The folder in which a result is composed; it belongs to no agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mergeable:
-    """What of a run can be merged."""
+    """What can be merged from a run."""
 
     run: RunInfo
     project: str
@@ -39,24 +39,24 @@ class Mergeable:
     folders: Mapping[str, tuple[str, str]]
     """The snapshots that each agent's folder began with and holds now."""
     best: str
-    """Whose work is the run's result; '' if nothing says so."""
+    """Whose work is the run's result; '' if unknown."""
     base: Mapping[str, str] = field(default_factory=dict)
     """`commit` and `branch` that the folders began at, where the project has a repository."""
     branches: tuple[str, ...] = ()
-    """The branches of the repository, the one that is checked out first."""
+    """The branches of the repository, starting with the current one."""
     said: Mapping[str, str] = field(default_factory=dict)
-    """What each candidate says of its work."""
+    """What each candidate says about its work."""
     tests: Mapping[str, str] = field(default_factory=dict)
     """The counts of each candidate's required tests, such as `40 passed, 2 failed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
-    """What is taken of one file."""
+    """What to take of one file."""
 
     path: str
     agent: str
-    """From whose work."""
+    """The agent whose work to take it from."""
     hunks: tuple[int, ...] | None = None
     """Which changes in it, by their numbers from 0; None takes the whole file."""
 
@@ -68,7 +68,7 @@ class RunMerging:
         self._reader, self._workspaces, self._sandbox, self._forks = reader, workspaces, sandbox, forks
 
     async def mergeable(self, run: RunId) -> Mergeable:
-        """What of a run can be merged, and into what. Raises `UnknownRun`."""
+        """What can be merged from a run, and into what. Raises `UnknownRun`."""
         info = await self._reader.info(run)
         project = str(info.parameters.get('project') or '')
         folders, base = await self._folders(run)
@@ -106,7 +106,7 @@ class RunMerging:
         ]
 
     async def compose(self, found: Mergeable, picks: Sequence[Pick]) -> Mergeable:
-        """Put a result together from several agents' files, or from some of their changes.
+        """Compose a result from several agents' files, or from some of their changes.
 
         Returns:
             The same with one folder more, `RESULT`, which is the best now.
@@ -290,6 +290,6 @@ def _counts(version: Mapping[str, Any]) -> str:
 
 
 def merge_message(found: Mergeable, agent: str) -> str:
-    """The message of a commit with an agent's work: the run's title, and where it comes from."""
+    """The commit message for an agent's work: the run's title, and its origin."""
     title = ' '.join(found.run.title.split()) or f'Work of {agent}'
     return f'{title[:72]}\n\nHemicycle-Run: {found.run.id}\nHemicycle-Agent: {agent}\n'

@@ -1,4 +1,4 @@
-"""Traces of other frameworks as runs: OpenTelemetry spans, drawn as a chart and stepped."""
+"""Traces of other frameworks as runs: OpenTelemetry spans, drawn as a chart with steps."""
 
 from engine.history.traces import attributes
 

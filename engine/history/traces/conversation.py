@@ -1,4 +1,4 @@
-"""The conversation of one agent of a trace, as its spans tell it: what each step changes."""
+"""The conversation of one agent of a trace, from its spans: what each step changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN: Final = '(The trace does not hold what was said.)'
 
 
 class Conversation:
-    """What one agent was told and said so far. Its methods return the changes of a step.
+    """What one agent has been told and has said so far. Its methods return the changes of a step.
 
     Args:
         path: the agent's state.
@@ -35,10 +35,10 @@ class Conversation:
         self._called = set[str]()
         """The ids of all calls so far."""
         self.last = ''
-        """What it said last."""
+        """Its latest text."""
 
     def enter(self, visit: Visit) -> list[Change]:
-        """It begins to work."""
+        """The agent begins to work."""
         agent = self._agent
         agent.visits += 1
         if agent.visits > 1:
@@ -49,7 +49,7 @@ class Conversation:
         return made
 
     def ask(self, chat: Span, began: Span | None = None) -> list[Change]:
-        """It calls a model: what is new in what that is told; `began`: its own span, at its first call."""
+        """It calls a model: the new messages in the request; `began`: its own span, at its first call."""
         said = messages_of(chat)
         if not said.inputs and began:
             task = _task(began)
@@ -58,7 +58,7 @@ class Conversation:
         return self._hear(said)
 
     def _hear(self, said: SpanMessages, *, anew: bool = True) -> list[Change]:
-        """What is new in what it is told; if it does not continue what was said before, it replaces that."""
+        """The new messages of a request; one that does not continue the conversation replaces it."""
         made = []
         if said.instructions and said.instructions != self._agent.instructions:
             self._agent.instructions = said.instructions
@@ -162,7 +162,7 @@ class Conversation:
         ]
 
     def fail(self, problem: str) -> list[Change]:
-        """It fails."""
+        """The agent fails."""
         return [self._set('problem', problem)]
 
     def _pending(self) -> list[ToolCall]:
@@ -208,7 +208,7 @@ def _matching(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCal
 
 
 def _same(known: Message, told: Message) -> bool:
-    """Whether a message is one that was said before, as far as a trace repeats it."""
+    """Whether a message repeats an earlier one, as far as a trace repeats it."""
     if known.role != told.role:
         return False
     if known.role == 'tool':

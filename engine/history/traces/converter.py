@@ -1,4 +1,4 @@
-"""Makes a run of a trace: its chart, drawn from the spans, and its steps with their real times."""
+"""Converts a trace to a run: its chart, drawn from the spans, and its steps with their real times."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from engine.records import (
 from engine.records.shape import DRAWN
 
 TAG = 'imported trace'
-"""The tag of all runs that are made of traces."""
+"""The tag of all runs converted from traces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnRun:
-    """A run made of a trace."""
+    """A run converted from a trace."""
 
     info: RunInfo
     shape: Shape
@@ -197,7 +197,7 @@ def _models(visits: list[Visit]) -> dict[str, str]:
 
 
 def _title(trace: Trace, planned: list[PlannedStep]) -> str:
-    """What the run was about: its title if it has one, else the first thing that an agent was told."""
+    """What the run was about: its title if it has one, else the first message to an agent."""
     if own := trace.roots[0].attributes.get(names.TITLE):
         return ' '.join(str(own).split())[:100]
     for step in planned:

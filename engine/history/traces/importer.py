@@ -1,4 +1,4 @@
-"""Imports runs: those of bundles as they are, and traces of other frameworks as runs drawn from them."""
+"""Imports runs: bundles as they are, and traces of other frameworks converted to runs."""
 
 from __future__ import annotations
 

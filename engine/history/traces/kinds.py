@@ -23,7 +23,7 @@ class Kind(StrEnum):
     CHAT = 'chat'
     TOOL = 'tool'
     NONE = ''
-    """Not of generative AI: a request, a query."""
+    """Not related to generative AI: a request, a query."""
 
 
 OPERATIONS: Final[Mapping[str, Kind]] = {
@@ -90,13 +90,13 @@ def kind_of(span: Span) -> Kind:
 
 
 def agent_name(span: Span) -> str:
-    """What the agent of a span is called."""
+    """The name of a span's agent."""
     found = first_of(span.attributes, (*names.AGENT_NAMES, names.ENTITY))
     return ' '.join(str(found or _bare(span.name) or 'agent').split())[:60]
 
 
 def workflow_name(span: Span) -> str:
-    """What the workflow is called whose outermost span this is."""
+    """The name of the workflow whose outermost span this is."""
     about = span.attributes
     own = about.get(names.WORKFLOW) or about.get('traceloop.workflow.name')
     if own is None and kind_of(span) is Kind.AGENT:
@@ -112,7 +112,7 @@ def _bare(name: str) -> str:
 
 
 def tool_name(span: Span) -> str:
-    """What the tool of a span is called."""
+    """The name of a span's tool."""
     found = first_of(span.attributes, names.TOOLS) or span.name.removeprefix('execute_tool').strip()
     return str(found)[:200] or 'tool'
 

@@ -1,4 +1,4 @@
-"""What was said in a span: its messages, in each of the forms that instrumentations give them."""
+"""The messages of a span, in each of the forms that instrumentations use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.records.jsonable import to_jsonable
 from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 
 MAX_TEXT = 100_000
-"""Characters of a text; of a longer one, the beginning is kept."""
+"""Maximum characters of a text; longer ones are truncated."""
 PLACES = re.compile(r'(\d+)\.(.+)')
 LISTED: Final = {
     'input': (
@@ -67,7 +67,7 @@ WRAPPINGS: Final = (
     'value',
     'input_str',
 )
-"""Keys under which a value is wrapped, the outermost first."""
+"""Keys under which a value is wrapped, outermost first."""
 THOUGHTS: Final = ('reasoning', 'thinking')
 
 
@@ -83,7 +83,7 @@ class SpanMessages:
 
 @dataclass(slots=True)
 class _Pile:
-    """Messages as they are read; results of tools that follow each other are one message."""
+    """Messages as they are read; consecutive tool results become one message."""
 
     instructions: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -117,7 +117,7 @@ def to_text(value: Any) -> str:
 
 
 def first_of(attributes: Mapping[str, Any], wanted: Iterable[str]) -> Any:
-    """The value of the first of these attributes that is there and not empty; None if there is none."""
+    """The value of the first of these attributes that is present and not empty; None if there is none."""
     return next((found for name in wanted if (found := attributes.get(name)) not in (None, '', [])), None)
 
 
@@ -147,7 +147,7 @@ def messages_of(span: Span) -> SpanMessages:
 
 
 def parse_json(value: Any) -> Any:
-    """A value that may be JSON in a text."""
+    """A value, parsed if it is a text that holds JSON."""
     if isinstance(value, str) and value[:1] in '[{"':
         try:
             return orjson.loads(value)
@@ -219,7 +219,7 @@ def _events(span: Span, *, choice: bool) -> list[Any]:
 
 
 def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
-    """A reply that is one text, and perhaps calls."""
+    """A reply that is one text, possibly with calls."""
     calls = parse_json(about.get('ai.response.toolCalls'))
     text = first_of(about, names.OUTPUTS)
     return {
@@ -230,7 +230,7 @@ def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words_of(value: Any) -> str:
-    """The words of a value: a plain text, a message, a list of messages, or LangChain's wrapping of one."""
+    """The text of a value: a plain text, a message, a list of messages, or LangChain's wrapping of one."""
     found = parse_json(value)
     for _ in WRAPPINGS:
         found = found[-1] if isinstance(found, list) and found else found

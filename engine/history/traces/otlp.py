@@ -18,7 +18,7 @@ MAX_BYTES = 64 << 20
 """Maximum bytes of a file, uncompressed; parsed, it takes some ten times as much memory."""
 MAX_SPANS = 100_000
 MAX_DEPTH = 20
-"""How deep a value of an attribute may be nested."""
+"""Maximum nesting depth of an attribute's value."""
 HEAD = 4_096
 REQUESTS = re.compile(
     rb'^\s*[\[{].*"(resource_?[sS]pans|resource_?[lL]ogs|resource_?[mM]etrics|batches)"', re.S
@@ -102,7 +102,7 @@ def _field(*names: str, default: Any = ...) -> Any:
 
 
 class Span(_Part):
-    """A span: what it is called, what it belongs to, when it was, and what is said of it."""
+    """A span: its name, its parent, its times and its attributes."""
 
     trace: Id = _field('traceId', 'trace_id')
     id: Id = _field('spanId', 'span_id')
@@ -114,7 +114,7 @@ class Span(_Part):
     events: Annotated[list[SpanEvent], _or([])] = []
     status: Annotated[SpanStatus, _or({})] = SpanStatus()
     service: str = ''
-    """The service that it comes from."""
+    """The service that sent it."""
 
     @property
     def start(self) -> float:
@@ -170,7 +170,7 @@ class SpanReader:
         self._file, self._progress = file, progress
         self._count = 0
         self.stop = threading.Event()
-        """Set where nobody waits for it any more."""
+        """Set once nobody is waiting for the result."""
 
     def read(self) -> list[Span]:
         """All spans, in the file's order. Blocks. Raises `BundleError`, which names the field."""

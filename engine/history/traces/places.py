@@ -1,4 +1,4 @@
-"""Where the agents of a trace are in its chart: a state for each, regions for those at work at once."""
+"""The states of a trace's agents: one for each, with regions for those that worked in parallel."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from engine.history.traces.tree import Visit
 from engine.records import StatePath
 
 THINKING, USING_TOOLS, DONE, FAILED, IDLE = 'thinking', 'using_tools', 'done', 'failed', 'idle'
-"""What the states inside an agent's are called, as in the engine's agents; `idle`: its turn is to come."""
+"""Names of the states inside an agent's, as in the engine's agents; `idle`: its turn is still to come."""
 TOGETHER: Final = 'together'
-"""What a state is called whose agents work at once."""
+"""The name of a state whose agents work in parallel."""
 RESERVED: Final = frozenset({THINKING, USING_TOOLS, DONE, FAILED, IDLE, TOGETHER})
 
 
@@ -28,7 +28,7 @@ class Place:
     role: str
     visits: list[Visit]
     region: bool = False
-    """Whether others may work at the same time."""
+    """Whether others may work in parallel."""
     inside: list[Place] = field(default_factory=list)
     together: list[Together] = field(default_factory=list)
     leaves: dict[str, None] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Place:
         return child(self.path, name)
 
     def groups(self, visit: Visit) -> list[Group]:
-        """The agents that one visit calls, in order; those that work at once are one group."""
+        """The agents that one visit calls, in order; those that work in parallel are one group."""
         found: list[Group] = []
         home = {id(inner): place for place in self.inside for inner in place.visits}
         beside = {id(place): several for several in self.together for place in several.places}
@@ -157,12 +157,12 @@ def _beside(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
 
 
 def state_name(visit: Visit) -> str:
-    """The name of an agent's state; one of our own spans says what it was called."""
+    """The name of an agent's state; our own spans hold the original name."""
     own = str(visit.span.attributes.get(names.STATE) or '') if visit.span else ''
     return as_state(own.rpartition('.')[2] or visit.name)
 
 
 def as_state(text: str) -> str:
-    """A name that a state may have."""
+    """The name as a valid name of a state."""
     name = re.sub(r'\W+', '_', text).strip('_')[:60] or 'agent'
     return f'{name}_agent' if name in RESERVED or name.startswith(f'{TOGETHER}_') else name

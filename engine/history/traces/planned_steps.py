@@ -1,4 +1,4 @@
-"""What happened in a trace, in order: model calls, batches of tools, and agents that begin and end."""
+"""The steps of a run drawn from a trace: model calls, tool batches, and agents that begin and end."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class StepPlanner:
         self._conversations: dict[str, Conversation] = {}
         self._known: dict[int, list[_Point]] = {}
         self.answer = ''
-        """What the last agent at the top said last."""
+        """The last text of the last top-level agent."""
 
     def all(self, trace: Trace) -> Iterator[PlannedStep]:
         """All steps of the run, without the start's data."""

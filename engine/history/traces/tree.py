@@ -1,4 +1,4 @@
-"""The agents of a trace and what each did: its spans as a tree of visits and calls."""
+"""The agents of a trace and what each did: the spans as a tree of visits and calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.history.traces.kinds import Kind, agent_name, kind_of
 from engine.history.traces.otlp import Span
 
 MAX_DEPTH = 30
-"""How deep agents may be nested: viewing a chart means laying it out."""
+"""Maximum nesting depth of agents: viewing a chart means laying it out."""
 
 
 MOST_COMPARED = 1_000_000
@@ -20,7 +20,7 @@ MOST_COMPARED = 1_000_000
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A span that counts, and those in it."""
+    """A relevant span, and those inside it."""
 
     span: Span
     kind: Kind
@@ -33,11 +33,11 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Visit:
-    """An agent at work: from its span's beginning to its end."""
+    """An agent at work, from its span's start to its end."""
 
     name: str
     span: Span | None
-    """None for the agent of calls that belong to none."""
+    """None for the agent of calls that belong to no agent."""
     chats: list[Span] = field(default_factory=list)
     tools: list[Span] = field(default_factory=list)
     inside: list[Visit] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Trace:
 
 
 def traces_of(spans: Sequence[Span]) -> list[Trace]:
-    """The traces in which something of generative AI happened, in the order of their first spans."""
+    """The traces with generative-AI spans, in the order of their first spans."""
     by_trace: dict[str, dict[str, Span]] = {}
     for span in spans:
         by_trace.setdefault(span.trace, {})[span.id] = span
@@ -190,7 +190,7 @@ def _visits(tops: Sequence[Node]) -> list[Visit]:
 
 
 class _Collector:
-    """Gathers what each agent did."""
+    """Collects what each agent did."""
 
     def collect(self, nodes: Sequence[Node], visit: Visit, agent: Node | None, depth: int = 0) -> None:
         """Add these spans to a visit; `agent` is the node of the agent, if they are inside one."""

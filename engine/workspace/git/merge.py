@@ -1,4 +1,4 @@
-"""Merges an agent's work into a branch: worked out beside the repository, written only when asked."""
+"""Merges an agent's work into a branch: prepared outside the repository, written only on request."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from engine.workspace.snapshots import FileVersion, files_of
 Side = Literal['ours', 'theirs']
 AUTHOR = {'GIT_AUTHOR_NAME': 'Hemicycle', 'GIT_AUTHOR_EMAIL': 'hemicycle@localhost',
           'GIT_COMMITTER_NAME': 'Hemicycle', 'GIT_COMMITTER_EMAIL': 'hemicycle@localhost'}  # fmt: skip
-"""Who commits where git knows no name."""
+"""The committer if git has no name configured."""
 MISSING = '0' * 40
 THEIRS = 'the agent'
-"""What the marks of a conflict call the agent's side."""
+"""The name of the agent's side in conflict markers."""
 
 
 def has_marks(text: str) -> bool:
-    """Whether a text has a conflict that was left as git marks it."""
+    """Whether a text still has conflict markers."""
     lines = {line[:8].rstrip() for line in text.splitlines()}
     return lines >= {'<' * 7, '=' * 7, '>' * 7}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What becomes of a file in conflict: one side of it, or a text."""
+    """The resolution of a file in conflict: one side, or a text."""
 
     side: Side | None = None
     """`ours` is the branch's, `theirs` the agent's."""
@@ -46,7 +46,7 @@ class Conflict:
 
     path: str
     text: str | None
-    """The file with git's marks around what differs; None if it is no text, or is missing on one side."""
+    """The file with conflict markers; None if it is not a text, or is missing on one side."""
     ours: bool
     """Whether the branch has the file."""
     theirs: bool
@@ -55,11 +55,11 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePreview:
-    """What a merge would do; nothing of it is done yet."""
+    """What a merge would do; nothing has been done yet."""
 
     branch: str
     onto: str
-    """The commit that it would be put onto."""
+    """The commit it would be based on."""
     is_new: bool
     """Whether the branch would be created."""
     checked_out: str
@@ -97,7 +97,7 @@ class _Result:
 class GitMerge:
     """Merges one agent's work into branches of one repository.
 
-    All that a preview makes lies in a temporary folder beside the repository's objects.
+    Everything a preview creates is in a temporary folder beside the repository's objects.
     """
 
     def __init__(self, repository: Repository, work: Work) -> None:

@@ -1,4 +1,4 @@
-"""The user's repository, read by git's plumbing; no hook and no monitor of it is ever run."""
+"""The user's repository, read with git's plumbing commands; none of its hooks or monitors ever run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.errors import WorkspaceError
 SECONDS = 120.0
 PLAIN = ('-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false',
          '-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'commit.gpgSign=false')  # fmt: skip
-"""What a repository may set and we do not follow: an agent's files could reach it."""
+"""Settings of a repository that we override: an agent's files could affect them."""
 DROPPED = ('GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE',
            'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_CONFIG_COUNT', 'GIT_CONFIG_PARAMETERS')  # fmt: skip
 
@@ -67,7 +67,7 @@ class Repository:
     root: Path
     """The outermost folder of its working tree."""
     prefix: str
-    """Where the project lies in it, with a slash at the end; '' if it is all of it."""
+    """The project's path in it, with a trailing slash; '' if the project is the whole tree."""
     head: str
     """The commit that is checked out."""
     branch: str
@@ -110,7 +110,7 @@ class Repository:
         return set(said.decode('utf-8', 'surrogateescape').split('\0')) - {''}
 
     async def branches(self) -> list[str]:
-        """Its branches, the one that is checked out first."""
+        """Its branches, starting with the current one."""
         listed = await git(self.root, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')
         found = listed.decode('utf-8', 'replace').split()
         return sorted(found, key=lambda name: name != self.branch)

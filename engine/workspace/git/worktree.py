@@ -1,4 +1,4 @@
-"""An agent's worktree of a project: its files, the project's recent history, and a branch of its own."""
+"""An agent's worktree of a project: its files, the project's recent history, and its own branch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEPTH = 50
 """Commits of the project's history that an agent gets."""
 SETTLE = (
     '[ -d .git ] || git init -q; git symbolic-ref HEAD "refs/heads/$1" && git reset -q 2>/dev/null; '
-    # Links are not laid out as files are: git makes them.
+    # Links are not written like files: git creates them.
     'git ls-files -s | sed -n "s/^120000 [^\\t]*\\t//p" | while read -r link; '
     'do [ -e "$link" ] || git checkout -q -- "$link"; done; '
     'git add -A && { git rev-parse -q --verify HEAD >/dev/null && git diff --cached --quiet || '

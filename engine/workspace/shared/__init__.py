@@ -1,1 +1,1 @@
-"""Files that all machines of a fleet reach."""
+"""Files that all machines of a fleet can access."""

@@ -1,4 +1,4 @@
-"""RemoteFiles: where files lie that workers on other machines reach, too."""
+"""RemoteFiles: storage for files that workers on other machines can access, too."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RemoteFiles(Protocol):
 
     @property
     def name(self) -> str:
-        """Where it is, fit for a screen."""
+        """Its location, for display."""
 
     def check(self) -> None:
         """Write a file, read it and remove it."""

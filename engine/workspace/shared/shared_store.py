@@ -1,4 +1,4 @@
-"""SharedStore: a run's objects here and where other machines reach them, too."""
+"""SharedStore: a run's objects, here and where other machines can access them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.workspace.snapshots import entries_of
 P = ParamSpec('P')
 T = TypeVar('T')
 AT_ONCE = 16
-"""Files that are on their way at the same time."""
+"""Maximum number of concurrent transfers."""
 
 
 class SharedStore(ObjectStore):
@@ -131,7 +131,7 @@ class SharedStore(ObjectStore):
 
 
 class FileTransfer:
-    """Carries files to the remote place and back, in threads of its own: none of ours waits for a network.
+    """Transfers files to and from the remote storage in its own threads, so that no other waits for it.
 
     Args:
         remote: the place.
@@ -185,5 +185,5 @@ class FileTransfer:
         return await self.do(remove)
 
     def close(self) -> None:
-        """Wait for nothing, and take nothing more."""
+        """Stop without waiting, and accept nothing more."""
         self._threads.shutdown(wait=False, cancel_futures=True)

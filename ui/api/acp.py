@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +24,10 @@ from acp import (
     update_tool_call,
 )
 
-from engine import Conductor, EngineError, Status, Transition
-from engine.history import program_version
-from engine.records import Delta, RunId, View, message_of, parent_of, within
+from engine import Conductor, EngineError, InvalidInput, Status, Transition
+from engine.history import open_question, program_version
+from engine.records import ANSWER, Delta, RunId, StatePath, View, message_of, parent_of, within
+from engine.tools import Question
 from ui.api.streamed_text import StreamedText
 from ui.formatting.parameters import main_parameter
 from ui.formatting.values import result_notes
@@ -46,6 +47,11 @@ OPTIONS = [
     schema.PermissionOption(option_id='always', name='Allow for this run', kind='allow_always'),
     schema.PermissionOption(option_id='no', name='Deny', kind='reject_once'),
 ]
+VISIT = [
+    schema.PermissionOption(option_id='accept', name='I have been there', kind='allow_once'),
+    schema.PermissionOption(option_id='decline', name='Decline', kind='reject_once'),
+]
+NO_FORMS = 'This editor shows no forms, so the question was declined.'
 WRITE = [
     schema.PermissionOption(option_id='once', name='Write them', kind='allow_once'),
     schema.PermissionOption(option_id='no', name='Leave my files alone', kind='reject_once'),
@@ -86,7 +92,7 @@ class EditorAgent:
         self._conductor, self._pattern, self._models = conductor, pattern, models
         self._sessions: dict[str, EditorSession] = {}
         self._editor: Any = None
-        self._writes = False
+        self._writes = self._forms = False
 
     def on_connect(self, conn: Any) -> None:
         """Keep the connection."""
@@ -98,6 +104,8 @@ class EditorAgent:
         """Say which version is spoken, and who this is."""
         files = client_capabilities.fs if client_capabilities else None
         self._writes = bool(files and files.write_text_file)
+        asks = client_capabilities.elicitation if client_capabilities else None
+        self._forms = bool(asks and asks.form)
         return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=schema.AgentCapabilities(load_session=False),
@@ -151,7 +159,8 @@ class EditorAgent:
     async def _start(self, session: EditorSession, text: str) -> RunId:
         made = self._conductor.catalog.pattern(session.pattern)
         fields = made.Parameters.model_fields
-        values: dict[str, Any] = {main_parameter(made.Parameters.model_json_schema()): text}
+        main = main_parameter(made.Parameters.model_json_schema())
+        values: dict[str, Any] = {main: text} if main else {}
         if 'project' in fields:
             values['project'] = session.folder
         handle = await self._conductor.start(
@@ -223,8 +232,13 @@ class EditorAgent:
             await self._update(session, update_plan(items))
 
     def _ask(self, session: EditorSession, run: RunId, view: View) -> None:
-        """Ask about calls that wait for a person, once each; meanwhile the rest of the run continues."""
+        """Ask about calls and questions that wait for a person, once each; the rest of the run continues."""
         for leaf in view.active:
+            if leaf.endswith('.asking') and (question := open_question(view, leaf)):
+                about = (leaf, question.call, question.message)
+                if about not in session.asked:
+                    session.asked.add(about)
+                    self._wait_for(session, self._answer(session, run, leaf, question))
             if not leaf.endswith('.approving'):
                 continue
             home = next((path for path in view.agents if within(leaf, path)), '')
@@ -232,9 +246,42 @@ class EditorAgent:
             key = tuple(str(part['id']) for part in calls)
             if key and key not in session.asked:
                 session.asked.add(key)
-                task = asyncio.ensure_future(self._permit(session, run, leaf, calls))
-                session.answering.add(task)
-                task.add_done_callback(session.answering.discard)
+                self._wait_for(session, self._permit(session, run, leaf, calls))
+
+    @staticmethod
+    def _wait_for(session: EditorSession, answer: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(answer)
+        session.answering.add(task)
+        task.add_done_callback(session.answering.discard)
+
+    async def _answer(self, session: EditorSession, run: RunId, leaf: StatePath, question: Question) -> None:
+        """Have a question of a tool's server answered; it is cancelled where the answer does not fit."""
+        title = f'{question.server} asks: {question.message}'
+        if question.url:
+            chosen = await self._permission(session, question.call, f'{title} {question.url}', VISIT)
+            data: dict[str, Any] = {'action': chosen or 'cancel'}
+        elif self._forms:
+            data = await self._fill_in(session, question, title)
+        else:
+            data = {'action': 'decline'}
+            await self._update(session, update_agent_message_text(f'{title}\n\n{NO_FORMS}\n\n'))
+        with _Silence():
+            try:
+                await self._conductor.send(run, ANSWER, at=leaf, data=data)
+            except InvalidInput as error:
+                await self._update(session, update_agent_message_text(f'{title}\n\n{error}\n\n'))
+                await self._conductor.send(run, ANSWER, at=leaf, data={'action': 'cancel'})
+
+    async def _fill_in(self, session: EditorSession, question: Question, title: str) -> dict[str, Any]:
+        mode = schema.ElicitationFormSessionMode(
+            session_id=session.id,
+            tool_call_id=question.call,
+            requested_schema=schema.ElicitationSchema.model_validate(question.fields),
+        )
+        answer = await self._editor.create_elicitation(title, mode)
+        return {'action': answer.action} | (
+            {'content': answer.content or {}} if answer.action == 'accept' else {}
+        )
 
     async def _permit(
         self, session: EditorSession, run: RunId, leaf: str, calls: Sequence[Mapping[str, Any]]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acp import schema, text_block
 
 from engine import Conductor, InvalidInput, Status
 from engine.history import ForkOverrides
@@ -16,6 +17,7 @@ from engine.journal import MemoryJournal
 from engine.records import RunId
 from tests.support.harness import FakeModel, calls, in_turn, started
 from tests.support.mcp.pattern import PROGRAM, remote
+from ui.api.acp import EditorAgent
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +91,56 @@ async def test_a_person_may_decline_or_cancel(action: str, tmp_path: Path) -> No
         await conductor.send(run, 'answer', at='working.asking', data={'action': action})
         assert (await conductor.result(run)).answer == 'so be it'
         assert json.loads(results(await conductor.view(run))[0])['action'] == action
+
+
+class Form:
+    """An editor that speaks the Agent Client Protocol, and fills in forms like this."""
+
+    def __init__(self, action: str, content: Any = None) -> None:
+        self.answer = schema.AcceptElicitationResponse(action='accept', content=content)
+        if action == 'decline':
+            self.answer = schema.DeclineElicitationResponse(action='decline')  # type: ignore[assignment]
+        self.forms: list[Any] = []
+        self.shown = ''
+
+    async def create_elicitation(self, message: str, mode: Any) -> Any:
+        self.forms.append((message, mode.requested_schema.properties['name'].min_length))
+        return self.answer
+
+    async def request_permission(self, options: Any, **more: Any) -> Any:
+        outcome = schema.AllowedOutcome(outcome='selected', option_id=options[0].option_id)
+        return schema.RequestPermissionResponse(outcome=outcome)
+
+    async def session_update(self, update: Any, **more: Any) -> None:
+        self.shown += getattr(getattr(update, 'content', None), 'text', '')
+
+
+@pytest.mark.parametrize(
+    ('form', 'tool', 'shows_forms', 'result', 'said'),
+    [
+        (Form('accept', GUEST), 'book', True, 'Ada', ''),
+        (Form('decline'), 'book', True, 'decline', ''),
+        (Form('accept', {'name': 'A'}), 'book', True, 'cancel', 'content.name'),
+        (Form('accept', GUEST), 'book', False, 'decline', 'This editor shows no forms'),
+        (Form('accept', GUEST), 'pay', False, 'accept', ''),
+    ],
+)  # fmt: skip
+async def test_in_an_editor_a_question_is_a_form(
+    form: Form, tool: str, shows_forms: bool, result: str, said: str, tmp_path: Path
+) -> None:
+    async with Hotel(tmp_path).conductor(calls((f'small_{tool}', {})), 'so be it') as conductor:
+        agent = EditorAgent(conductor, 'remote', {})
+        agent.on_connect(form)
+        can = schema.ElicitationCapabilities(
+            form=schema.ElicitationFormCapabilities() if shows_forms else None
+        )
+        await agent.initialize(1, client_capabilities=schema.ClientCapabilities(elicitation=can))
+        session = (await agent.new_session('/')).session_id
+        await asyncio.wait_for(agent.prompt(session, [text_block('do it')]), 60)
+        (run,) = (await conductor.runs()).runs
+        (told,) = results(await conductor.view(run.id))
+    assert result in told and said in form.shown
+    assert form.forms == ([('small asks: Who stays?', 2)] if shows_forms else [])
 
 
 async def test_a_page_to_visit_is_asked_for_by_its_address(tmp_path: Path) -> None:

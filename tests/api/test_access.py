@@ -210,6 +210,11 @@ async def test_exports_are_in_the_audit_log(
     assert (await http.get(f'{PREFIX}/runs/{run}/export/markdown', headers=headers)).status_code == 200
     (line,) = await access.audit.lines(AuditQuery(deed='download'))
     assert (line.who, line.runs, line.details) == ('viewer', (run,), {'what': 'export', 'form': 'markdown'})
+    assert line.refused == ''
+    await conductor.annotate(run, private=True)
+    assert (await http.get(f'{PREFIX}/runs/{run}/export/markdown', headers=headers)).status_code == 404
+    (line, _) = await access.audit.lines(AuditQuery(deed='download'))
+    assert line.refused == 'answered 404'
 
 
 async def test_a_viewer_tries_no_tools(backend: Backend, access: Access) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.errors import JournalError, SignedOut
 from engine.records import RunId
@@ -72,9 +72,23 @@ class SignedIn:
         IDENTITY.set(identity)
         scope.setdefault('state', {})['identity'] = identity
         if scope['type'] == 'http' and scope['method'] == 'GET' and (found := HANDED_OUT.fullmatch(path)):
-            details = {'what': found['what'], 'form': found['form'] or ''}
-            await access.audit.write(identity.known, 'download', runs=[RunId(found['run'])], said=details)
+            send = _noting(send, access, identity, found)
         await self._served(scope, receive, send)
+
+
+def _noting(send: Send, access: Access, identity: Signed, found: re.Match[str]) -> Send:
+    """Writes a line of the audit log before anything is handed out, or that nothing was."""
+    details = {'what': found['what'], 'form': found['form'] or ''}
+
+    async def sent(message: Message) -> None:
+        if message['type'] == 'http.response.start':
+            status = message['status']
+            refused = f'answered {status}' if status >= 400 else ''
+            runs = [RunId(found['run'])]
+            await access.audit.write(identity.known, 'download', runs=runs, said=details, refused=refused)
+        await send(message)
+
+    return sent
 
 
 def _is_open(scope: Scope, path: str) -> bool:

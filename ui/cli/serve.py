@@ -116,7 +116,10 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     login = asyncio.run(_try(storage, settings)) or provider is not None
     check_host(host, login=login)
     access_settings = AccessSettings(
-        required=login or not is_local(host), names=served_names(host, public), provider=provider
+        required=login or not is_local(host),
+        names=served_names(host, public),
+        url=public,
+        provider=provider,
     )
     catalog = load_catalog(settings, pace)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -16,5 +16,7 @@ class AccessSettings:
     """Whether people have to log in even if there is no account."""
     names: Sequence[str]
     """The names by which it may be called (`Host`)."""
+    url: str = ''
+    """How people reach it through a proxy, or ''."""
     provider: ProviderSettings | None = None
     """The identity provider, if one is configured."""

@@ -169,7 +169,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
         nonlocal failure
         failure, server.should_exit = error, True
 
-    url = os.environ.get('HEMICYCLE_URL', '').strip() or page_url(listening)
+    url = (access_settings.url if access_settings else '') or page_url(listening)
     app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, access_settings, url)
     guard(app, origins, access_settings)
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
@@ -181,6 +181,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
         language='en-US',
         tailwind=False,
         storage_secret=session_secret(folder),
+        session_middleware_kwargs={'https_only': url.startswith('https:')},
         show_welcome_message=False,
         gzip_middleware_factory=None,  # `guard` compresses for pages and programs alike
         reconnect_timeout=RECONNECT_SECONDS,

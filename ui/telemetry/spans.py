@@ -103,7 +103,7 @@ class SpanBuilder:
                 names.OPERATION: 'invoke_workflow',
                 names.WORKFLOW: info.pattern,
                 names.RUN: info.id,
-                names.TITLE: info.title,
+                **({names.TITLE: info.title} if self._contents else {}),  # It is of what the run was told.
                 names.STATUS: str(info.status),
                 names.SIMULATED: info.simulated,
                 names.DOLLARS: info.usage.dollars,

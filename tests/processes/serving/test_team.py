@@ -11,13 +11,15 @@ import httpx
 import pytest
 from nicegui.testing import User
 
-from tests.support.cli import Hemicycle, line
+from tests.support.cli import Hemicycle, line, until
+from tests.support.servers.http_server import Answer, local
 from ui.access.caller import Role
 from ui.access.http import OPEN
 from ui.api.access import PREFIX
 from ui.api.app import build_api
 from ui.server.app import build
 
+PUBLIC = 'https://team.example'
 PASSWORD = 'four small grey horses'
 METHODS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND')
 DETOURS = (
@@ -64,7 +66,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     for role in reversed(Role):  # the first account is an administrator
         assert hemicycle('user', 'add', role, '--role', role, stdin=f'{PASSWORD}\n').exit_code == 0
         tokens[role] = hemicycle('token', 'add', role, 'test', '--role', role).stdout.split()[-1]
-    with hemicycle.process('serve', '--port', '0') as server:
+    with hemicycle.process('serve', '--port', '0', '--url', PUBLIC) as server:
         yield Team(hemicycle, re.findall(r'http://\S+', line(server.stdout))[0], tokens)
 
 
@@ -112,3 +114,28 @@ def test_the_servers_own_files_come_into_no_run(team: Team) -> None:
             refused = http.post(f'{PREFIX}/runs', json=body)
             assert refused.status_code == 422, refused.text
             assert 'is not open to runs here' in refused.json()['detail']
+
+
+def test_links_lead_to_where_people_reach_the_server(team: Team) -> None:
+    told: list[dict[str, Any]] = []
+
+    def receive(method: str, path: str, body: dict[str, Any]) -> Answer:
+        told.append(body)
+        return 204, {}, b''
+
+    with local(receive) as receiver, team.of(Role.ADMIN) as http:
+        hook = {'name': 'Team', 'channel': 'webhook', 'address': f'{receiver.url}/hook'}
+        assert http.post(f'{PREFIX}/destinations', json=hook).status_code == 201
+        body = {'pattern': 'pipeline', 'parameters': {'task': 'Tea or coffee?'}, 'approvals': 'all'}
+        assert http.post(f'{PREFIX}/runs', json=body).status_code == 201
+        until(lambda: bool(told), 'somebody is told')
+    assert told[0]['data']['url'].startswith(f'{PUBLIC}/inbox/')
+
+
+def test_cookies_of_a_site_with_tls_are_sent_over_tls_only(team: Team) -> None:
+    with httpx.Client(base_url=team.url, timeout=60) as http:
+        form = {'name': 'admin', 'password': PASSWORD}
+        entered = http.post('/login', data=form, headers={'Origin': team.url})
+        page = http.get('/', headers={'Cookie': entered.headers['set-cookie'].partition(';')[0]})
+    assert page.status_code == 200
+    assert 'secure' in page.headers['set-cookie'].lower()

@@ -50,6 +50,8 @@ class LaunchForm:
     def __init__(self, backend: Backend, made: type[Pattern]) -> None:
         """Draw it; `load` completes it."""
         self._backend, self._made = backend, made
+        self._kept = ' '.join(filter(None, ('drafts', backend.caller.name)))
+        """Where drafts are kept in this browser: each account has its own."""
         self._starter = Starter(backend)
         self._large = False
         self._shape: Shape | None = None
@@ -136,7 +138,7 @@ class LaunchForm:
         ui.timer(0.1, self._models.look, once=True)
 
     def _restore(self, again: RunInfo | None, *, replay: bool) -> None:
-        draft = app.storage.user.get('drafts', {}).get(self._made.name)
+        draft = app.storage.user.get(self._kept, {}).get(self._made.name)
         if again is not None:
             self._form.set(again.parameters)
         elif draft:
@@ -258,11 +260,11 @@ class LaunchForm:
             control.note(notes.get(name, ''))
 
     def _keep(self, draft: dict[str, Any] | None) -> None:
-        drafts = dict(app.storage.user.get('drafts', {}))
+        drafts = dict(app.storage.user.get(self._kept, {}))
         drafts.pop(self._made.name, None)
         if draft is not None and len(json.dumps(draft)) <= DRAFT_LIMIT:
             drafts[self._made.name] = draft
-        app.storage.user['drafts'] = drafts
+        app.storage.user[self._kept] = drafts
 
     def _cast(self) -> Shape | None:
         """Have a model for each role of the chart; returns the chart if it is another one now."""

@@ -186,7 +186,7 @@ async def lone(contents: bool) -> list[ReadableSpan]:
     """The spans of an agent that calls a tool, which fails, and then answers."""
     model = FakeModel(in_turn(calls(('broken', {'word': 'secret'})), 'the secret answer'))
     async with Conductor(catalog=catalog(model, WithTool, tools=(broken,))) as conductor:
-        run = await conductor.start(WithTool)
+        run = await conductor.start(WithTool, title='their task')
         await run.result()
         return await spans_of(conductor, run.id, contents=contents)
 
@@ -199,7 +199,7 @@ async def test_a_tool_that_fails_is_an_error_of_its_span_alone() -> None:
 
 async def test_what_was_said_is_in_no_span_unless_asked_for() -> None:
     quiet = ''.join(span.to_json() for span in await lone(contents=False))
-    assert 'secret' not in quiet
+    assert 'secret' not in quiet and 'their task' not in quiet
     spans = await lone(contents=True)
     assert any('the secret answer' in str(said(span, attributes.OUTPUT_MESSAGES)) for span in spans)
     assert any('no secret here' in str(said(span, attributes.TOOL_RESULT)) for span in spans)

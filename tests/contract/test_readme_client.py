@@ -21,6 +21,6 @@ async def test_the_client_runs_as_the_readme_shows(here: Conductor, capsys: pyte
     names: dict[str, object] = {'__name__': 'readme'}
     exec(compile(block.replace('hemicycle.ui', 'ui'), 'README.md', 'exec'), names)
     async with served(here) as url:
-        await names['asked'](url)  # type: ignore[operator]
+        await names['run_there'](url)  # type: ignore[operator]
     printed = capsys.readouterr().out
     assert 'Transition(' in printed and 'Outcome(' in printed

@@ -29,6 +29,7 @@ RECORDER = 'tests/unit/engine/runtime/test_recorder.py'
 WATCH = 'tests/unit/engine/runtime/test_watch.py'
 WRITER = 'tests/unit/storage/test_writer.py'
 JOURNAL = 'tests/contract/test_journal.py'
+FORK = 'tests/unit/engine/history/test_fork_tools.py'
 
 MUTATIONS = (
     Mutation(
@@ -315,6 +316,20 @@ MUTATIONS = (
         before='AND epoch = %s AND seq = %s',
         after='AND epoch = %s AND seq <= %s',
         guards=(f'{JOURNAL}::test_a_wrong_seq_writes_nothing',),
+    ),
+    Mutation(
+        name='recover a fork without the files that its process had no time to copy',
+        module='engine.runtime.live_runs',
+        before='            if new and not equipped:\n',
+        after='            if False:\n',
+        guards=(f'{FORK}::test_a_fork_whose_process_dies_before_its_files_are_copied_gets_them_at_recovery',),
+    ),
+    Mutation(
+        name='leave a run whose files could not be made',
+        module='engine.runtime.live_runs',
+        before='asyncio.gather(self.journal.delete(info.id), self.workspaces.delete(info.id))',
+        after='asyncio.sleep(0)',
+        guards=(f'{FORK}::test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_files',),
     ),
 )
 """All of them."""

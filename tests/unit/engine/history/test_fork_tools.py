@@ -15,7 +15,8 @@ from engine.errors import WorkspaceError
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
-from engine.records import RunId
+from engine.records import RunId, RunInfo
+from engine.runtime.live_runs import LiveRuns
 from engine.tools.builtin.research.fetch_page import fetch_page
 from engine.tools.builtin.writing.blog_notion import blog_notion
 from engine.tools.protocol import tool
@@ -194,6 +195,49 @@ async def test_files_that_are_not_kept_any_more_refuse_a_fork_with_the_reason(tm
         with pytest.raises(WorkspaceError, match='is not kept any more'):
             await conductor.fork(run, at)
         assert (await conductor.runs()).total == 1
+
+
+class Killed(BaseException):
+    """Stands for the death of the process."""
+
+
+async def test_a_fork_whose_process_dies_before_its_files_are_copied_gets_them_at_recovery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def die(live: LiveRuns, info: RunInfo) -> None:
+        raise Killed
+
+    journal = MemoryJournal()
+    async with here(FakeModel(letters), tmp_path, journal) as conductor:
+        run = await posted(conductor)
+        second = (await batches(conductor, run))[1]
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(LiveRuns, '_equip', die)
+            await conductor.fork(run, second)
+        (fork,) = [name for name in await conductor.family(run) if name != run]
+        assert on_disk(conductor, fork) == ''
+    async with here(FakeModel(letters), tmp_path, journal) as later:
+        assert await later.recover() == [fork]
+        assert (await later.result(fork)).status is Status.DONE
+        assert on_disk(later, fork) == await kept(later, fork) == ALL
+
+
+async def test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with here(FakeModel(letters), tmp_path) as conductor:
+        run = await posted(conductor)
+        copy = conductor.workspaces.fork
+
+        async def fail(*given: Any) -> None:
+            await copy(*given)
+            raise WorkspaceError('the disk is full')
+
+        monkeypatch.setattr(conductor.workspaces, 'fork', fail)
+        with pytest.raises(WorkspaceError, match='the disk is full'):
+            await conductor.fork(run, (await batches(conductor, run))[1])
+        assert await conductor.family(run) == [run]
+        assert [path.name for path in tmp_path.iterdir()] == [run]
 
 
 class Web(Lone):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -11,6 +13,7 @@ from engine.records import RunQuery
 from ui.server.metrics import MEDIA, Metrics
 from ui.web.backend import Backend
 
+log = logging.getLogger('hemicycle')
 HEALTH, READY, METRICS = '/healthz', '/readyz', '/metrics'
 
 
@@ -29,6 +32,9 @@ def monitoring_routes(backend: Backend, metrics: Metrics) -> list[Route]:
         try:
             await conductor.runs(RunQuery(limit=1))
         except EngineError as error:
+            if backend.access:  # Anybody may ask, and it may name places of this machine.
+                log.warning('not ready: %s', error)
+                return JSONResponse({'status': 'unavailable'}, 503)
             return JSONResponse({'status': 'unavailable', 'reason': str(error)}, 503)
         return JSONResponse({'status': 'ok', 'stranded': len(conductor.stranded)})
 

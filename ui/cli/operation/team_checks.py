@@ -190,4 +190,4 @@ async def _audit(conductor: Conductor) -> AsyncIterator[Finding]:
     if len(refused) >= 20:
         names = sorted({line.who for line in refused})[:5]
         text = f'{len(refused):,} logins were refused in a day, for {", ".join(names)}'
-        yield Finding('warning', 'Audit log', text, 'See `hemicycle log --deed login --refused`.')
+        yield Finding('warning', 'Audit log', text, 'See `hemicycle log --action login --refused`.')

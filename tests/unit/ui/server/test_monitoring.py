@@ -26,6 +26,7 @@ from engine.records import RunPage, RunQuery
 from tests.models.reading import asked, endpoint
 from tests.models.speech import OpenAISpeech
 from tests.support.harness import turns, until
+from ui.access.access import Access
 from ui.server import metrics
 from ui.server.logs import RunLog, is_request_id, json_formatter, set_up_logging
 from ui.server.metrics import Metrics
@@ -89,6 +90,8 @@ async def test_without_its_database_it_is_not_ready_and_says_why(served: Served)
     served.journal.gone = True
     ready = await served.client.get('/readyz')
     assert (ready.status_code, ready.json()['reason']) == (503, 'the disk is gone')
+    served.backend.open(served.conductor, Access(served.journal, served.conductor.clock))
+    assert (await served.client.get('/readyz')).json() == {'status': 'unavailable'}  # Anybody may ask.
     assert (await served.client.get('/metrics')).status_code == 503
     assert (await served.client.get('/healthz')).status_code == 200
 

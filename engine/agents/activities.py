@@ -9,7 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from engine.acp.agents import AGENT_PREFIX, AgentModel
 from engine.agents.image_loading import load_images
-from engine.agents.model_call import call_with_fallback
+from engine.agents.model_call import ModelReply, call_with_fallback
 from engine.agents.spec import AgentSpec
 from engine.agents.structured_answer import parse_structured
 from engine.agents.tool_execution import execute_tool_calls
@@ -22,11 +22,13 @@ from engine.records.jsonable import to_jsonable
 from engine.records.message import Image, Message
 from engine.runtime.activity import Activity, PendingQuestion
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 from engine.tools.question import OpenBatch, Question
 from engine.tools.registry import ToolRegistry
 
+AGAIN = 'Answer again, all of it, and in fewer words if it is long.'
 NOT_KEPT = 'Your folder is not kept as it is now: %s. Remove that, or what you did is lost.'
 
 
@@ -36,7 +38,8 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     Returns:
         `message` (the reply), `text`, `role` if it was chosen for this visit, the contents of
         `ModelReply.data`, `approval` (tools that need approval) and, if structured output was requested and
-        no tool was called, `output` (its JSON) or `unfit` (what is wrong with the answer).
+        no tool was called, `output` (its JSON) or `unfit` (what is wrong with the answer); `unfit` and
+        `again` (what to ask for) also if an answer in words was cut off, or is empty.
 
     Raises:
         ModelError: the call failed.
@@ -79,6 +82,8 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
         result['seconds'] = round(activity.services.clock.now() - began, 3)
     if spec.roles:
         result['role'] = agent.role
+    if not message.calls and (problem := _incomplete(spec, agent, reply)):
+        return result | {'unfit': problem, 'again': AGAIN}
     if spec.output and not message.calls:
         found = parse_structured(spec.output, message.text)
         prose = getattr(spec.output, 'from_prose', None)
@@ -86,6 +91,19 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
             found = {'output': prose(message.text.strip()).model_dump(mode='json')}
         result |= found
     return result
+
+
+def _incomplete(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:
+    """What an answer in words lacks, or ''.
+
+    After results of tools, a model may have nothing to add; a second empty answer is the pattern's to judge.
+    """
+    if spec.output:
+        return ''  # Its JSON shows it.
+    if reply.data.get('finish') == 'length':
+        return 'it was cut off at its limit of length'
+    may_be_empty = agent.repairs or spec.until or agent.messages[-1].role == 'tool'
+    return '' if may_be_empty or reply.message.text.strip() else 'it is empty'
 
 
 async def call_tools(

@@ -145,7 +145,7 @@ def out_of_turns(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
 
 
 def is_unfit(scope: CallbackContext, event: Event) -> bool:
-    """The answer does not have the required form."""
+    """The answer does not have the required form, was cut off, or is empty."""
     return bool(event.data.get('unfit'))
 
 
@@ -206,11 +206,8 @@ def ask_again(scope: CallbackContext, event: Event) -> None:
     """Ask again, saying what was wrong."""
     agent = _agent(scope)
     agent.repairs += 1
-    agent.messages.append(
-        Message.of(
-            'user', f'Your answer does not fit: {event.data["unfit"]}\nAnswer again, as JSON that fits.'
-        )
-    )
+    wanted = event.data.get('again', 'Answer again, as JSON that fits.')
+    agent.messages.append(Message.of('user', f'Your answer does not fit: {event.data["unfit"]}\n{wanted}'))
     scope.state.tell(scope.path)
 
 

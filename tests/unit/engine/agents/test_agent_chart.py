@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from engine import Conductor, EventRefused, Memory, Pattern, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import ToolError
 from engine.journal import MemoryJournal
+from engine.models.protocol import Completed, ModelEvent, ModelRequest
 from engine.records import Outcome, message_of
 from engine.tools.protocol import tool
 from tests.support.harness import FakeModel, calls, catalog, in_turn, settled
@@ -78,7 +80,10 @@ def lone(**options: Any) -> type[Pattern]:
 
 
 async def run(reply: Callable[..., Any] | Any, **options: Any) -> tuple[Outcome, Any, FakeModel]:
-    model = FakeModel(reply)
+    return await played(FakeModel(reply), **options)
+
+
+async def played(model: FakeModel, **options: Any) -> tuple[Outcome, Any, FakeModel]:
     SEEN.clear()
     async with Conductor(catalog=catalog(model, lone(**options), tools=(good, bad, danger))) as conductor:
         run_id = (await conductor.start('one')).id
@@ -177,6 +182,40 @@ async def test_an_answer_that_does_not_fit_twice_fails_and_says_why() -> None:
     assert outcome.status is Status.FAILED and len(model.requests) == 2
     assert outcome.error.startswith('number: Input should be a valid integer')
     assert state['problem'] == outcome.error
+
+
+class CutOff(FakeModel):
+    """Its first answers are cut off at their limit of length."""
+
+    def __init__(self, answers: int, reply: Any) -> None:
+        super().__init__(reply)
+        self._cut = answers
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        async for event in super().stream(request):
+            cut = isinstance(event, Completed) and len(self.requests) <= self._cut
+            yield replace(event, reason='length') if cut else event
+
+
+async def test_an_answer_that_was_cut_off_is_asked_for_once_more() -> None:
+    outcome, _, model = await played(CutOff(1, in_turn('half of', 'all of it')))
+    assert outcome.status is Status.DONE and outcome.memory['text'].strip() == 'all of it'
+    assert model.requests[1].messages[-1].text == (
+        'Your answer does not fit: it was cut off at its limit of length\n'
+        'Answer again, all of it, and in fewer words if it is long.'
+    )
+    outcome, _, model = await played(CutOff(2, 'half of'))
+    assert outcome.status is Status.FAILED and len(model.requests) == 2
+    assert outcome.error == 'it was cut off at its limit of length'
+
+
+async def test_an_empty_answer_is_asked_for_once_more_but_not_after_results() -> None:
+    outcome, _, model = await run(in_turn('', 'something'))
+    assert outcome.memory['text'].strip() == 'something' and len(model.requests) == 2
+    outcome, _, model = await run('')
+    assert outcome.status is Status.DONE and len(model.requests) == 2
+    outcome, _, model = await run(in_turn(calls(('good', {'text': 'x'})), ''))
+    assert outcome.status is Status.DONE and len(model.requests) == 2
 
 
 async def test_turns_are_limited() -> None:

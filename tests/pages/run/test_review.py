@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+
+import pytest
 from nicegui import ui
 from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Pattern
+from engine.patterns.form_fields import Form
 from tests.support.clicks import click
 
 OFTEN = 200
@@ -64,6 +68,46 @@ async def test_changes_are_taken_one_by_one_from_one_agent(pages, conductor):
     await pages.should_see('1 file of 1 selected', retries=OFTEN)
     taken = {box.text for box in pages.find(ui.checkbox).elements if box.value}
     assert 'two' in taken and 'one' not in taken
+
+
+class Projected(Making):
+    """The same for a project, whose tests look for a word."""
+
+    class Parameters(Form):
+        project: str = ''
+        command: str = 'grep -q three a.txt'
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / 'a.txt').write_text(TEXT)
+    for line in (['init', '-q', '-b', 'main'], ['add', '-A'], ['commit', '-q', '-m', 'first']):
+        git = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *line]
+        subprocess.run(git, cwd=tmp_path, check=True)
+    return tmp_path
+
+
+async def test_what_the_tests_gave_stays_while_the_merge_is_looked_at(pages, conductor, project):
+    if problem := await conductor.sandbox.problem():
+        pytest.skip(problem)
+    conductor.catalog.add(Projected)
+    run = (await conductor.start('projected', {'project': str(project)})).id
+    await conductor.result(run)
+    await pages.open(f'/runs/{run}/review')
+    await pages.should_see('0 files of 1 selected', retries=OFTEN)
+    boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
+    with pages.client:
+        boxes['one'].value = True
+    click(pages, 'Run tests')
+    await pages.should_see('Tests pass.', retries=OFTEN)
+    click(pages, 'Preview merge')
+    await pages.should_see('Changes 1 file on main', retries=OFTEN)
+    await pages.should_see('Tests pass.')
+    boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
+    with pages.client:
+        boxes['two'].value = True
+    await pages.should_not_see('Tests pass.', retries=OFTEN)
+    await pages.should_not_see('Changes 1 file on main')
 
 
 async def test_a_comment_is_kept_until_it_is_sent_back(pages, conductor):

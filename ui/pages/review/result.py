@@ -54,9 +54,13 @@ class Result:
 
     def change(self) -> None:
         """What is taken has changed: what was shown of it no longer holds."""
+        self._tests.clear()
+        self._forget_merge()
+
+    def _forget_merge(self) -> None:
         self._preview, self._cards = None, {}
-        for shown in (self._tests, self._trouble, self._place):
-            shown.clear()
+        self._trouble.clear()
+        self._place.clear()
 
     async def _find_composed(self) -> Mergeable | None:
         picks = self._picks()
@@ -70,7 +74,7 @@ class Result:
             return None
 
     async def _test(self) -> None:
-        made = await self._find_composed()
+        picks, made = self._picks(), await self._find_composed()
         if made is None:
             return
         self._tests.clear()
@@ -81,6 +85,8 @@ class Result:
         except EngineError as error:
             self._tests.clear()
             self._fail(str(error))
+            return
+        if self._picks() != picks:
             return
         self._tests.clear()
         with self._tests, notice('ok' if ran.passed else 'fail', 'check' if ran.passed else 'error'):
@@ -100,7 +106,7 @@ class Result:
 
     async def _begin(self) -> None:
         """Work out the merge with nothing resolved."""
-        self.change()
+        self._forget_merge()
         await self._show(str(self._into.value or '').strip())
 
     async def _resolve(self) -> None:
@@ -161,7 +167,7 @@ class Result:
         except EngineError as error:
             self._fail(str(error))
             return
-        self.change()
+        self._forget_merge()
         with self._place, notice('ok', 'check'):
             Text('p', f'Merged into {preview.branch}: commit {commit[:12]}.')
 

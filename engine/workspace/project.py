@@ -103,7 +103,11 @@ async def find_left_out(project: str) -> list[str]:
 
 async def project_paths(project: str, listed: Collection[str] | None = None) -> list[str]:
     """The files of a project, as they will be laid out. Raises `WorkspaceError`."""
-    root = find_project(project)
+    return await folder_paths(find_project(project), listed)
+
+
+async def folder_paths(root: Path, listed: Collection[str] | None = None) -> list[str]:
+    """The files of a folder as those of a project. Raises `WorkspaceError`."""
     found = await asyncio.to_thread(lambda: list(_files(root, listed)))
     return [path.relative_to(root).as_posix() for path in found]
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from engine.errors import WorkspaceError
 from engine.workspace.confined_dir import SANDBOX_PATH
-from engine.workspace.project import find_project, project_paths
+from engine.workspace.project import find_project, folder_paths
 from engine.workspace.sandbox.test_run import PYTEST
 from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import DEPENDENCIES
@@ -68,7 +68,11 @@ class TestSetup:
 
 async def detect_tests(project: str) -> TestSetup:
     """Detect how a project's tests run. Raises `WorkspaceError` if there is no project."""
-    root, files = find_project(project), await project_paths(project)
+    return await _detect_in(find_project(project))
+
+
+async def _detect_in(root: Path) -> TestSetup:
+    files = await folder_paths(root)
     found = await asyncio.to_thread(_detect, root, files)
     return replace(found, install=await asyncio.to_thread(_missing, root, files))
 
@@ -80,7 +84,7 @@ async def dependency_mounts(project: str, workspace: Workspace) -> Mapping[str, 
     """
     own = workspace.folder.parent / DEPENDENCIES
     try:
-        return (await detect_tests(str(own) if own.is_dir() else project)).mounts
+        return (await (_detect_in(own) if own.is_dir() else detect_tests(project))).mounts
     except WorkspaceError:
         return {}
 
@@ -163,7 +167,7 @@ def _detect(root: Path, files: Sequence[str]) -> TestSetup:
     if any(PYTHON_TEST.search(name) for name in files):
         return _python(root)
     modules = root / 'node_modules'
-    mounts = {str(modules): f'{SANDBOX_PATH}/node_modules'} if modules.is_dir() else {}
+    mounts = {str(modules): f'{SANDBOX_PATH}/node_modules'} if _is_own(root, modules) else {}
     if 'package.json' in files and _npm_script(root / 'package.json'):
         command = next((line for lock, line in NPM.items() if lock in files), 'npm test --silent')
         return TestSetup(command=command, mounts=mounts)
@@ -224,7 +228,7 @@ def _python(root: Path) -> TestSetup:
     for name in ('.venv', 'venv'):
         python = root / name / 'bin' / 'python'
         packages = next((root / name).glob('lib/python*/site-packages'), None)
-        if packages is None or not python.exists():
+        if packages is None or not python.exists() or not _is_own(root, root / name):
             continue
         mounts = {str(root / name): str(root / name)}
         if (packages / 'pytest').is_dir():
@@ -250,4 +254,16 @@ def _prefix(python: Path) -> dict[str, str]:
             break
         target = target.parent / os.readlink(target)
         links.add(str(target.parent.parent))
-    return {place: place for place in links if os.path.commonpath([home, place]) != place}
+    return {
+        place: place for place in links if os.path.commonpath([home, place]) != place and _is_python(place)
+    }
+
+
+def _is_own(root: Path, folder: Path) -> bool:
+    """Whether a folder is in the project: a link out of it would choose what is mounted."""
+    return folder.is_dir() and folder.resolve().is_relative_to(root.resolve())
+
+
+def _is_python(prefix: str) -> bool:
+    """Whether Python is installed there; whoever made the environment says where, and may say anything."""
+    return next(Path(prefix).glob('lib/python*/os.py'), None) is not None

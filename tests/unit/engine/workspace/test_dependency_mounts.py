@@ -1,0 +1,83 @@
+"""What is mounted for the tests of a project: its own dependencies, and nothing that a link leads to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.records import RunId
+from engine.workspace import Workspaces, close_folders
+from engine.workspace.test_setup import dependency_mounts, detect_tests
+from engine.workspace.workspaces import DEPENDENCIES
+
+PYTHON = f'lib/python{sys.version_info[0]}.{sys.version_info[1]}'
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A folder of the machine that looks like one with dependencies."""
+    root = tmp_path / 'secret'
+    (root / PYTHON / 'site-packages' / 'pytest').mkdir(parents=True)
+    (root / 'bin').mkdir()
+    (root / 'bin' / 'python').write_text('key')
+    return root
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / 'project'
+    root.mkdir()
+    (root / 'package.json').write_text('{"scripts": {"test": "node test.js"}}')
+    return root
+
+
+@pytest.fixture
+def closed() -> Iterator[None]:
+    """As where people log in."""
+    close_folders()
+    yield
+    close_folders(False)
+
+
+async def test_a_link_to_other_folders_is_not_mounted(project: Path, secret: Path) -> None:
+    (project / 'node_modules').symlink_to(secret)
+    assert (await detect_tests(str(project))).mounts == {}
+    (project / 'node_modules').unlink()
+    (project / 'node_modules').mkdir()
+    assert list((await detect_tests(str(project))).mounts) == [str(project / 'node_modules')]
+
+
+async def test_an_environment_that_is_a_link_is_not_mounted(project: Path, secret: Path) -> None:
+    (project / 'test_it.py').write_text('def test_it(): pass')
+    (project / '.venv').symlink_to(secret)
+    assert (await detect_tests(str(project))).mounts == {}
+
+
+async def test_of_an_environments_interpreter_only_an_installation_is_mounted(
+    project: Path, secret: Path
+) -> None:
+    (project / 'test_it.py').write_text('def test_it(): pass')
+    venv = project / '.venv'
+    (venv / PYTHON / 'site-packages' / 'pytest').mkdir(parents=True)
+    (venv / 'bin').mkdir()
+    (venv / 'bin' / 'python').symlink_to(secret / 'bin' / 'python')
+    assert list((await detect_tests(str(project))).mounts) == [str(venv)]
+    (secret / PYTHON / 'os.py').write_text('')  # now it is one
+    assert str(secret) in (await detect_tests(str(project))).mounts
+
+
+async def test_what_a_run_has_installed_is_mounted_also_where_folders_are_closed(
+    tmp_path: Path, secret: Path, closed: None
+) -> None:
+    workspace = Workspaces(tmp_path / 'runs').of(RunId('run'), 'agent')
+    own = workspace.folder.parent / DEPENDENCIES
+    (own / 'node_modules').mkdir(parents=True)
+    (own / 'package.json').write_text('{"scripts": {"test": "node test.js"}}')
+    assert list(await dependency_mounts('sample:slugs', workspace)) == [str(own / 'node_modules')]
+    os.rename(own / 'node_modules', own / 'moved')
+    (own / 'node_modules').symlink_to(secret)  # as what is installed may do
+    assert await dependency_mounts('sample:slugs', workspace) == {}

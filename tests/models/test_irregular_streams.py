@@ -68,6 +68,7 @@ async def test_an_error_after_a_failed_finish_says_what_failed() -> None:
         ('content_filter: RECITATION', 'filter'),
         ('function_call', 'stop'),
         ('token_limit', 'length'),
+        ('pause_turn', 'length'),
     ],
 )
 async def test_other_words_for_reasons(word: str, reason: str) -> None:

@@ -23,6 +23,7 @@ REASONS: dict[str, Reason] = {
     'max_tokens': 'length',
     'max_output_tokens': 'length',
     'token_limit': 'length',
+    'pause_turn': 'length',
     'model_context_window_exceeded': 'length',
     'refusal': 'filter',
     'safety': 'filter',

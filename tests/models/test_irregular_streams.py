@@ -102,6 +102,20 @@ async def test_an_error_in_a_list_is_told() -> None:
     assert (found.error.kind, found.error.retry_after) == ('rate limit', 34)
 
 
+@pytest.mark.parametrize('asked', ['openai', 'responses', 'anthropic'])
+@pytest.mark.parametrize('told', ['openai', 'responses', 'anthropic'])
+async def test_an_answer_in_another_dialect_is_named(asked: str, told: str) -> None:
+    first = {
+        'openai': SPEECHES[0].start,
+        'responses': openai(type='response.created', response={'id': '1'}),
+        'anthropic': SPEECHES[1].start,
+    }
+    found = await read(first[told], dialect=asked)
+    assert found.error is not None
+    assert ('is `dialect` right?' in str(found.error)) == (asked != told)
+    assert found.error.retryable == (asked == told)
+
+
 @pytest.mark.parametrize('status', ['failed', 'incomplete', 'cancelled'])
 async def test_a_response_that_did_not_complete_fails_without_a_reason(status: str) -> None:
     def event(name: str, **more: Any) -> bytes:

@@ -90,6 +90,7 @@ class Block:
 class AnthropicDecoder(Decoder):
     """Decodes an event stream or a whole message."""
 
+    dialect = 'anthropic'
     whole_fields = ('content',)
 
     def __init__(self, provider: str) -> None:
@@ -102,6 +103,7 @@ class AnthropicDecoder(Decoder):
     def feed(self, event: str, data: str) -> list[ModelEvent]:
         """Process the next event."""
         payload = parse_object(data)
+        self.refuse_others(payload)
         kind = payload.get('type') or event
         if kind == 'error' or payload.get('error'):
             self.fail(error_of_payload(payload))

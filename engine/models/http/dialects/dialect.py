@@ -7,12 +7,12 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import orjson
 
 from engine.errors import ModelError
-from engine.models.http.endpoint import Endpoint
+from engine.models.http.endpoint import DialectName, Endpoint
 from engine.models.protocol import Completed, ModelEvent, ModelRequest
 from engine.records import Usage
 
@@ -58,6 +58,7 @@ class Decoder(ABC):
         provider: the provider that opaque data goes back to.
     """
 
+    dialect: ClassVar[DialectName]
     whole_fields: tuple[str, ...]
     """A whole answer, sent as one JSON object, has at least one of these fields."""
 
@@ -81,6 +82,15 @@ class Decoder(ABC):
     @abstractmethod
     def close(self) -> list[ModelEvent]:
         """The final events of a complete answer. Raises `ModelError` if it reported a failure."""
+
+    def refuse_others(self, payload: Mapping[str, Any]) -> None:
+        """Raise `ModelError` if an event is of another dialect."""
+        kind = str(payload.get('type') or '')
+        found = 'anthropic' if kind == 'message_start' else 'responses' if kind == 'response.created' else ''
+        found = found or ('openai' if 'choices' in payload else '')
+        if found and found != self.dialect:
+            problem = f'it answers in the dialect {found!r}, not {self.dialect!r}: is `dialect` right?'
+            raise ModelError(problem, kind='bad response')
 
     @property
     def complete(self) -> bool:

@@ -90,6 +90,7 @@ class OpenAI:
 class OpenAIDecoder(Decoder):
     """Decodes a stream of chunks or a whole completion."""
 
+    dialect = 'openai'
     whole_fields = ('choices',)
 
     def __init__(self, provider: str) -> None:
@@ -108,6 +109,7 @@ class OpenAIDecoder(Decoder):
             self.ended = True
             return []
         chunk = parse_object(data)
+        self.refuse_others(chunk)
         inner = as_mapping(chunk.get('x_groq'))
         if event == 'error' or chunk.get('error') or chunk.get('object') == 'error':
             self.fail(error_of_payload(chunk))

@@ -104,6 +104,7 @@ class ResponsesDecoder(Decoder):
         store: whether the provider keeps the response, so that the next request can continue it by its id.
     """
 
+    dialect = 'responses'
     whole_fields = ('output',)
 
     def __init__(self, provider: str, *, store: bool = False) -> None:
@@ -120,6 +121,7 @@ class ResponsesDecoder(Decoder):
             self.ended = True
             return []
         payload = parse_object(data)
+        self.refuse_others(payload)
         kind = str(payload.get('type') or event or '')
         if kind == 'error' or (payload.get('error') and 'output' not in payload):
             self.fail(error_of_payload(payload))

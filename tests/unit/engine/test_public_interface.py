@@ -50,8 +50,8 @@ PUBLIC = {
     ),
     'engine.workspace': (
         'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview RemoteFile RemoteFiles '
-        'Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders format_patch is_own_work '
-        'open_folders split_hunks'
+        'Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders format_patch '
+        'is_own_work open_folders split_hunks'
     ),
     'engine.models.scripted': ('QuickLoader Sample has_scenario scenarios'),
 }

@@ -56,22 +56,15 @@ async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[
     for name in names:
         begun = time.monotonic()
         try:
-            found += await _topic(name, fast=fast)
+            with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
+                async for row in TOPICS[name](Path(folder), fast=fast):
+                    found.append(row)
+                    print(f'  {row.name}: {row.cells(verdict=False)[1]}', file=sys.stderr, flush=True)
         except Exception:  # The others are still worth their minutes.
             traceback.print_exc()
             broken.append(name)
         print(f'{name}: {time.monotonic() - begun:.0f} seconds', file=sys.stderr, flush=True)
     return found, broken
-
-
-async def _topic(name: str, *, fast: bool) -> list[Row]:
-    """The rows of a topic, measured in a new folder."""
-    rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
-        async for row in TOPICS[name](Path(folder), fast=fast):
-            rows.append(row)
-            print(f'  {row.name}: {row.cells(verdict=False)[1]}', file=sys.stderr, flush=True)
-    return rows
 
 
 def event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

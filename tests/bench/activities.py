@@ -29,8 +29,9 @@ from tests.processes.acp.conductor import BY_ODD, ODD, conductor_with, odd
 
 ONE, MANY, FLAT, AHEAD = 5.0, 3.0, 1.15, 1.0
 """The bars: times a bare insert with its commit, for one run and for many; an early step; a peer."""
-LONG = 20.0
-"""Seconds of a peer's round after which it is not measured again on the same work."""
+LONG, LONGEST = 5.0, 150.0
+"""Seconds of a peer's round after which it is not measured again on the same work; and of one that is left
+out as too long, by its pace on the work before."""
 SHORT = 100
 TEXTS = texts(100)
 
@@ -129,15 +130,20 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             await side.run(1, 5)
             side.end()
         raw, written = Raw(folder / 'raw.db', 'normal'), 6
+        pace: dict[str, float] = {}
         for runs, steps in amounts:
-            laps: dict[str, list[Lap]] = {name: [] for name in sides}
+            amount = runs * steps
+            taking = {
+                name: side for name, side in sides.items() if pace.get(name, 0) * amount < LONGEST * 1e6
+            }
+            laps: dict[str, list[Lap]] = {name: [] for name in taking}
             base: list[Lap] = []
             for _ in range(rounds):
-                for name, side in sides.items():
-                    if name in others and laps[name] and laps[name][0].wall * runs * steps > LONG * 1e6:
+                for name, side in taking.items():
+                    if name in others and laps[name] and laps[name][0].wall * amount > LONG * 1e6:
                         continue
                     side.begin()
-                    with Stopwatch(runs * steps) as watch:
+                    with Stopwatch(amount) as watch:
                         await side.run(runs, steps)
                     side.end()
                     laps[name].append(watch.lap)
@@ -147,6 +153,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                     raw.write(rows)
                 base.append(watch.lap)
             work = f'{runs:,} run{"s" if runs > 1 else ""} × {steps:,} steps'
+            pace = {name: walls(taken) for name, taken in laps.items() if name in others}
             for name, taken in laps.items():
                 yield Row(
                     name=f'activity, {work}' if name == 'Hemicycle' else f'activity, {work}: {name}',
@@ -158,8 +165,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                     bar=(ONE if runs == 1 else MANY) if name == 'Hemicycle' else None,
                     details={'cpu': cpus(taken), 'base_cpu': cpus(base), 'rounds': len(taken)},
                 )
-            if others:
-                ours, best = laps['Hemicycle'], min(others, key=lambda name: walls(laps[name]))
+            if pace:
+                ours, best = laps['Hemicycle'], min(pace, key=lambda name: pace[name])
                 yield Row(
                     name=f'activity, {work}, beside the fastest peer',
                     value=walls(ours),

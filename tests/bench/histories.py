@@ -114,13 +114,13 @@ async def _page(database: Path, run: RunId, pattern: str, steps: int) -> Row:
 async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *, fast: bool) -> list[Row]:
     shape = await conductor.shape(run)
     folds: list[float] = []
-    for _ in range(1 if fast else 3):
+    for _ in range(1 if fast or long > LONG else 3):
         begun = time.perf_counter()
         await asyncio.to_thread(fold, run, shape, await conductor.transitions(run))
         folds.append((time.perf_counter() - begun) * 1e3)
     chance = random.Random(0)
     # Fewer in the longest: 100 MB of memory are read at each.
-    count = 5 if fast else 100 if long <= LONG else 25
+    count = 5 if fast else 100 if long <= LONG else 10
     steps = [chance.randint(1, long) for _ in range(count)] + [long]
     seeks: list[float] = []
     for step in steps:

@@ -64,7 +64,7 @@ INSIDE = {
     Notifications: {'run', 'close', 'look', 'adopt', 'clean_up', 'assigned', 'waiting'},
     Destinations: set[str](),
     Schedules: {'run', 'look', 'check', 'clean_up', 'handle'},
-    Triggers: {'run', 'look', 'check'},
+    Triggers: {'retention_filter', 'run', 'look', 'check'},
 }
 """What the server does by itself."""
 

@@ -198,11 +198,11 @@ class ParallelReview(Pattern):
         return memory.strategy == 'APPROVE' and not memory.best
 
     def is_candidate(self, memory: ReviewMemory, event: Event) -> bool:
-        """The candidate is one that is in play."""
+        """The candidate is still in play."""
         return event.data.get('candidate') in memory.in_play()
 
     def wants_approval(self, memory: ReviewMemory, event: Event) -> bool:
-        """The reviewers themselves approve, and not one of several alone."""
+        """The reviewers approve together, and not by a synthesis."""
         consensus = memory.consensus
         return (
             consensus is not None

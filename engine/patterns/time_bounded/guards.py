@@ -190,7 +190,7 @@ def _of_gate(name: str, gate: str) -> Any:
         return memory.verdict.holds(name)
 
     holds.__name__, holds.__qualname__ = name, f'Guards.{name}'
-    holds.__doc__ = f'A condition of the gate {gate!r}: {name.replace("_", " ")}.'
+    holds.__doc__ = f'{gate.capitalize()} gate: {name.replace("_", " ")}.'
     return holds
 
 

@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.run.test_review import PATIENCE, sample, wait_while_it_runs
+from tests.browser.run.test_stepping import begun
 
 RECORDER = """() => {
     const record = (window.still = { shifts: [], changes: [], frames: 0 });
@@ -39,6 +41,10 @@ RECORDER = """() => {
         requestAnimationFrame(frame);
     })();
 }"""
+PLACES = """() => ['.run-grid', '.run-controls > :last-child'].map((one) => {
+    const { x, y } = document.querySelector(one).getBoundingClientRect();
+    return `${one}: ${Math.round(x)}, ${Math.round(y)}`;
+})"""
 SAID = """[...document.querySelectorAll(".stage .talk .block:not(.streaming) .body")]
     .find((one) => one.checkVisibility() && one.textContent.length > 20)"""
 SELECT = f"""() => {{
@@ -86,3 +92,16 @@ def test_nothing_moves_during_a_whole_run(page, open_page, new_server):
     assert reader.evaluate('String(getSelection())') == selected
     expect(watcher.locator('.agent.result')).to_be_visible()
     expect(reader.get_by_role('button', name=re.compile('Show the result'))).to_be_visible()
+
+
+@pytest.mark.parametrize('width', [1440, 1024, 390])
+def test_drafts_and_the_end_of_a_run_leave_all_in_its_place(open_page, server, width):
+    page = open_page(width=width)
+    begun(page, server, 'pipeline', Task='Tea or coffee?')
+    page.keyboard.press('c')  # it goes on
+    expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_visible()
+    before = page.evaluate(PLACES)
+    wait_while_it_runs(page, '.run-head .pill.done')
+    expect(page.locator('.run-progress')).to_contain_text('Revision')
+    expect(page.get_by_role('button', name='Cancel', exact=True)).to_be_hidden()
+    assert page.evaluate(PLACES) == before

@@ -161,8 +161,7 @@ class StarterList(ABC, Generic[T]):
         if not may(f'{self.PART}.change'):
             return
         with ui.element('div').classes('row-acts'):
-            offered: dict[str, Act] = dict(self.actions(one))
-            offered['Edit'] = lambda: self._edit(one)
+            offered: dict[str, Act] = {'Edit': lambda: self._edit(one), **self.actions(one)}
             for text, act in offered.items():
                 self._offer(text, one, act)
 

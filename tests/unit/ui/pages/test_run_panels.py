@@ -127,9 +127,9 @@ def test_a_phase_says_what_it_used_of_its_share_and_what_is_to_be_expected():
     planning, executing, verifying = phase_burns(made, 40)
     assert phase_line(made, planning) == '10 s of 10 s'
     assert (phase_status(made, planning), phase_status(made, executing), phase_status(made, verifying)) == (
-        'over', 'in progress', 'to come',
+        'done', 'in progress', 'upcoming',
     )  # fmt: skip
-    assert phase_line(made, executing) == '30 s of 1:20, forecast 2:00 (over its allotment)'
+    assert phase_line(made, executing) == '30 s of 1:20, forecast 2:00 (over budget)'
     assert time_left(made, 40, Status.RUNNING) == '1:00 of 1:40 left'
     assert dict(step_lines(made, 22)) == {
         'This step': '8.0 s of 20 s left',

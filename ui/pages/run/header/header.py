@@ -146,6 +146,8 @@ class StatusStrip:
         # It is there from the start if it may ever be: what is under it must not move.
         fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
         self._root.set_visibility(any(fields) or self._asks.possible)
+        if shape.field('drafts'):
+            self._root.classes('with-drafts')
 
     def show(self, view: View, newest: View, *, mine: bool) -> None:
         """Show the time at the step of `view`, and the input that the newest step accepts."""

@@ -191,19 +191,19 @@ def phase_burns(clock: PhaseBudget, ran: float) -> tuple[BurnDown, ...]:
     return burn_down(clock, ran, done=clock.done, steps=clock.steps)
 
 
-PhaseState = Literal['to come', 'in progress', 'over its allotment', 'over', 'not started']
+PhaseState = Literal['upcoming', 'in progress', 'over budget', 'done', 'not started']
 STATES: tuple[PhaseState, ...] = get_args(PhaseState)
 
 
 def phase_status(clock: PhaseBudget, burn: BurnDown) -> PhaseState:
     """The status of a phase in words, since colour is not enough."""
     if burn.used > burn.allotted + 0.05:
-        return 'over its allotment'
+        return 'over budget'
     if clock.phase == burn.phase and clock.stopped < 0:
         return 'in progress'
     if burn.used:
-        return 'over'
-    return 'to come' if clock.stopped < 0 else 'not started'
+        return 'done'
+    return 'upcoming' if clock.stopped < 0 else 'not started'
 
 
 def state_class(state: PhaseState) -> str:
@@ -215,7 +215,7 @@ def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
     """A phase in one line: used, allotted, forecast."""
     now = clock.phase == burn.phase and clock.stopped < 0
     hope = f', forecast {duration(burn.forecast)}' if now and burn.forecast > burn.used + 0.5 else ''
-    late = ' (over its allotment)' if now and burn.over else ''
+    late = ' (over budget)' if now and burn.over else ''
     return f'{duration(burn.used)} of {duration(burn.allotted)}{hope}{late}'
 
 

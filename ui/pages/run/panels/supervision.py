@@ -116,7 +116,7 @@ class Supervision(Panel):
                 )
                 Text('h3', gate.title)
                 Text('span', 'passed' if gate.passed else 'held back', 'gate-state')
-                threshold = '' if gate.threshold is None else f' of at least {gate.threshold}'
+                threshold = '' if gate.threshold is None else f' (at least {gate.threshold})'
                 Text('span', f'score {gate.score}{threshold}', 'num muted small')
                 if gate.degraded:
                     Text('span', 'degraded', 'chip wait')

@@ -28,7 +28,7 @@ async def test_a_refused_choice_says_which_guard_and_what_it_saw():
         run = await begin(here, pick='person', max_revisions=0)
         await settled(here, run, 'picking')
         told = await refusal(here, run, 'choose', candidate='coder9')
-    assert "does not take 'choose' now: is_candidate is false: The candidate is one that is in play" in told
+    assert "does not take 'choose' now: is_candidate is false: The candidate is still in play" in told
     assert "event.candidate = 'coder9'" in told and 'candidates = coder1, coder2, coder3' in told
 
 

@@ -124,7 +124,7 @@ class Conductor:
         self.view, self.fold, self.snapshot = reader.view, reader.fold, reader.snapshot
         self.transitions, self.turn_end = reader.transitions, reader.turn_end
         self.audit, self.compare, self.traffic = reader.audit, reader.compare, reader.traffic
-        self.grounds, self.draw, self.accepts = reader.grounds, reader.draw, reader.accepts
+        self.explain_guards, self.draw, self.accepts = reader.explain_guards, reader.draw, reader.accepts
 
         keeping = RunMaintenance(live, control)
         self.annotate = keeping.annotate

@@ -130,7 +130,7 @@ class RunReader:
             return []
         return accepted_events(fold.shape, fold.view, self.catalog.patterns.get(fold.shape.pattern))
 
-    async def grounds(self, run: RunId) -> GuardExplanations:
+    async def explain_guards(self, run: RunId) -> GuardExplanations:
         """What guards mean and depend on; empty if the run's pattern is gone.
 
         Raises:

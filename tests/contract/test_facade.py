@@ -144,13 +144,13 @@ async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Con
     assert await conductor.turn_end(await handle.info(), 2) == await here.turn_end(await handle.info(), 2)
     assert await conductor.result(handle.id) == await here.result(handle.id)
     assert await conductor.audit(handle.id) == steps[-1].seq
-    grounds = await conductor.grounds(handle.id)
+    explanations = await conductor.explain_guards(handle.id)
     guard = next(guard for step in steps for guard in step.guards)
     document = (await here.fold(handle.id, 3)).document
-    expected = (await here.grounds(handle.id)).of(
+    expected = (await here.explain_guards(handle.id)).of(
         guard.source, guard.dest, guard.name, document, steps[3].event
     )
-    assert grounds.of(guard.source, guard.dest, guard.name, document, steps[3].event) == expected
+    assert explanations.of(guard.source, guard.dest, guard.name, document, steps[3].event) == expected
 
 
 @pytest.mark.parametrize(

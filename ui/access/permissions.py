@@ -8,9 +8,9 @@ from typing import Final
 from ui.access.caller import Role
 
 _SEEN_BY_ALL = """
-    accepts at_rest audit clock compare disk_usage draw every family fold forecast grounds handle info lineage
-    notes owner result retention retry_at runs runs_here sandbox save_test shape snapshot stranded traffic
-    transitions turn_end view watch export_bundle
+    accepts at_rest audit clock compare disk_usage draw every explain_guards family fold forecast handle info
+    lineage notes owner result retention retry_at runs runs_here sandbox save_test shape snapshot stranded
+    traffic transitions turn_end view watch export_bundle
     feed.closed feed.listen services.private_addresses
     catalog.configuration catalog.faults catalog.file catalog.models catalog.pattern catalog.patterns
     catalog.redact catalog.tools
@@ -64,8 +64,9 @@ _OF_THE_SERVER = """
     feed.close feed.leave feed.partial feed.publish feed.subscribe feed.wake
     services.clock services.mcp services.model services.models services.recordings services.redact
     services.sandbox services.sessions services.share services.tools services.toolset services.workspaces
-    workspaces.close workspaces.delete workspaces.fork workspaces.forget workspaces.home workspaces.objects
-    workspaces.courier workspaces.fetch workspaces.of workspaces.restore workspaces.settle workspaces.sweep
+    workspaces.agent_home workspaces.close workspaces.courier workspaces.delete workspaces.fetch
+    workspaces.fork workspaces.forget workspaces.home workspaces.objects workspaces.of
+    workspaces.remove_agent_homes workspaces.restore workspaces.settle workspaces.sweep
 """
 WITHHELD: Final = frozenset(_OF_THE_SERVER.split())
 """For the server itself only."""

@@ -90,11 +90,11 @@ class HttpConductor:
         self._here: set[RunId] = set()
         self._journal = RemoteJournal(self._ask)
         reader = RunReader(cast(Journal, self._journal), self.catalog)
-        self.info, self.shape, self.notes, self.grounds = (
+        self.info, self.shape, self.notes, self.explain_guards = (
             reader.info,
             reader.shape,
             reader.notes,
-            reader.grounds,
+            reader.explain_guards,
         )
         self.view, self.fold, self.snapshot = reader.view, reader.fold, reader.snapshot
         self.transitions, self.turn_end = reader.transitions, reader.turn_end

@@ -45,9 +45,10 @@ async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExp
     await conductor.turn_end(info, seq)  # There is such a step.
     before = await conductor.fold(info.id, seq - 1)
     step = (await conductor.transitions(info.id, after=seq - 1, until=seq))[0]
-    grounds = await conductor.grounds(info.id)
+    explanations = await conductor.explain_guards(info.id)
     return [
-        grounds.of(guard.source, guard.dest, guard.name, before.document, step.event) for guard in step.guards
+        explanations.of(guard.source, guard.dest, guard.name, before.document, step.event)
+        for guard in step.guards
     ]
 
 

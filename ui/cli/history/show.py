@@ -48,7 +48,7 @@ class LoadedRun:
     """All steps up to the requested one, or only that one if `--at` is given."""
     notes: list[Note]
     """The notes on these steps."""
-    grounds: GuardExplanations
+    explanations: GuardExplanations
     before: Mapping[str, Any]
     """The fold's document before the requested step."""
 
@@ -96,7 +96,7 @@ def show(  # noqa: PLR0913  (options)
     if at is None:
         story.steps(found.steps)
     else:
-        story.step(found.steps[0], found.grounds, found.before)
+        story.step(found.steps[0], found.explanations, found.before)
     story.comparison()
     story.conversations()
     story.memory()
@@ -115,6 +115,6 @@ async def _find(storage: Storage, settings: Settings, name: str, at: int | None)
                 note for note in await conductor.notes(run) if note.seq <= view.seq and at in (None, note.seq)
             ],
             steps=await conductor.transitions(run, after=0 if at is None else at - 1, until=view.seq),
-            grounds=await conductor.grounds(run),
+            explanations=await conductor.explain_guards(run),
             before=(await conductor.fold(run, at - 1)).document if at else {},
         )

@@ -92,7 +92,7 @@ class RunReport:
             line.append(''.join(f'  {note}' for note in notes), style='dim')
             self._console.print(line)
 
-    def step(self, step: Transition, grounds: GuardExplanations, before: Mapping[str, Any]) -> None:
+    def step(self, step: Transition, explanations: GuardExplanations, before: Mapping[str, Any]) -> None:
         """Print everything about one step; `before` is the fold's document before it."""
         self._title(f'Step {step.seq}')
         self._line(
@@ -106,7 +106,7 @@ class RunReport:
             held = 'holds' if guard.value == guard.wanted else 'not met'
             where = f'{guard.source} → {guard.dest}' if guard.dest else guard.source
             self._line(f'{where}: {word} {guard.name} is {"yes" if guard.value else "no"}, {held}')
-            ground = grounds.of(guard.source, guard.dest, guard.name, before, step.event)
+            ground = explanations.of(guard.source, guard.dest, guard.name, before, step.event)
             saw = ', '.join(f'{name} {brief_value(value)}' for name, value in ground.values)
             for line in filter(None, (ground.says, saw and f'it saw {saw}')):
                 self._line(f'    {strip_control(line)}', style='dim')

@@ -95,7 +95,7 @@ class GuardReasons:
     def __init__(self, conductor: Conductor, run: RunId) -> None:
         """Nothing is known before `load`."""
         self._conductor, self._run = conductor, run
-        self._grounds: GuardExplanations | None = None
+        self._explanations: GuardExplanations | None = None
         self.step: Transition | None = None
         """None is before the first."""
         self.before: Mapping[str, Any] = {}
@@ -103,7 +103,7 @@ class GuardReasons:
 
     async def load(self) -> None:
         """Load what the pattern's guards read."""
-        self._grounds = await self._conductor.grounds(self._run)
+        self._explanations = await self._conductor.explain_guards(self._run)
 
     def show(self, step: Transition | None, before: Mapping[str, Any]) -> None:
         """Go to another step, given the data before it."""
@@ -120,8 +120,8 @@ class GuardReasons:
         """
         kind = '' if value is None else 'ok' if value is wanted else 'no'
         ground = None
-        if self._grounds is not None and self.step is not None:
-            ground = self._grounds.of(edge.source, edge.dest, guard, self.before, self.step.event)
+        if self._explanations is not None and self.step is not None:
+            ground = self._explanations.of(edge.source, edge.dest, guard, self.before, self.step.event)
         asked = question(guard, ground.says if ground else '')
         Text('div', f'{asked} {answer(wanted=wanted, value=value)}', f'guard {kind}', title=guard)
         if ground is not None and value is not None and ground.values:

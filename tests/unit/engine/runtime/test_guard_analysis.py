@@ -214,19 +214,19 @@ def test_an_agent_s_own_guards_are_read_with_what_they_were_made_with():
 @pytest.mark.parametrize('name', sorted(Conductor().catalog.patterns))
 def test_every_guard_that_ships_says_what_it_means(name):
     conductor = Conductor()
-    grounds = GuardExplanations(conductor.catalog.pattern(name).sample(), {})
+    explanations = GuardExplanations(conductor.catalog.pattern(name).sample(), {})
     for edge in conductor.draw(name).edges:
         for guard in (*edge.conditions, *edge.unless):
-            assert grounds.of(edge.source, edge.dest, guard, {}, EVENT).says, guard
+            assert explanations.of(edge.source, edge.dest, guard, {}, EVENT).says, guard
 
 
 async def test_a_run_has_the_grounds_of_its_pattern():
     async with Conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'Which database suits a small shop?'})).id
         await conductor.result(run)
-        grounds = await conductor.grounds(run)
+        explanations = await conductor.explain_guards(run)
         for step in await conductor.transitions(run):
             for guard in (one for one in step.guards if one.name == 'is_spent'):
                 before = (await conductor.fold(run, step.seq - 1)).document
-                saw = dict(grounds.of(guard.source, guard.dest, guard.name, before, step.event).values)
+                saw = dict(explanations.of(guard.source, guard.dest, guard.name, before, step.event).values)
                 assert (saw['iteration'] >= saw['max_iterations']) is guard.value

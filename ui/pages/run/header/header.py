@@ -146,15 +146,13 @@ class StatusStrip:
         # It is there from the start if it may ever be: what is under it must not move.
         fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
         self._root.set_visibility(any(fields) or self._asks.possible)
-        if shape.field('drafts'):
-            self._root.classes('with-drafts')
 
     def show(self, view: View, newest: View, *, mine: bool) -> None:
         """Show the time at the step of `view`, and the input that the newest step accepts."""
         self._phases.show(view)
-        said = draft_progress(self._shape, view)
-        self._drafts.show(said)
-        self._drafts.set_visibility(bool(said))
+        has_drafts = bool(self._shape.field('drafts'))
+        self._drafts.show(draft_progress(self._shape, view) or 'No draft yet')
+        self._drafts.set_visibility(has_drafts)
         self._report.set_visibility(bool(newest.memory.get(self._shape.field('report'))))
         self._asks.show(newest, mine=mine)
 

@@ -33,7 +33,8 @@ async def set_mode(
         approvals: what waits for a person.
 
     Raises:
-        ModelError: it has no mode such as the one that it is configured to work in.
+        ModelError: it has no mode such as the one that it is configured to work in, or none of those that it
+            has is known to ask for what is to wait.
     """
     wanted = agent.mode_for(approvals)
     option = _option(said)
@@ -46,9 +47,10 @@ async def set_mode(
     if wanted in ('', now):
         return
     if wanted not in offered:
-        if agent.mode:
+        if agent.mode or (offered and approvals != 'none'):
             has = f'it has {", ".join(offered)}' if offered else 'it has none'
-            raise ModelError(f'mode: it has no mode {wanted!r}; {has}', kind='bad request')
+            hint = '' if agent.mode else f'; choose one as mode in [agents.{agent.name}]'
+            raise ModelError(f'mode: it has no mode {wanted!r}; {has}{hint}', kind='bad request')
         log.info('%s has no mode %s', agent.name, wanted)
     elif said and said.modes:
         await connection.set_session_mode(session_id=session, mode_id=wanted)

@@ -198,6 +198,13 @@ async def test_a_mode_that_it_does_not_have_is_named_with_those_that_it_has(how:
     assert outcome.status is Status.FAILED and f"it has no mode 'plan'; {has}" in outcome.error
 
 
+async def test_one_that_has_lost_the_mode_in_which_it_asks_does_not_work() -> None:
+    newer = odd('asks_in_manual', env={'ODD_MODES': 'by_mode'}, modes={'marked': 'ask'})
+    outcome, _, _, _ = await played(newer)
+    assert outcome.status is Status.FAILED
+    assert "it has no mode 'ask'; it has auto, manual; choose one as mode in [agents.odd]" in outcome.error
+
+
 async def test_an_agent_that_is_not_there_is_refused_at_the_door() -> None:
     absent = ExternalAgent(name='odd', command='no-such-agent', install='make install-odd')
     async with conductor_with(absent) as here:

@@ -15,6 +15,11 @@ CONTROL: Final = 'hemicycle'
 """The task queue that every worker serves: workflows, and finding workers for runs."""
 LABEL_TAG: Final = 'worker:'
 """A run tagged `worker:gpu` is only for workers with the label `gpu`."""
+PRIORITY_TAG: Final = 'priority:'
+"""Of the runs that wait for the same workers, `priority:1` is taken first and `priority:5` last."""
+NORMAL, LOWEST = 3, 5
+LONGEST_KEY: Final = 64
+"""Bytes of a fairness key that Temporal takes."""
 MEMO: Final = 'waits'
 """The field of the workflow's memo that says why no worker can take its run."""
 
@@ -27,6 +32,12 @@ def workflow_id(run: str) -> str:
 def label_of(tags: tuple[str, ...]) -> str:
     """The label that a run's tags ask for, or ''."""
     return next((tag.removeprefix(LABEL_TAG) for tag in tags if tag.startswith(LABEL_TAG)), '')
+
+
+def priority_of(tags: tuple[str, ...]) -> int:
+    """The priority that a run's tags ask for: 1, the highest, to `LOWEST`."""
+    asked = next((tag.removeprefix(PRIORITY_TAG) for tag in tags if tag.startswith(PRIORITY_TAG)), '')
+    return int(asked) if asked in map(str, range(1, LOWEST + 1)) else NORMAL
 
 
 def queue_name(pattern: str, version: str, label: str) -> str:
@@ -43,6 +54,10 @@ class Placement:
     version: str
     """Of the pattern's code."""
     label: str = ''
+    priority: int = NORMAL
+    """Among the runs that wait for the same workers; 1 is taken first."""
+    author: str = ''
+    """Who started it: of equal priority, the runs of different people are taken in turn."""
     heartbeat: float = 3.0
     """Seconds without a heartbeat after which a worker is considered dead."""
 

@@ -15,7 +15,7 @@ from engine.runtime import ConditionResult, Item, LiveRuns
 from ui.api.client import Connection, ServerUnreachable
 from ui.api.wire import decode
 from ui.fleet.owners import address_of
-from ui.fleet.records import Placement, label_of
+from ui.fleet.records import LONGEST_KEY, Placement, label_of, priority_of
 from ui.fleet.relay import Relays
 from ui.fleet.temporal import Temporal, TemporalUnavailable
 from ui.fleet.versions import version_of
@@ -216,7 +216,14 @@ class FleetRuns(LiveRuns):
             version = version_of(self.catalog.pattern(info.pattern))
         except UnknownPattern:
             version = 'unknown'
-        asked = Placement(run=info.id, pattern=info.pattern, version=version, label=label_of(info.tags))
+        asked = Placement(
+            run=info.id,
+            pattern=info.pattern,
+            version=version,
+            label=label_of(info.tags),
+            priority=priority_of(info.tags),
+            author=info.author.encode()[:LONGEST_KEY].decode(errors='ignore'),
+        )
         pause = FIRST_PAUSE
         while True:
             self._again.discard(info.id)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
+from temporalio.common import Priority, RetryPolicy
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
 from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Found, Placement, Rest
@@ -72,6 +72,7 @@ class RunWorkflow:
             start_to_close_timeout=LONGEST,
             heartbeat_timeout=timedelta(seconds=placement.heartbeat),
             retry_policy=AT_ONCE,
+            priority=Priority(priority_key=placement.priority, fairness_key=placement.author or None),
         )
         return rest
 

@@ -36,6 +36,11 @@ RESEND_MESSAGES = 10_000
 """Messages resent to a page that reconnects: six streaming panes get fewer in that time."""
 
 
+SECRET = 'HEMICYCLE_SECRET'
+"""The variable with the secret that several servers behind one address share."""
+SHORTEST_SECRET = 32
+
+
 class CannotServe(EngineError):
     """The address cannot be served; says why."""
 
@@ -119,12 +124,17 @@ def page_url(listening: socket.socket) -> str:
 
 
 def session_secret(folder: Path) -> str:
-    """The secret that signs browser sessions: random, in a file only its owner can read.
+    """The secret that signs browser sessions: that of `HEMICYCLE_SECRET`, or a random one in a file.
 
     Raises:
+        CannotServe: the one that is given can be guessed.
         OSError
     """
-    path = folder / 'secret'
+    if given := os.environ.get(SECRET, '').strip():
+        if len(given) < SHORTEST_SECRET:
+            raise CannotServe(f'{SECRET} must have at least {SHORTEST_SECRET} characters')
+        return given
+    path = folder / 'secret'  # Only its owner can read it.
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, 'w') as file:

@@ -18,32 +18,16 @@ from websockets.sync.client import connect
 
 from tests.support.cli import Hemicycle, line, until
 from tests.support.servers.certificates import write_certificates
-from tests.tree import ROOT
+from tests.support.servers.nginx import DEPLOY, nginx, write_configuration
 
-DEPLOY = ROOT / 'assets' / 'deploy'
 PASSWORD = 'four small grey horses'
 
 
 def start_nginx(folder: Path, certificates: Path, port: int, plain: int, upstream: str) -> list[str]:
-    given = (DEPLOY / 'nginx.conf').read_text()
-    for old, new in {
-        'listen 443 ssl': f'listen 127.0.0.1:{port} ssl',
-        'listen 80;': f'listen 127.0.0.1:{plain};',
-        'hemicycle.example': '127.0.0.1',
-        '/etc/ssl/hemicycle/certificate.pem': str(certificates / 'server.pem'),
-        '/etc/ssl/hemicycle/key.pem': str(certificates / 'server.pem'),
-        'http://127.0.0.1:8080': upstream,
-    }.items():
-        assert old in given
-        given = given.replace(old, new)
-    places = ''.join(
-        f'{kind}_temp_path {folder}/{kind};' for kind in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi')
+    servers = {'http://127.0.0.1:8080': upstream}
+    return write_configuration(
+        folder, certificates, name='nginx.conf', port=port, plain=plain, servers=servers
     )
-    (folder / 'nginx.conf').write_text(
-        f'daemon off; pid {folder}/pid; error_log stderr; events {{}}\n'
-        f'http {{ access_log off; {places}\n{given}\n}}\n'
-    )
-    return ['nginx', '-e', 'stderr', '-c', str(folder / 'nginx.conf')]
 
 
 def start_caddy(folder: Path, certificates: Path, port: int, plain: int, upstream: str) -> list[str]:
@@ -65,7 +49,7 @@ PROXIES: dict[str, Callable[[Path, Path, int, int, str], list[str]]] = {
 @pytest.fixture(params=sorted(PROXIES))
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, ssl.SSLContext]]:
     """The address of a server behind a proxy, in which the account `ada` is an admin, and what trusts it."""
-    if not shutil.which(request.param):
+    if not (nginx() if request.param == 'nginx' else shutil.which(request.param)):
         pytest.skip(f'{request.param} is not installed')
     home, folder = tmp_path / 'home', tmp_path / 'proxy'
     home.mkdir()

@@ -81,6 +81,17 @@ def test_the_secret_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / 'secret').stat().st_mode) == 0o600
 
 
+def test_servers_may_share_a_secret_that_cannot_be_guessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('HEMICYCLE_SECRET', ' a secret that all of them were given ')
+    assert session_secret(tmp_path) == 'a secret that all of them were given'
+    assert not (tmp_path / 'secret').exists()
+    monkeypatch.setenv('HEMICYCLE_SECRET', 'short')
+    with pytest.raises(CannotServe, match='HEMICYCLE_SECRET must have at least 32 characters'):
+        session_secret(tmp_path)
+
+
 async def test_calls_may_end_until_the_next_signal() -> None:
     with grace_of(1_000.0) as grace:
         signal.raise_signal(signal.SIGTERM)

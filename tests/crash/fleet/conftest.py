@@ -14,8 +14,16 @@ from tests.crash.fleet.processes import Fleet, Process
 
 
 @pytest.fixture
-async def fleet(tmp_path: Path) -> AsyncIterator[Fleet]:
-    made = Fleet(tmp_path, str(tmp_path / 'runs.db'))
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """PostgreSQL; or a file, in modules that say so: on one machine a fleet may share one."""
+    if getattr(request.module, 'SQLITE', False):
+        return str(tmp_path / 'runs.db')
+    return str(request.getfixturevalue('postgres_url'))
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path, database: str) -> AsyncIterator[Fleet]:
+    made = Fleet(tmp_path, database)
     try:
         await made.temporal()
         yield made

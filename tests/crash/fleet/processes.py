@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -76,14 +76,15 @@ class Fleet:
         """Where each call of an activity says that it begins and ends."""
         return self.home / 'calls'
 
-    async def temporal(self) -> Process:
+    async def temporal(self, *options: str) -> Process:
         """Start Temporal's server, with the data that it had before."""
         binary = Path(sys.executable).with_name('temporal')
         command = [binary, 'server', 'start-dev', '--headless', '--port', str(self.port)]
         log = self.home / 'temporal.log'
         with log.open('ab') as output:
+            kept = ('--db-filename', str(self.home / 'temporal.db'), '--log-level', 'error')
             started = subprocess.Popen(  # noqa: ASYNC220  (it does not wait)
-                [*command, '--db-filename', str(self.home / 'temporal.db'), '--log-level', 'error'],
+                [*command, *kept, *options],
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
@@ -177,9 +178,12 @@ class Call:
     at: float
 
 
-async def launch(web: httpx.AsyncClient, pattern: str = 'counting', **parameters: Any) -> str:
+async def launch(
+    web: httpx.AsyncClient, pattern: str = 'counting', *, tags: Sequence[str] = (), **parameters: Any
+) -> str:
     """Start a run through a web server."""
-    answer = await web.post('runs', json={'pattern': pattern, 'parameters': parameters})
+    body = {'pattern': pattern, 'parameters': parameters, 'tags': list(tags)}
+    answer = await web.post('runs', json=body)
     assert answer.is_success, answer.text
     return str(answer.json()['id'])
 
@@ -198,6 +202,27 @@ async def check_journal(database: str, runs: list[str]) -> dict[str, list[Transi
     return found
 
 
+async def check_calls(fleet: Fleet, journal: Journal, runs: list[str], steps: int) -> None:
+    """See that each run made each call, in order, and at most one of them again each time it was claimed."""
+    of: dict[str, list[Call]] = {run: [] for run in runs}
+    for call in fleet.lines():
+        if call.run in of:
+            of[call.run].append(call)
+    for run, made in of.items():
+        again = sum(call.what == 'begin' for call in made) - steps
+        moves = (await journal.info(RunId(run))).epoch - 1
+        assert again <= moves, f'{run} repeated {again} calls in {moves} moves'
+        first, ended = first_times(made, 'begin'), first_times(made, 'end')
+        assert sorted(ended) == list(range(steps)), f'{run} has holes'
+        early = [step for step in range(1, steps) if first[step] < ended[step - 1]]
+        assert not early, f'{run} began {early} before the calls before these had ended'
+
+
+def first_times(made: list[Call], what: str) -> dict[int, float]:
+    """When each call of a run first began, or ended."""
+    return {call.step: call.at for call in reversed(made) if call.what == what}
+
+
 def most_at_once(calls: list[Call]) -> int:
     """The most calls that were under way together."""
     most = now = 0
@@ -208,9 +233,13 @@ def most_at_once(calls: list[Call]) -> int:
 
 
 async def until(
-    condition: Callable[[], bool] | Callable[[], Awaitable[bool]], what: str, process: Process | None = None
+    condition: Callable[[], bool] | Callable[[], Awaitable[bool]],
+    what: str,
+    process: Process | None = None,
+    *,
+    seconds: float = DEADLINE,
 ) -> float:
-    """Wait for a condition; returns how many seconds it took. Fails after `DEADLINE`."""
+    """Wait for a condition; returns how many seconds it took. Fails after `seconds`."""
     begun = time.monotonic()
     while True:
         met = condition()
@@ -218,7 +247,7 @@ async def until(
             return time.monotonic() - begun
         assert process is None or process.ended is None, process.log.read_text()
         waited = time.monotonic() - begun
-        assert waited < DEADLINE, f'waited {DEADLINE:g} s in vain: {what}'
+        assert waited < seconds, f'waited {seconds:g} s in vain: {what}'
         await asyncio.sleep(0.02)
 
 

@@ -16,6 +16,7 @@ from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, u
 from tests.support.servers.s3 import S3Server
 
 pytestmark = pytest.mark.commands
+SQLITE = True
 STEPS = 30
 
 

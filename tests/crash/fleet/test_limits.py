@@ -15,6 +15,7 @@ from tests.browser.provider import Provider, provider
 from tests.crash.fleet.processes import Fleet, check_journal
 
 pytestmark = pytest.mark.commands
+SQLITE = True
 RUNS, STEPS, AT_ONCE = 8, 5, 2
 
 

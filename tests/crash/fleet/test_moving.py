@@ -12,7 +12,7 @@ import pytest
 from engine import Status
 from engine.journal import Journal
 from engine.records import RunId
-from tests.crash.fleet.processes import Fleet, check_journal, launch, most_at_once, until
+from tests.crash.fleet.processes import Fleet, check_calls, check_journal, launch, most_at_once, until
 
 pytestmark = pytest.mark.commands
 
@@ -41,7 +41,7 @@ async def test_the_runs_of_a_killed_worker_go_on(
     print(sorted(round(seconds, 2) for seconds in taken.values()))
     assert orphans
     assert max(taken.values()) < 15
-    assert all(times <= 1 for times in fleet.repeated().values()), fleet.repeated()
+    await check_calls(fleet, reader, runs, 120)
     assert set(fleet.repeated()) <= orphans
     infos = [await reader.info(RunId(run)) for run in runs]
     assert {info.status for info in infos} == {Status.DONE}
@@ -60,7 +60,7 @@ async def test_a_worker_that_is_told_to_leave_hands_over(
     assert took < 20
     await fleet.ended(runs, reader)
     await check_journal(fleet.database, runs)
-    assert all(times <= 1 for times in fleet.repeated().values()), fleet.repeated()
+    await check_calls(fleet, reader, runs, 100)
 
 
 async def test_the_late_writes_of_a_frozen_worker_are_refused(
@@ -83,7 +83,7 @@ async def test_the_late_writes_of_a_frozen_worker_are_refused(
     found = await check_journal(fleet.database, runs)
     for steps in found.values():
         assert sum(step.event.name == 'done' for step in steps) == 100
-    assert all(times <= 2 for times in fleet.repeated().values()), fleet.repeated()  # It moved twice.
+    await check_calls(fleet, reader, runs, 100)
 
 
 async def test_a_worker_counts_what_it_drives_for_those_with_the_token(
@@ -112,7 +112,7 @@ async def test_no_more_runs_at_once_than_allowed(
     await check_journal(fleet.database, runs)
 
 
-@pytest.mark.parametrize('seconds', [2.0])
+@pytest.mark.parametrize('seconds', [1.0, pytest.param(10.0, marks=pytest.mark.long)])
 async def test_runs_go_on_while_temporal_is_gone(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal, seconds: float
 ) -> None:
@@ -121,11 +121,11 @@ async def test_runs_go_on_while_temporal_is_gone(
     runs = await launched(web, fleet, 4, steps=60, pause=0.1)
     await until(lambda: len({call.run for call in fleet.lines()}) == 4, 'all runs are driven')
     fleet.processes[0].kill()
-    runs += await launched(web, fleet, 2, steps=5)
+    runs += await launched(web, fleet, 2, steps=60, pause=0.1)
     before = len(fleet.lines())
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(seconds)  # It is away for so long, whatever happens.
     assert len(fleet.lines()) > before
     await fleet.temporal()
     await fleet.ended(runs, reader)
     await check_journal(fleet.database, runs)
-    assert all(times <= 1 for times in fleet.repeated().values()), fleet.repeated()
+    await check_calls(fleet, reader, runs, 60)

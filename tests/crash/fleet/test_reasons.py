@@ -15,6 +15,7 @@ from tests.crash.fleet.processes import Fleet, Process, launch, until
 from ui.api.client import Connection, RunIsOver, stream_items
 
 pytestmark = pytest.mark.commands
+SQLITE = True
 
 
 class Watcher:
@@ -52,7 +53,7 @@ async def watching(server: Process, run: str) -> AsyncIterator[Watcher]:
 async def test_a_run_says_why_it_waits_for_a_worker(
     fleet: Fleet, server: Process, web: httpx.AsyncClient
 ) -> None:
-    run = await launch(web, calls=str(fleet.calls), steps=3)
+    run = await launch(web, calls=str(fleet.calls), steps=60)
     async with watching(server, run) as watcher:
         await until(lambda: any('It waits for a worker: ' in said for said in watcher.said), 'it says why')
         await fleet.worker()

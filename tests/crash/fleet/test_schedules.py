@@ -16,6 +16,7 @@ from tests.crash.fleet.processes import Fleet, Process, until
 from ui.fleet.schedules.placer import PREFIX
 
 pytestmark = pytest.mark.commands
+SQLITE = True
 
 
 @pytest.fixture

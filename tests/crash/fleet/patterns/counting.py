@@ -60,7 +60,7 @@ class Counting(Pattern):
         return {}
 
 
-class Asking(Pattern):
+class Waiting(Pattern):
     """Waits for a person, then works once."""
 
     class Parameters(BaseModel):

@@ -1,0 +1,85 @@
+"""A deploy: workers with the next version of a pattern come, and those with the former leave."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from engine import Status
+from engine.journal import Journal
+from engine.records import RunId
+from tests.crash.fleet.processes import PATTERNS, Fleet, Process, check_calls, check_journal, launch, until
+from ui.fleet.temporal import Temporal
+
+pytestmark = pytest.mark.commands
+STEPS = 100
+
+
+def version(fleet: Fleet, old: str, new: str) -> Path:
+    """A folder with the next version of the patterns."""
+    made = fleet.home / 'next'
+    shutil.copytree(PATTERNS, made, ignore=shutil.ignore_patterns('__pycache__'))
+    file = made / 'counting.py'
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    return made
+
+
+async def driven(fleet: Fleet, web: httpx.AsyncClient, worker: Process, number: int = 4) -> list[str]:
+    runs = [await launch(web, calls=str(fleet.calls), steps=STEPS) for _ in range(number)]
+    await until(
+        lambda: {call.run for call in fleet.lines() if call.pid == worker.pid} == set(runs), 'all are driven'
+    )
+    return runs
+
+
+async def leave(worker: Process) -> None:
+    worker.signal(signal.SIGTERM)
+    await until(lambda: worker.ended is not None, 'the worker leaves')
+
+
+async def test_workers_of_the_next_version_take_over(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    former = await fleet.worker()
+    runs = await driven(fleet, web, former)
+    # It does the same in other words, so it replays what the former did.
+    latter = await fleet.worker(
+        patterns=version(fleet, 'memory.taken += 1', 'memory.taken = memory.taken + 1')
+    )
+    await leave(former)
+    await fleet.ended(runs, reader)
+    assert {call.run for call in fleet.lines() if call.pid == latter.pid} == set(runs)
+    assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
+    await check_journal(fleet.database, runs)
+    await check_calls(fleet, reader, runs, STEPS)
+
+
+async def test_runs_wait_where_no_version_replays_them(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    former = await fleet.worker()
+    runs = await driven(fleet, web, former)
+    latter = await fleet.worker(patterns=version(fleet, 'memory.taken += 1', 'memory.taken += 2'))
+    await leave(former)
+    left = len(fleet.lines())
+    temporal = await Temporal.at(f'127.0.0.1:{fleet.port}', namespace='default')
+
+    async def all_wait() -> bool:
+        reasons = [await temporal.why_waiting(RunId(run)) for run in runs]
+        return all('no worker replays what it did' in reason for reason in reasons)
+
+    await until(all_wait, 'each says why it waits')
+    assert fleet.lines()[left:] == []
+    new = await launch(web, calls=str(fleet.calls), steps=4)  # It begins with the version that is there.
+    await fleet.ended([new], reader)
+    assert {call.pid for call in fleet.lines() if call.run == new} == {latter.pid}
+    await fleet.worker()  # A deploy is taken back.
+    await fleet.ended(runs, reader)
+    assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
+    await check_journal(fleet.database, runs)
+    await check_calls(fleet, reader, runs, STEPS)

@@ -1,0 +1,71 @@
+"""Fifty runs on two workers: in peace, and while worker after worker is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from statistics import median
+
+import httpx
+import pytest
+
+from engine import Status
+from engine.journal import Journal
+from engine.records import RunId
+from tests.crash.fleet.processes import Fleet, Process, check_calls, check_journal, launch, until
+
+pytestmark = pytest.mark.commands
+RUNS = 50
+
+
+async def launched(web: httpx.AsyncClient, fleet: Fleet, **parameters: object) -> list[str]:
+    calls = str(fleet.calls)
+    return list(await asyncio.gather(*(launch(web, calls=calls, **parameters) for _ in range(RUNS))))
+
+
+async def check_all(fleet: Fleet, reader: Journal, runs: list[str], steps: int) -> None:
+    await fleet.ended(runs, reader)
+    await check_journal(fleet.database, runs)
+    await check_calls(fleet, reader, runs, steps)
+    assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
+
+
+async def test_fifty_runs_on_two_workers(fleet: Fleet, web: httpx.AsyncClient, reader: Journal) -> None:
+    workers = [await fleet.worker(), await fleet.worker()]
+    runs = await launched(web, fleet, steps=5, pause=0.1)
+    await check_all(fleet, reader, runs, 5)
+    assert fleet.repeated() == {}
+    assert {call.pid for call in fleet.lines()} == {worker.pid for worker in workers}
+
+
+@pytest.mark.long
+async def test_fifty_runs_while_ten_workers_are_killed(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    steps = 120
+    alive = [await fleet.worker(), await fleet.worker()]
+    runs = await launched(web, fleet, steps=steps, pause=1.0)
+    await until(lambda: len({call.run for call in fleet.lines()}) == RUNS, 'all runs are driven')
+    gaps: list[float] = []
+    for _ in range(10):
+        victim = alive.pop(0)
+        gaps += (await moved(fleet, victim)).values()
+        alive.append(await fleet.worker())
+    print(f'{len(gaps)} runs went on after {median(gaps):.2f} s (median), {max(gaps):.2f} s (worst)')
+    await check_all(fleet, reader, runs, steps)
+    assert len(gaps) >= RUNS
+
+
+async def moved(fleet: Fleet, victim: Process) -> dict[str, float]:
+    """Kill a worker, and say after how many seconds each of its runs went on."""
+    drivers = {call.run: call.pid for call in fleet.lines()}
+    orphans = {run for run, pid in drivers.items() if pid == victim.pid}
+    victim.kill()
+    died = time.time()
+
+    def taken() -> dict[str, float]:
+        later = [call for call in fleet.lines() if call.at > died and call.pid != victim.pid]
+        return {call.run: call.at - died for call in reversed(later) if call.run in orphans}
+
+    await until(lambda: taken().keys() == orphans, 'its runs go on')
+    return taken()

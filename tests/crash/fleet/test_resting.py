@@ -1,0 +1,69 @@
+"""Runs that wait, for a person or for the time, hold no worker; and what comes for them is never lost."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from engine import Status
+from engine.journal import Journal
+from engine.records import RunId
+from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, until
+
+pytestmark = pytest.mark.commands
+
+
+async def drives(fleet: Fleet, worker: Process) -> set[str]:
+    """What a worker says that it drives."""
+    async with httpx.AsyncClient(base_url=worker.url, headers=fleet.token()) as client:
+        told = (await client.get('/api/v1/worker')).json()
+    return {str(one['run']) for one in told['runs']}
+
+
+async def let_go(fleet: Fleet, worker: Process, reader: Journal, run: str) -> None:
+    """Wait until a run waits, and its worker has let go of it."""
+
+    async def rests() -> bool:
+        waits = (await reader.info(RunId(run))).status is Status.WAITING
+        return waits and run not in await drives(fleet, worker)
+
+    await until(rests, 'it rests')
+
+
+async def said(web: httpx.AsyncClient, run: str) -> None:
+    answer = await web.post(f'runs/{run}/events', json={'name': 'said'})
+    assert answer.is_success, answer.text
+
+
+async def test_a_word_wakes_a_run_and_one_to_nobody_is_kept(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    worker = await fleet.worker()
+    woken, kept = [await launch(web, 'waiting', calls=str(fleet.calls)) for _ in range(2)]
+    for run in (woken, kept):
+        await let_go(fleet, worker, reader, run)
+    await said(web, woken)
+    await fleet.ended([woken], reader)
+    worker.kill()
+    await said(web, kept)  # No worker is there: the web server journals it.
+    names = [step.event.name for step in await reader.transitions(RunId(kept))]
+    assert names[-1] == 'said'
+    assert kept not in {call.run for call in fleet.lines()}
+    await fleet.worker()
+    await fleet.ended([kept], reader)
+    await check_journal(fleet.database, [woken, kept])
+    assert fleet.repeated() == {}
+
+
+async def test_a_run_that_rests_goes_on_when_its_time_has_come(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    first = await fleet.worker()
+    run = await launch(web, 'timed')
+    await let_go(fleet, first, reader, run)
+    first.kill()
+    await fleet.worker()
+    await fleet.ended([run], reader)
+    steps = (await check_journal(fleet.database, [run]))[run]
+    assert steps[-1].event.name == 'expired'
+    assert steps[-1].time - steps[0].time >= 8

@@ -13,7 +13,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.bench import activities, decided, durable, histories, idle, start, whole
+from tests.bench import activities, decided, histories, idle, start, whole
+from tests.bench.durable import postgres, sqlite
+from tests.bench.fleet import running, watching
 from tests.bench.pages import api, debugger, live, opening, panes, stepping, traffic, transcript, wall
 from tests.bench.table import Row, machine, markdown, note, text, written
 from tests.tree import README
@@ -27,8 +29,9 @@ async def _decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
 
 TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'decided': _decided,
-    'durable': durable.one_run,
-    'many': durable.many_runs,
+    'durable': sqlite.one_run,
+    'many': sqlite.many_runs,
+    'postgres': postgres.measure,
     'activities': activities.measure,
     'whole': whole.measure,
     'agents': activities.agents,
@@ -43,6 +46,8 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'stepping': stepping.measure,
     'traffic': traffic.measure,
     'api': api.measure,
+    'fleet': running.measure,
+    'watching': watching.measure,
     'idle': idle.measure,
     'start': start.measure,
 }

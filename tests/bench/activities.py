@@ -21,7 +21,7 @@ from engine.models.protocol import Completed, ModelRequest, TextPiece
 from engine.records import RunId, Usage
 from storage import Settings, open_journal
 from tests.bench import peers
-from tests.bench.raw import Raw, stored
+from tests.bench.durable.raw import Raw, stored
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
 from tests.bench.work import texts

@@ -9,7 +9,7 @@ from typing import Literal
 
 from engine import Conductor
 from engine.records import RunId
-from tests.bench.raw import Raw, stored
+from tests.bench.durable.raw import Raw, stored
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, cpus, ratio, walls
 from tests.bench.work import texts, working

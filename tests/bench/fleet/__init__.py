@@ -1,0 +1,1 @@
+"""Benchmarks of a fleet: PostgreSQL, Temporal, workers and a web server, each in processes of its own."""

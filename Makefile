@@ -52,6 +52,8 @@ lock: ## Pin the dependencies of pyproject.toml anew (with Python 3.11; UPGRADE=
 	@.ci/setup dev
 	$(COMPILE) $(UPGRADE) --output-file requirements.lock pyproject.toml
 	$(COMPILE) $(UPGRADE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	$(COMPILE) $(UPGRADE) --extra fleet --extra s3 --constraint requirements-dev.lock \
+		--output-file requirements-fleet.lock pyproject.toml
 	$(COMPILE) $(UPGRADE) --extra dev --extra bench --constraint requirements-dev.lock \
 		--output-file requirements-bench.lock pyproject.toml
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 from typer.core import TyperGroup
 
 from tests.tree import ROOT
 from ui.cli.commands import load
 
-PAGES = [ROOT / 'README.md', *sorted((ROOT / 'assets' / 'guide').glob('*.md'))]
+DEPLOY = ROOT / 'assets' / 'deploy'
+PAGES = [ROOT / 'README.md', DEPLOY / 'README.md', *sorted((ROOT / 'assets' / 'guide').glob('*.md'))]
 BLOCK = re.compile(r'```(?:sh|console)?\n(.*?)```', re.DOTALL)
 CALL = re.compile(r'(?:^|&& |\| |[A-Z_]+=\S+ |\$ )(?:\.venv/bin/)?hemicycle ((?!&&).+?)(?= && | \| |$)')
 
@@ -25,6 +28,24 @@ def shown() -> Iterator[tuple[str, list[str]]]:
             for line in block.replace('\\\n', ' ').splitlines():
                 for words in CALL.findall(line):
                     yield page.name, shlex.split(words, comments=True)
+
+
+def deployed() -> Iterator[tuple[str, list[str]]]:
+    """The command of each unit for systemd, and of each container."""
+    for unit in sorted(DEPLOY.glob('*.service')):
+        (line,) = re.findall(r'^ExecStart=\S+/hemicycle (.+)$', unit.read_text(), re.MULTILINE)
+        yield unit.name, line.split()
+    yield (
+        'Dockerfile',
+        json.loads(re.findall(r'^CMD (.+)$', (DEPLOY / 'Dockerfile').read_text(), re.MULTILINE)[0]),
+    )
+    for name, service in compose()['services'].items():
+        if 'hemicycle' in service['image']:
+            yield f'compose.yaml: {name}', service['command']
+
+
+def compose() -> Any:
+    return yaml.safe_load((DEPLOY / 'compose.yaml').read_text())
 
 
 def parse(words: list[str]) -> None:
@@ -39,12 +60,23 @@ def parse(words: list[str]) -> None:
     assert not left, f'{words[0]} takes no {left[0]!r}'
 
 
-CALLS = [pytest.param(words, id=f'{page}: {" ".join(words)}') for page, words in shown()]
+CALLS = [pytest.param(words, id=f'{page}: {" ".join(words)}') for page, words in [*shown(), *deployed()]]
 
 
 @pytest.mark.parametrize('words', CALLS)
 def test_a_command_that_is_shown_exists(words: list[str]) -> None:
     parse(words)
+
+
+def test_the_proxy_of_the_containers_knows_their_web_servers() -> None:
+    services = compose()['services'].values()
+    addresses = [
+        service['networks']['fleet']['ipv4_address']
+        for service in services
+        if 'serve' in service.get('command', ())
+    ]
+    proxied = re.findall(r'^ *server ([\d.]+):8080 ', (DEPLOY / 'nginx-fleet.conf').read_text(), re.MULTILINE)
+    assert len(addresses) == 2 and addresses == proxied
 
 
 def test_commands_are_found() -> None:

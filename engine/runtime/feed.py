@@ -182,11 +182,25 @@ async def watch(
 ) -> AsyncGenerator[Item]:
     """Yield the run's steps after `after`, and streamed text; end when the run has ended.
 
-    While the journal is unavailable it says so, waits, and goes on.
+    While the journal is unavailable it says so, waits, and goes on. What was said of an outage is taken back
+    when the run has ended: a short one may be over before anybody else does.
 
     Raises:
         UnknownRun, UnknownStep
     """
+    problem = ''
+    async with contextlib.aclosing(_watch(journal, feed, run, after, is_live)) as items:
+        async for item in items:
+            if isinstance(item, JournalOutage):
+                problem = item.problem
+            yield item
+    if problem and not feed.closed:
+        yield JournalOutage(run=run, problem='')
+
+
+async def _watch(
+    journal: Journal, feed: Feed, run: RunId, after: int, is_live: Callable[[], bool]
+) -> AsyncGenerator[Item]:
     seq, last, unread = after, (await journal.info(run)).seq, False
     if not 0 <= after <= last:
         raise UnknownStep(run, after, last)

@@ -53,7 +53,7 @@ async def watching(server: Process, run: str) -> AsyncIterator[Watcher]:
 async def test_a_run_says_why_it_waits_for_a_worker(
     fleet: Fleet, server: Process, web: httpx.AsyncClient
 ) -> None:
-    run = await launch(web, calls=str(fleet.calls), steps=60)
+    run = await launch(web, calls=str(fleet.calls), steps=3)
     async with watching(server, run) as watcher:
         await until(lambda: any('It waits for a worker: ' in said for said in watcher.said), 'it says why')
         await fleet.worker()

@@ -331,3 +331,21 @@ async def test_a_reader_waits_for_a_journal_that_is_away(monkeypatch: pytest.Mon
                     journal.away = 2
         assert seen == list(range(1, (await conductor.info(run.id)).seq + 1))
         assert troubles == ['the server is starting', 'the server is starting', '']
+
+
+async def test_what_is_said_of_an_outage_is_taken_back_where_the_run_ends_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feed_module, 'LOOK_AGAIN', 0.01)
+    journal, elsewhere = MemoryJournal(), Feed()
+    async with made(journal=journal) as conductor:
+        run = await conductor.start('pipeline', {'task': 'six?'}, paused=True)
+        problems: list[str] = []
+        async for item in feed_module.watch(journal, elsewhere, run.id, 0, is_live=lambda: False):
+            if isinstance(item, JournalOutage):
+                problems.append(item.problem)
+                if item.problem:
+                    await conductor.resume(run.id)
+            elif isinstance(item, Transition) and item.seq == 1:
+                elsewhere.publish(JournalOutage(run=run.id, problem='It waits for a worker.'))
+        assert problems == ['It waits for a worker.', '']

@@ -38,7 +38,7 @@ def test_it_runs_to_the_end_and_prints_every_row(
     printed = capsys.readouterr().out
     for row in found['rows']:
         assert row['name'] in printed and row['value'] >= 0
-    assert sum(row['bar'] is not None for row in found['rows']) == 20
+    assert sum(row['bar'] is not None for row in found['rows']) == 24
 
 
 def test_a_topic_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

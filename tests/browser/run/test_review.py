@@ -46,7 +46,7 @@ def looked_at(open_page, axe, url: str, tab: str, seen: str, **options) -> None:
 
 def test_a_person_chooses_takes_a_turn_and_sees_it_to_the_end(page, open_page, new_server, axe):
     new_server.start()
-    url = sample(page, new_server, Best_picked_by='person')
+    url = sample(page, new_server, Who_picks_the_best='person')
 
     # When the run waits for a choice, the tab of the candidates says so: tests, differences, and the choice.
     take = page.get_by_role('button', name='Choose coder1')

@@ -89,7 +89,17 @@ class Fleet:
                 stderr=subprocess.STDOUT,
             )
         process = self._keep(Process(started, log))
-        await until(lambda: is_open(self.port), 'Temporal listens')
+
+        async def answers() -> bool:
+            from temporalio.client import Client  # Slow to import, and only for fleets with it.
+
+            try:
+                await Client.connect(f'127.0.0.1:{self.port}')
+            except RuntimeError:
+                return False
+            return True
+
+        await until(answers, 'Temporal answers')
         return process
 
     async def worker(self, *options: str, patterns: Path = PATTERNS, **environment: str) -> Process:

@@ -52,7 +52,7 @@ async def test_a_run_is_taken_off_the_wall_and_put_back(pages, conductor):
 
 async def test_an_empty_wall_says_what_to_do(pages, conductor):
     await pages.open('/wall')
-    await pages.should_see('No agent is at work', retries=OFTEN)
+    await pages.should_see('No agents are working', retries=OFTEN)
 
 
 async def test_agents_of_runs_that_are_over_give_way_to_those_at_work(pages, conductor):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine import Catalog, Conductor
+from engine import Catalog, Conductor, InvalidInput
 from engine.clock import RealClock
 from engine.errors import JournalUnavailable
 from engine.runtime import LiveRuns
@@ -16,7 +20,7 @@ from ui.access.accounts import Accounts
 from ui.access.oidc import ProviderSettings
 from ui.cli.execution.run import Pace, load_catalog
 from ui.cli.exit_codes import CODES
-from ui.cli.options import Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
+from ui.cli.options import FLEET, Database, Durability, Files, LogShape, Namespace, Patterns, TemporalAddress
 from ui.cli.output.errors import CommandError
 from ui.cli.session import new_owner, settings_of, storage_of
 from ui.server.access_settings import AccessSettings
@@ -94,6 +98,12 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     files: Files = '',
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
+    drive: Annotated[
+        bool,
+        typer.Option(
+            '--drive', help='Drive runs, too: with a worker beside the server.', rich_help_panel=FLEET
+        ),
+    ] = False,
 ) -> None:
     """Serve the dashboard, and continue every run whose process is gone.
 
@@ -102,7 +112,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     Ctrl+C cuts them off. One server at a time serves an SQLite file; on PostgreSQL there may be several,
     each drives the runs that it started, and adopts those of one that was killed.
 
-    With `--temporal`, workers drive the runs, and any number of servers show and steer all of them.
+    With `--temporal`, workers drive the runs, and any number of servers show and steer all of them; one with
+    `--drive` starts a worker of its own, and stops it in the end.
     """
     public = valid_origin(url, '--url') if url else ''
     provider = ProviderSettings.of(os.environ)
@@ -123,7 +134,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     )
     catalog = load_catalog(settings, pace)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with listen(host, port) as listening:
+    driving = _driving(drive, temporal, namespace, database, files, _passed_on(context))
+    with listen(host, port) as listening, driving:
         url = page_url(listening)
         if locks:
             try:
@@ -198,6 +210,48 @@ def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:
     from ui.fleet.web_fleet import WebFleet
 
     return WebFleet(FleetSettings.of(temporal, namespace, settings.home))
+
+
+def _passed_on(context: typer.Context) -> list[str]:
+    """The options that a worker takes, too, but for those that the environment hands on."""
+    given = context.params
+    found = ['--synchronous', given['synchronous'], '--log-format', given['log_format']]
+    found += [part for folder in given['patterns'] for part in ('--patterns', str(folder))]
+    return found if given['pace'] is None else [*found, '--pace', str(given['pace'])]
+
+
+def _driving(  # noqa: PLR0913  (what the command got)
+    drive: bool, temporal: str, namespace: str, database: str, files: str, options: Sequence[str]
+) -> AbstractContextManager[None]:
+    """A worker beside the server, if there is to be one."""
+    if not drive:
+        return nullcontext()
+    if not temporal:
+        raise InvalidInput({'--drive': 'it goes with --temporal; without, the server drives its runs itself'})
+    # A database's URL may hold a password, which everybody sees among the arguments of a process.
+    handed_on = {
+        'HEMICYCLE_TEMPORAL': temporal,
+        'HEMICYCLE_TEMPORAL_NAMESPACE': namespace,
+        'HEMICYCLE_DATABASE': database,
+        'HEMICYCLE_FILES': files,
+    }
+    return _worker_beside(options, {**os.environ, **{name: text for name, text in handed_on.items() if text}})
+
+
+@contextmanager
+def _worker_beside(options: Sequence[str], environment: dict[str, str]) -> Iterator[None]:
+    program = [sys.executable, '-m', __package__.rpartition('.')[0]]
+    # In a session of its own, or Ctrl+C would reach it twice, which cuts calls off.
+    worker = subprocess.Popen([*program, 'worker', *options], env=environment, start_new_session=True)
+    try:
+        yield
+    finally:
+        worker.terminate()
+        try:
+            worker.wait()
+        except KeyboardInterrupt:
+            worker.terminate()
+            worker.wait()
 
 
 async def _try(storage: Storage, settings: Settings) -> bool:

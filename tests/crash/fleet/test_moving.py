@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import time
 
@@ -61,6 +62,22 @@ async def test_a_worker_that_is_told_to_leave_hands_over(
     await fleet.ended(runs, reader)
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, 100)
+
+
+async def test_a_server_that_is_asked_to_drives_with_a_worker_that_ends_with_it(
+    fleet: Fleet, reader: Journal
+) -> None:
+    server = await fleet.web('--drive')
+    async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
+        runs = await launched(web, fleet, 2, steps=5)
+        await fleet.ended(runs, reader)
+    driver = fleet.lines()[0].pid
+    assert driver != server.pid
+    server.signal(signal.SIGTERM)
+    await until(lambda: server.ended is not None, 'the server ends')
+    assert server.ended == 0, server.log.read_text()
+    with pytest.raises(ProcessLookupError):
+        os.kill(driver, 0)
 
 
 async def test_the_late_writes_of_a_frozen_worker_are_refused(

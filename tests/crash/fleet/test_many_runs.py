@@ -42,7 +42,7 @@ async def test_fifty_runs_on_two_workers(fleet: Fleet, web: httpx.AsyncClient, r
 async def test_fifty_runs_while_ten_workers_are_killed(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
-    steps = 120
+    steps = 90
     alive = [await fleet.worker(), await fleet.worker()]
     runs = await launched(web, fleet, steps=steps, pause=1.0)
     await until(lambda: len({call.run for call in fleet.lines()}) == RUNS, 'all runs are driven')

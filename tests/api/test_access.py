@@ -217,6 +217,17 @@ async def test_exports_are_in_the_audit_log(
     assert line.refused == 'answered 404'
 
 
+async def test_a_private_run_that_cannot_continue_is_named_to_nobody_else(
+    http: httpx.AsyncClient, conductor: Conductor, access: Access
+) -> None:
+    shown, hidden = [(await conductor.start('lone')).id for _ in range(2)]
+    await conductor.annotate(hidden, private=True)
+    conductor.stranded.update({shown: 'it is broken', hidden: 'its secret is broken'})
+    for role, seen in ((Role.VIEWER, {shown}), (Role.OPERATOR, {shown}), (Role.ADMIN, {shown, hidden})):
+        answer = await http.get(PREFIX + '/server', headers=await bearer(access, role))
+        assert answer.json()['stranded'].keys() == seen, role
+
+
 async def test_a_viewer_tries_no_tools(backend: Backend, access: Access) -> None:
     for role in Role:
         secret = await access.accounts.begin_session(str(role), 'password', '', '')

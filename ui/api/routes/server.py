@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine import Conductor
 from engine.agents import ToolTrial
-from engine.errors import ToolError
+from engine.errors import EngineError, ToolError, UnknownRun
 from engine.history import program_version
 from engine.journal import Retention
 from engine.models import EndpointHealth, EndpointInfo
@@ -62,7 +62,7 @@ class ServerInfo:
     owner: str
     """Its name among those sharing the database."""
     stranded: Mapping[RunId, str] = field(default_factory=dict)
-    """Unfinished runs that cannot continue, and why."""
+    """Unfinished runs that cannot continue, and why, as far as the caller may see them."""
     retention: Retention
 
 
@@ -80,9 +80,21 @@ async def describe_server(conductor: Engine) -> ServerInfo:
     return ServerInfo(
         version=program_version(),
         owner=conductor.owner,
-        stranded=dict(conductor.stranded),
+        stranded={
+            run: reason for run, reason in conductor.stranded.items() if await _is_visible(conductor, run)
+        },
         retention=conductor.retention,
     )
+
+
+async def _is_visible(conductor: Conductor, run: RunId) -> bool:
+    try:
+        await conductor.info(run)
+    except UnknownRun:
+        return False
+    except EngineError:
+        pass  # It cannot be read, perhaps for the same reason.
+    return True
 
 
 @router.post('/recover', tags=SERVER)

@@ -22,15 +22,15 @@ INSERT_STEP = _text(insert(STEP))
 INSERT_SNAPSHOT = _text(insert(STORED).prefix_with('OR REPLACE'))
 
 EPOCH = _text(select(RUN.c.epoch).where(RUN.c.id == bindparam('id')))
-ADVANCE = _text(
+_ADVANCE = (
     update(RUN)
     .where(RUN.c.id == bindparam('key'), RUN.c.epoch == bindparam('owned'), RUN.c.seq == bindparam('before'))
     .values({name: bindparam(name) for name in ('updated', 'seq', *USAGE)})
     .values(bytes=RUN.c.bytes + bindparam('more'))
-    .returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget)
 )
+ADVANCE = _text(_ADVANCE.returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget))
 """Columns that change with every append; leaves the indexes alone. Returns no row where it does not fit."""
-ADVANCE_KNOWN = f'{ADVANCE.partition(" RETURNING ")[0]} AND run.number = ?'
+ADVANCE_KNOWN = _text(_ADVANCE.where(RUN.c.number == bindparam('known')))
 """The same where the number is known: it finds the row by that, and returns nothing."""
 TURN = _text(
     update(RUN)

@@ -1,14 +1,27 @@
-"""Values typed on the command line: pattern parameters and event data."""
+"""Values typed on the command line: pattern parameters, event data and times."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from engine import InvalidInput
 from ui.formatting.parameters import PatternInfo, main_parameter
+
+
+def parse_time(option: str, text: str, *, example: str) -> float:
+    """Parse a time (ISO 8601) into seconds since 1970; without an offset, in this machine's time zone.
+
+    Raises:
+        InvalidInput: names the option, and shows the example.
+    """
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise InvalidInput({option: f'must be a time such as {example}, not {text!r}'}) from None
 
 
 def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]) -> dict[str, Any]:

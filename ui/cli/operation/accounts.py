@@ -17,6 +17,7 @@ from engine.clock import RealClock
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery, as_csv, as_json_lines, row
 from ui.access.caller import Caller, Role
+from ui.cli.inputs import parse_time
 from ui.cli.options import AsJson, Database
 from ui.cli.output.step_text import console
 from ui.cli.session import settings_of, storage_of
@@ -284,13 +285,7 @@ def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
 
 
 def _moment(option: str, text: str) -> float | None:
-    if not text:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput({option: f'must be a time such as 2026-11-23, not {text!r}'}) from None
-    return (found if found.tzinfo else found.astimezone()).timestamp()
+    return parse_time(option, text, example='2026-11-23') if text else None
 
 
 def _day(moment: float) -> str:

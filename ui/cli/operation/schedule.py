@@ -15,7 +15,7 @@ import typer
 from engine import InvalidInput
 from engine.errors import JournalUnavailable
 from ui.cli.execution.run import load_catalog
-from ui.cli.inputs import parse_data
+from ui.cli.inputs import parse_data, parse_time
 from ui.cli.options import AsJson, Database, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
@@ -189,11 +189,7 @@ async def _find(schedules: Schedules | HttpSchedules, name: str) -> str:
 
 
 def _moment(option: str, text: str) -> float:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput({option: f'must be a time such as 2026-03-01T00:00+01:00, not {text!r}'}) from None
-    return found.timestamp()  # without an offset, in this machine's time zone
+    return parse_time(option, text, example='2026-03-01T00:00+01:00')
 
 
 def _print(item: Schedule | Tick, as_json: bool) -> None:

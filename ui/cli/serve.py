@@ -6,9 +6,9 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -115,6 +115,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     With `--temporal`, workers drive the runs, and any number of servers show and steer all of them; one with
     `--drive` starts a worker of its own, and stops it in the end.
     """
+    if drive and not temporal:
+        raise InvalidInput({'--drive': 'it goes with --temporal; without, the server drives its runs itself'})
     public = valid_origin(url, '--url') if url else ''
     provider = ProviderSettings.of(os.environ)
     shared = [valid_origin(text) for text in origins or ()]
@@ -134,7 +136,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     )
     catalog = load_catalog(settings, pace)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    driving = _driving(drive, temporal, namespace, database, files, _passed_on(context))
+    driving = _worker_beside(context.params) if drive else nullcontext()
     with listen(host, port) as listening, driving:
         url = page_url(listening)
         if locks:
@@ -212,37 +214,23 @@ def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:
     return WebFleet(FleetSettings.of(temporal, namespace, settings.home))
 
 
-def _passed_on(context: typer.Context) -> list[str]:
-    """The options that a worker takes, too, but for those that the environment hands on."""
-    given = context.params
-    found = ['--synchronous', given['synchronous'], '--log-format', given['log_format']]
-    found += [part for folder in given['patterns'] for part in ('--patterns', str(folder))]
-    return found if given['pace'] is None else [*found, '--pace', str(given['pace'])]
-
-
-def _driving(  # noqa: PLR0913  (what the command got)
-    drive: bool, temporal: str, namespace: str, database: str, files: str, options: Sequence[str]
-) -> AbstractContextManager[None]:
-    """A worker beside the server, if there is to be one."""
-    if not drive:
-        return nullcontext()
-    if not temporal:
-        raise InvalidInput({'--drive': 'it goes with --temporal; without, the server drives its runs itself'})
-    # A database's URL may hold a password, which everybody sees among the arguments of a process.
-    handed_on = {
-        'HEMICYCLE_TEMPORAL': temporal,
-        'HEMICYCLE_TEMPORAL_NAMESPACE': namespace,
-        'HEMICYCLE_DATABASE': database,
-        'HEMICYCLE_FILES': files,
-    }
-    return _worker_beside(options, {**os.environ, **{name: text for name, text in handed_on.items() if text}})
-
-
 @contextmanager
-def _worker_beside(options: Sequence[str], environment: dict[str, str]) -> Iterator[None]:
-    program = [sys.executable, '-m', __package__.rpartition('.')[0]]
+def _worker_beside(given: Mapping[str, Any]) -> Iterator[None]:
+    """A worker with the options that the server was given, which ends with the server."""
+    command = [sys.executable, '-m', __package__.rpartition('.')[0], 'worker']
+    command += ['--synchronous', given['synchronous'], '--log-format', given['log_format']]
+    command += [part for folder in given['patterns'] for part in ('--patterns', str(folder))]
+    command += [] if given['pace'] is None else ['--pace', str(given['pace'])]
+    # A database's URL may hold a password, which everybody sees among the arguments of a process.
+    variables = {
+        'HEMICYCLE_TEMPORAL': given['temporal'],
+        'HEMICYCLE_TEMPORAL_NAMESPACE': given['namespace'],
+        'HEMICYCLE_DATABASE': given['database'],
+        'HEMICYCLE_FILES': given['files'],
+    }
+    environment = {**os.environ, **{name: text for name, text in variables.items() if text}}
     # In a session of its own, or Ctrl+C would reach it twice, which cuts calls off.
-    worker = subprocess.Popen([*program, 'worker', *options], env=environment, start_new_session=True)
+    worker = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
         yield
     finally:

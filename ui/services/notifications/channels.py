@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiosmtplib
@@ -85,18 +86,22 @@ class MailServer:
             sender=sender,
         )
 
+    @property
+    def connection(self) -> dict[str, Any]:
+        """How `aiosmtplib` reaches it."""
+        return {
+            'hostname': self.host,
+            'port': self.port,
+            'username': self.user or None,
+            'password': self.password or None,
+            'use_tls': self.tls,
+            'timeout': SECONDS,
+        }
+
     async def problem(self) -> str:
         """Why it does not accept e-mail from here, or ''. Nothing is sent."""
-        client = aiosmtplib.SMTP(
-            hostname=self.host,
-            port=self.port,
-            username=self.user or None,
-            password=self.password or None,
-            use_tls=self.tls,
-            timeout=SECONDS,
-        )
         try:
-            async with client:
+            async with aiosmtplib.SMTP(**self.connection) as client:
                 await client.noop()
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
             return f'{type(error).__name__}: {error}'[:MOST_TEXT]
@@ -166,15 +171,8 @@ class Channels:
         if self._mail is None:
             return Result(error='no SMTP server is configured: set HEMICYCLE_SMTP')
         mail = self._mail
-        await aiosmtplib.send(
-            mail_of(message, mail.sender, destination.address, now),
-            hostname=mail.host,
-            port=mail.port,
-            username=mail.user or None,
-            password=mail.password or None,
-            use_tls=mail.tls,
-            timeout=SECONDS,
-        )
+        made = mail_of(message, mail.sender, destination.address, now)
+        await aiosmtplib.send(made, **mail.connection)
         return Result(status=250)
 
 

@@ -118,16 +118,16 @@ def _draw_arguments(text: str) -> ui.element:
                 with ui.element('div'):
                     Text('dt', name.replace('_', ' '))
                     with ui.element('dd'):
-                        Text(
-                            'span',
-                            value if isinstance(value, str) else _pretty(json.dumps(value)),
-                            'tool-value',
-                        )
+                        Text('span', value if isinstance(value, str) else _format(value), 'tool-value')
     return shown
 
 
 def _pretty(text: str) -> str:
     try:
-        return json.dumps(json.loads(text or '{}'), ensure_ascii=False, indent=2)
+        return _format(json.loads(text or '{}'))
     except (ValueError, RecursionError):
         return text
+
+
+def _format(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -49,7 +49,7 @@ class AgentProcess:
     cookie: str
     unsandboxed: bool
     problem: ModelError | None = None
-    """Why it was given up, or ''."""
+    """Why it was given up, if it was."""
 
     def __post_init__(self) -> None:
         self._garbage: list[str] = []

@@ -15,7 +15,9 @@ MOST = 20
 
 async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict[str, str]:
     """The newest images in base64, by digest; those no longer stored are left out."""
-    shown = [part.digest for message in messages for part in message.parts if isinstance(part, Image)]
+    # Only results of tools hold images: what was said before is looked at again with each call.
+    results = (message for message in messages if message.role == 'tool')
+    shown = [part.digest for message in results for part in message.parts if isinstance(part, Image)]
     found: dict[str, str] = {}
     for digest in list(dict.fromkeys(reversed(shown)))[:MOST]:
         try:

@@ -33,8 +33,8 @@ from engine.tools.protocol import Tool
 PLUGIN_PACKAGES = tuple(f'{__package__}.{name}' for name in ('patterns', 'models.scripted', 'tools.builtin'))
 """The packages with the entries that come with the engine, in any of their files."""
 NOT_RUN = (
-    'this run was drawn from a trace that another program recorded: it can be looked at and compared,'
-    ' and there is no pattern here that could run it'
+    'this run was imported from a trace that another program recorded: it can be viewed and compared,'
+    ' but no pattern here can run it'
 )
 
 
@@ -151,7 +151,7 @@ class Catalog:
         """Add a pattern. Raises `PatternError` if its name is in use."""
         known = self.patterns.get(pattern.name)
         if known is not None and known is not pattern:
-            raise PatternError(pattern.name, f'{known.__module__} has a pattern of this name already')
+            raise PatternError(pattern.name, f'{known.__module__} already has a pattern of this name')
         self.patterns[pattern.name] = pattern
 
     def _load(self, path: Path, module: str) -> None:
@@ -175,7 +175,7 @@ class Catalog:
 
     def _add(self, kind: str, entries: dict[str, Any], name: str, entry: Any) -> None:
         if entries.setdefault(name, entry) is not entry:
-            raise EngineError(f'there is a {kind} {name!r} already')
+            raise EngineError(f'there is already a {kind} {name!r}')
 
 
 def _agents(configuration: Configuration) -> ExternalAgents:

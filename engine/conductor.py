@@ -289,7 +289,7 @@ class Conductor:
         """The run to replay. Raises `UnknownRun`, `InvalidInput`."""
         found = await self.journal.info(run) if run else None
         if found and found.pattern != pattern:
-            raise InvalidInput({'replay': f'run {run} is a {found.pattern}, and no {pattern}'})
+            raise InvalidInput({'replay': f'run {run} has the pattern {found.pattern}, not {pattern}'})
         return found
 
 

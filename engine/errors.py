@@ -78,7 +78,7 @@ class UnknownPattern(EngineError):
         if reason:
             super().__init__(reason)
             return
-        listed = f'; there are: {", ".join(known)}' if known else ''
+        listed = f'; available: {", ".join(known)}' if known else ''
         broken = f'; not loaded: {"; ".join(faults)}' if faults else ''
         super().__init__(f'there is no pattern {name!r}{listed}{broken}')
 

@@ -100,8 +100,8 @@ class AgentModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Refuse: it is used through its own protocol. Raises `ModelError`."""
         raise ModelError(
-            f'{AGENT_PREFIX}{self.agent.name} is an agent and no model: it works on files in a folder, and '
-            'answers no single question; give this role a model',
+            f'{AGENT_PREFIX}{self.agent.name} is an agent, not a model: it works on files in a folder and '
+            'cannot answer a single question; give this role a model',
             kind='bad request',
         )
         yield

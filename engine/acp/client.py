@@ -182,9 +182,7 @@ class AgentClient:
             if path == root or path.startswith(f'{root}/'):
                 return path[len(root) :].lstrip('/')
         if path.startswith('/'):
-            raise RequestError.invalid_params(
-                {'details': f'{path}: it is outside of your folder {self.root}'}
-            )
+            raise RequestError.invalid_params({'details': f'{path}: it is outside your folder {self.root}'})
         return path
 
     # Terminals
@@ -203,7 +201,7 @@ class AgentClient:
         self.hear()
         inner = self._inner(cwd) if cwd else ''
         if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MOST_TERMINALS:
-            raise RequestError.invalid_request({'details': f'{MOST_TERMINALS} terminals run already'})
+            raise RequestError.invalid_request({'details': f'{MOST_TERMINALS} terminals are running already'})
         # Some agents send a whole line for a shell as the command.
         line = shlex.join([command, *args]) if args else command
         await self._allow('execute', line, {'command': line, **({'cwd': inner} if inner else {})})

@@ -12,7 +12,7 @@ from engine.acp.known_agents import KNOWN_AGENTS, SCRIPTED
 from engine.records.run_info import Approvals
 
 RESERVED = (
-    'it is the name of the agent that comes with Hemicycle: choose another, as in [agents.{name}-of-mine]'
+    'this is the name of the agent that comes with Hemicycle: choose another, as in [agents.{name}-of-mine]'
 )
 
 
@@ -99,7 +99,7 @@ class AgentSection(BaseModel):
             return RESERVED.format(name=name)
         if not self.command and name not in KNOWN_AGENTS:
             known = ', '.join(other for other in KNOWN_AGENTS if other != SCRIPTED)
-            return f'command: it needs one, for no agent of this name is known; known are: {known}'
+            return f'command: required, since no agent of this name is known; known agents: {known}'
         for path in self.files or ():
             if path.startswith('/') or '..' in path.split('/'):
                 return f'files: {path!r} must be a path inside your home folder, as in ".tool/login.json"'
@@ -107,7 +107,7 @@ class AgentSection(BaseModel):
             setting = 'files' if self.files else 'reads'
             return f'{setting}: without a sandbox it sees your own files'
         if not self.sandboxed and not self.network:
-            return 'network: only a sandbox can take it away'
+            return 'network: only a sandbox can block it'
         return ''
 
     def agent(self, name: str, secrets: Callable[[Mapping[str, str]], dict[str, str]]) -> ExternalAgent:

@@ -77,7 +77,7 @@ class AgentProcess:
         problem = await sandbox.problem() if agent.sandboxed else ''
         if problem:
             raise ModelError(
-                f'{agent.name} is to run in the sandbox, and there is none: {problem}', kind='bad request'
+                f'{agent.name} must run in a sandbox, and there is none: {problem}', kind='bad request'
             )
         await asyncio.to_thread(kill_marked, cookie)
         try:
@@ -86,7 +86,7 @@ class AgentProcess:
                 await asyncio.to_thread(_furnish, home, agent, workspace.owner)
         except (WorkspaceError, ToolError, OSError) as error:
             raise ModelError(
-                f'{agent.name}: its folder cannot be made: {error}', kind='bad request'
+                f'{agent.name}: its folder cannot be created: {error}', kind='bad request'
             ) from None
         command = [program, *agent.args]
         with contextlib.ExitStack() as stack:
@@ -183,7 +183,7 @@ class AgentProcess:
             self._garbage.append(f'{text[:200]}\n')
         if len(self._garbage) > MOST_GARBAGE:
             self._give_up(
-                f'it writes what is no message of the protocol, such as {self._garbage[0].strip()!r}'
+                f'it writes what is not a message of the protocol, such as {self._garbage[0].strip()!r}'
             )
 
     def _give_up(self, problem: str) -> None:
@@ -201,7 +201,7 @@ class AgentProcess:
             gone.pid, folder, LIMITS, lambda: gone.returncode is not None, poll=WATCH_EVERY
         )
         if ended != 'exit':
-            self._give_up(f'it was ended by its limit of {ended}')
+            self._give_up(f'it was stopped by its limit of {ended}')
 
 
 def find_program(agent: ExternalAgent) -> str:

@@ -113,7 +113,7 @@ class AgentSession:
         name = ' '.join(
             filter(None, [(who.title or who.name) if who else self.agent.name, who.version if who else ''])
         )
-        again = 'takes up sessions again after a crash' if self.loads else 'begins anew after a crash'
+        again = 'resumes sessions after a crash' if self.loads else 'starts over after a crash'
         return (
             f'{name} began a session {"in the" if self.agent.sandboxed else "without a"} sandbox; it {again}'
         )
@@ -177,7 +177,7 @@ class AgentSession:
                     cwd=self.root, session_id=again, mcp_servers=[], **meta
                 )
             except RequestError as error:
-                log.info('%s does not take up session %s again: %s', self.agent.name, again, error)
+                log.info('%s does not resume session %s: %s', self.agent.name, again, error)
             else:
                 self.id = again
                 await self._set_mode(loaded)

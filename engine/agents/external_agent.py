@@ -172,7 +172,7 @@ async def _refuse_replay(activity: Activity, played: AgentModel) -> None:
     recorded = await activity.recorded_call()
     if recorded is not None and recorded.cassette.mode == 'replay':
         raise ModelError(
-            f'a recording holds no turns of {AGENT_PREFIX}{played.agent.name}: fork the run, and let it play '
+            f'a recording has no turns of {AGENT_PREFIX}{played.agent.name}: fork the run, and let it play '
             'what is in its journal',
             kind='bad request',
         )

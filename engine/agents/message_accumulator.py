@@ -64,7 +64,7 @@ class MessageAccumulator:
         message = Message(role='assistant', parts=tuple(self._parts(call_id)))
         if self.completed.reason == 'filter':
             said = message.text.strip()[:MOST_REFUSED]
-            problem = f'the provider held the answer back ({self.completed.finish or "content filter"})'
+            problem = f'the provider withheld the answer ({self.completed.finish or "content filter"})'
             raise ModelError(
                 f'{problem}: {said}' if said else problem, kind='content filter', usage=self.usage
             )

@@ -79,7 +79,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
 
 UNREACHABLE = frozenset({'connection', 'timeout'})
 """Error kinds after which an endpoint is avoided for a while if there is another model."""
-DOWN = 'it could not be reached a short while ago, and is not asked again yet'
+DOWN = 'it could not be reached a moment ago and is not tried again yet'
 
 
 def _is_down(model: Model) -> bool:

@@ -60,7 +60,7 @@ def _recast(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     role = spec.role_named(part.role)
     if role is None:
         known_roles = ', '.join(role.name for role in spec.roles)
-        problem = f'there is no role {part.role!r} to play; there are: {known_roles}'
+        problem = f'there is no role {part.role!r} to play; available: {known_roles}'
         raise PatternError(scope.pattern.name, problem, where=f'state {scope.path!r}')
     before = scope.state.agents.get(scope.path)
     task = Message.of('user', _evaluate(spec.prompt, 'prompt', str, scope, event))

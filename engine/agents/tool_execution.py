@@ -81,7 +81,7 @@ async def execute_tool_call(
         if found is None and call.name in (off := getattr(tools, 'off', {})):
             raise ToolError(f'{call.name} cannot be used here: {off[call.name]}')
         if found is None:
-            raise ToolError(f'there is no tool {call.name!r}; there are: {", ".join(tools) or "none"}')
+            raise ToolError(f'there is no tool {call.name!r}; available: {", ".join(tools) or "none"}')
         made = await found.give(call.arguments, context)
         return ToolResult(id=call.id, name=call.name, text=made.text, ok=made.ok), made
     except AnswerNeeded:
@@ -92,5 +92,5 @@ async def execute_tool_call(
         task = asyncio.current_task()
         if isinstance(error, GeneratorExit) or (task is not None and task.cancelling()):
             raise
-        problem = f'{call.name} broke down: {describe_error(error)}'
+        problem = f'{call.name} failed unexpectedly: {describe_error(error)}'
     return ToolResult(id=call.id, name=call.name, text=problem, ok=False), ToolOutput(text=problem)

@@ -52,7 +52,7 @@ async def ask_with_repair(
             return output.model_validate(found['output'])
         again = f'Your answer does not fit: {found["unfit"]}\nAnswer again, as JSON that fits.'
         messages += [reply, Message.of('user', again)]
-    raise ToolError(f'the model gave {tool} no answer that fits: {found["unfit"]}')
+    raise ToolError(f'the model gave {tool} no valid answer: {found["unfit"]}')
 
 
 @dataclass(kw_only=True)

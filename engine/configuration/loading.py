@@ -42,7 +42,7 @@ def parse_size(value: Any) -> Any:
         return value
     found = re.fullmatch(r'\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*', value.lower())
     if found is None or found[2] not in UNITS:
-        raise ValueError(f'{value!r} is no size: write bytes, or a number with kB, MB, GB or TB')
+        raise ValueError(f'{value!r} is not a size: write bytes, or a number with kB, MB, GB or TB')
     return round(float(found[1]) * UNITS[found[2]])
 
 
@@ -347,18 +347,19 @@ def _wrong(name: str, section: EndpointSection) -> str:
     if not re.match(NAME, name):
         return NAME_RULE
     if section.provider and section.provider not in KNOWN_PROVIDERS:
-        return f'provider: there is no {section.provider!r}; there are: {", ".join(KNOWN_PROVIDERS)}'
+        return f'provider: there is no {section.provider!r}; available: {", ".join(KNOWN_PROVIDERS)}'
     if not section.url and (section.provider or name) not in KNOWN_PROVIDERS:
-        return 'url: it needs one, for this provider is not known'
+        return 'url: required, since this provider is not known'
     for setting, what in (('key', 'key'), ('certificate_password', 'password')):
         place = getattr(section, setting)
         if place and not re.match(r'^(env:\w+|keyring:[^/]+/.+)$', place):
             # Someone who put the key itself here should not see it in an error, and so in a log.
             return (
-                f'{setting}: say where it is, "env:NAME" or "keyring:SERVICE/USER"; never the {what} itself'
+                f'{setting}: say where the {what} is kept, as "env:NAME" or "keyring:SERVICE/USER"; '
+                f'never write the {what} itself'
             )
     if section.certificate_key and not section.certificate:
-        return 'certificate_key: it goes with a certificate'
+        return 'certificate_key: only together with a certificate'
     return ''
 
 

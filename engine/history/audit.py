@@ -103,7 +103,7 @@ def _begin(run: RunId, pattern: Pattern, first: Transition) -> RunState:
     try:
         return RunState(pattern, pattern.Memory.model_validate(first.event.data.get('memory', {})))
     except ValidationError as error:
-        raise Diverged(run, first.seq, f'the memory does not fit any more: {error}') from None
+        raise Diverged(run, first.seq, f'the memory no longer fits: {error}') from None
 
 
 def _fire(
@@ -111,7 +111,7 @@ def _fire(
 ) -> list[Microstep]:
     unknown = [path for path in active if path not in chart.states and path != START]
     if unknown:
-        raise Diverged(run, first.seq, f'the chart has no state {unknown[0]!r} any more')
+        raise Diverged(run, first.seq, f'the chart no longer has a state {unknown[0]!r}')
     try:
         return chart.fire(active, state, first.event)
     except EngineError as error:

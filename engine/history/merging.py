@@ -170,7 +170,7 @@ class RunMerging:
             if step.event.name == 'done' and 'message' in step.event.data and agent in at.split('.'):
                 last, path = step.seq - 1, at
         if not path:
-            raise InvalidInput({'agent': f'{agent} has ended no turn'})
+            raise InvalidInput({'agent': f'{agent} has not finished a turn'})
         message = to_jsonable_python(Message.of('user', text))
         change = Change(op='add', path=f'/agents/{escape_token(path)}/messages/-', value=message)
         return await self._forks.fork(run, last, variation=ForkOverrides(changes=[change]), new=new)
@@ -240,7 +240,7 @@ class RunMerging:
     def _snapshots(self, found: Mergeable, agent: str) -> tuple[str, str]:
         if agent not in found.folders:
             names = ', '.join(sorted(found.folders)) or 'none'
-            raise InvalidInput({'agent': f'name whose work; there is that of: {names}'})
+            raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
         return found.folders[agent]
 
     async def _repository(self, project: str) -> tuple[Repository | None, str]:
@@ -248,7 +248,7 @@ class RunMerging:
         if not project:
             return None, 'the run was given no project: save its files, or take them as a patch'
         if project.startswith(SAMPLE):
-            return None, f'{project} is a sample, and no repository of yours: take a patch'
+            return None, f'{project} is a sample, not a repository of yours: take a patch'
         repository = await Repository.find(find_project(project))
         if repository is None:
             return None, f'{project} has no git repository with a commit: run git init there, or take a patch'

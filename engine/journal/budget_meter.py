@@ -157,7 +157,7 @@ class Meter:
         limits = self.budget.limits() if self.budget else {}
         for kind, amount in asked.items():
             if kind not in KINDS:
-                problems[kind] = f'there is no such budget; there are: {", ".join(KINDS)}'
+                problems[kind] = f'there is no such budget; available: {", ".join(KINDS)}'
             elif isinstance(amount, bool) or not isinstance(amount, int | float) or not amount > 0:
                 problems[kind] = f'must be a number above 0, not {amount!r}'
             elif kind not in limits:
@@ -172,7 +172,7 @@ class Meter:
             used, limit = self.measure(usage)[self.exhausted], wider.limits()[self.exhausted]
             if used >= limit:
                 least = f'must be more than {describe_amount(self.exhausted, used - limits[self.exhausted])}'
-                raise InvalidInput({self.exhausted: f'{least}: so much is used beyond the limit already'})
+                raise InvalidInput({self.exhausted: f'{least}: this much is already used beyond the limit'})
         return wider
 
     def dump(self) -> dict[str, Any]:

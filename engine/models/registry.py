@@ -261,7 +261,7 @@ class ModelRegistry(Mapping[str, Model]):
             return health
         if not client.endpoint.models:
             if health.kind in NO_LIST:
-                problem = f'{health.problem}; if it lists no models, name some in `models`, and one is called'
+                problem = f'{health.problem}; if it lists no models, name some in `models` to call'
                 return replace(health, problem=problem)
             return health
         model = client.endpoint.models[0]

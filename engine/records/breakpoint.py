@@ -77,7 +77,7 @@ def _load(number: int, value: Any) -> Breakpoint:
     if not isinstance(value, Mapping):
         raise InvalidInput({where: 'must be a breakpoint'})
     problems = {
-        f'{where}.{name}': f'there is no such field; there are: {", ".join(KINDS)}'
+        f'{where}.{name}': f'there is no such field; available: {", ".join(KINDS)}'
         for name in value
         if name not in KINDS
     }

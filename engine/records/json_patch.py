@@ -52,7 +52,7 @@ def _copy_on_write(target: Any, part: str, fresh: Fresh) -> Any:
     elif isinstance(inner, Mapping):
         copied = dict(inner)
     else:
-        raise TypeError(f'{part} holds no other values')
+        raise TypeError(f'{part} contains no other values')
     target[key] = fresh[id(copied)] = copied
     return copied
 

@@ -55,7 +55,7 @@ class Services:
     def model(self, name: str) -> Model:
         """The model of that name. Raises `EngineError`."""
         if name not in self.models:
-            raise EngineError(f'there is no model {name!r}; there are: {", ".join(self.models) or "none"}')
+            raise EngineError(f'there is no model {name!r}; available: {", ".join(self.models) or "none"}')
         return self.models[name]
 
 

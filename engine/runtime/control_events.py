@@ -105,17 +105,17 @@ def apply_edit(state: RunState, event: Event) -> tuple[RunState, tuple[Change, .
     document: dict[str, Any] = state.dump()
     for change in changes:
         if split_pointer(change.path)[:1] not in (['memory'], ['agents']):
-            raise InvalidInput({change.path or 'path': 'a path begins with /memory or /agents'})
+            raise InvalidInput({change.path or 'path': 'a path must begin with /memory or /agents'})
         try:
             document = apply_patch(document, [change])
         except (KeyError, IndexError, ValueError, TypeError):
-            raise InvalidInput({change.path or 'path': 'there is nothing at this place'}) from None
+            raise InvalidInput({change.path or 'path': 'there is nothing at this path'}) from None
     for part in ('memory', 'agents'):
         if not isinstance(document.get(part), Mapping):
-            raise InvalidInput({part: 'it must stay a mapping'})
+            raise InvalidInput({part: 'must remain a mapping'})
     gone = set(state.agents) - set(document['agents'])
     if gone:
-        raise InvalidInput({f'/agents/{min(gone)}': 'an agent cannot be taken out'})
+        raise InvalidInput({f'/agents/{min(gone)}': 'an agent cannot be removed'})
     try:
         loaded = RunState.load(state.pattern, document)
     except ValidationError as error:

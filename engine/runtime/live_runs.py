@@ -336,7 +336,7 @@ class LiveRuns:
         source: ReplaySource | None,
     ) -> Run:
         if self.feed.closed:
-            raise EngineError('this process is closing: it starts no run any more')
+            raise EngineError('this process is shutting down: it starts no more runs')
         self.runs[info.id] = run = Run(info, chart, state, projection, self._host, source)
         if not self.works:
             run.hold_back()

@@ -123,7 +123,7 @@ def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
     """The live data of a recorded run. Raises `EngineError` if its pattern has changed too much."""
     unknown = [path for path in fold.projection.active if path not in chart.states and path != START]
     if unknown:
-        raise EngineError(f'pattern {workflow.name!r} has no state {unknown[0]!r} any more')
+        raise EngineError(f'pattern {workflow.name!r} no longer has a state {unknown[0]!r}')
     try:
         state = RunState.load(workflow, fold.document)
         state.notices = fold.projection.meter.notices
@@ -243,7 +243,7 @@ def check_simulated(services: Services, models: Mapping[str, str]) -> bool:
     unknown = {
         f'models.{role}'
         if role
-        else 'models': f'there is no model {name!r}; there are: {", ".join(services.models)}'
+        else 'models': f'there is no model {name!r}; available: {", ".join(services.models)}'
         for role in models
         for name in candidate_models(models, role)
         if name not in services.models
@@ -274,7 +274,7 @@ def unknown_names(
     agents = [state['agent'] for _, _, state in walk(workflow.chart_states()) if 'agent' in state]
     roles = {role.name for spec in agents for role in spec.cast_list}
     problems = {
-        f'{what}.{role}': f'there is no role {role!r}; there are: {join_names(roles)}'
+        f'{what}.{role}': f'there is no role {role!r}; available: {join_names(roles)}'
         for what, given in by_role.items()
         for role in sorted(set(given) - roles - {''})
     }
@@ -282,7 +282,7 @@ def unknown_names(
         lost = [name for name in names if name not in services.tools and not services.mcp.has(name)]
         if lost:
             problems[f'tools.{role}'] = (
-                f'there is no tool {lost[0]!r}; there are: {join_names(services.tools)}'
+                f'there is no tool {lost[0]!r}; available: {join_names(services.tools)}'
             )
     return problems
 
@@ -302,7 +302,7 @@ def check_agents(services: Services, models: Mapping[str, str]) -> None:
             if problem := getattr(services.models[name], 'problem', ''):
                 problems[field] = f'{name}: {problem}'
             elif len(names) > 1 and name.startswith(AGENT_PREFIX):
-                problems[field] = f'{name}: an external agent has no fallback, and is none: name it alone'
+                problems[field] = f'{name}: an external agent neither has nor is a fallback: name it alone'
     if problems:
         raise InvalidInput(problems)
 
@@ -348,7 +348,7 @@ def outside_event(
         InvalidInput: its data is not JSON.
     """
     if name in CONTROL - FROM_OUTSIDE or name in (ENDINGS - {'failed'}) | {'always', EXHAUSTED}:
-        raise EventRefused(run, name, 'only the engine sends it')
+        raise EventRefused(run, name, 'only the engine can send it')
     if at and not is_active(at, projection.active):
         raise EventRefused(run, name, f'{at!r} is not active')
     try:
@@ -403,5 +403,5 @@ def validate_options(options: Mapping[str, Any]) -> dict[str, Any]:
             {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
         ) from None
     if made.get('record') and made.get('replay'):
-        raise InvalidInput({'record': 'a replay is not recorded: it would be the same recording again'})
+        raise InvalidInput({'record': 'a replay cannot be recorded: it would be the same recording again'})
     return {name: value for name, value in made.items() if value}

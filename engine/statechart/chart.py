@@ -108,7 +108,9 @@ class Chart:
                 return moves
             moves.append(following)
             raised.extend(self._completions(following))
-        raise PatternError(self.shape.pattern, f'{MOST_MOVES} moves without an event', where=str(event.name))
+        raise PatternError(
+            self.shape.pattern, f'{MOST_MOVES} transitions without an event', where=str(event.name)
+        )
 
     def unmet(self, active: tuple[StatePath, ...], state: RunState, event: Event) -> tuple[GuardResult, ...]:
         """The guards that keep the chart from taking an event that it refuses."""

@@ -88,7 +88,7 @@ class Pattern(PatternDefinition):
         fields = cls.Parameters.model_fields
         if unknown := [name for name in values if name not in fields]:
             known = ', '.join(fields) or 'none'
-            raise InvalidInput({name: f'there is no such parameter; there are: {known}' for name in unknown})
+            raise InvalidInput({name: f'there is no such parameter; available: {known}' for name in unknown})
         return cls.parse_recorded(values)
 
     @classmethod

@@ -96,7 +96,7 @@ def _check_state(pattern: PatternDefinition, path: str, state: Mapping[str, Any]
 
     unknown = set(state) - STATE_KEYS
     if unknown:
-        raise wrong(f'unknown key {min(unknown)!r}; there are: {", ".join(sorted(STATE_KEYS))}')
+        raise wrong(f'unknown key {min(unknown)!r}; allowed: {", ".join(sorted(STATE_KEYS))}')
     children = [child['name'] for child in children_of(state)]
     initial = None if state.get('parallel') else state.get('initial')
     if children and not state.get('parallel') and initial not in children:
@@ -116,7 +116,7 @@ def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
     if state.get('final') and (composite or 'invoke' in state or state.get('transitions')):
         yield 'a final state holds nothing, invokes nothing and leads nowhere'
     if composite and 'invoke' in state:
-        yield 'a state that holds others invokes nothing: let one of them do it'
+        yield 'a state with children cannot invoke anything: let one of its children do it'
     seconds = state.get('within')
     if not (seconds is None or isinstance(seconds, str) or (type(seconds) in (int, float) and seconds > 0)):
         yield f'within is a number of seconds above 0 or the name of a method, not {seconds!r}'
@@ -140,7 +140,7 @@ def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, k
             raise PatternError(pattern.name, problem, where=where)
         if not isinstance(trigger, str) or not trigger or trigger in CONTROL:
             raise PatternError(
-                pattern.name, 'a trigger is a name, and none of the engine events', where=where
+                pattern.name, 'a trigger must be a name, and not an event of the engine', where=where
             )
         for name in [*_sources(edge), edge['dest']]:
             if name not in known and name not in ('*', '=', None):

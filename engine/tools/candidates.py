@@ -14,7 +14,7 @@ def candidate_versions(context: ToolContext, candidate: str) -> list[str]:
     """
     known = context.facts.get('candidates')
     if known is None:
-        raise ToolError('there are no candidates here: this is for reviewers')
+        raise ToolError('there are no candidates here: this tool is for reviewers')
     if not known.get(candidate):
-        raise ToolError(f'there is no candidate {candidate!r}; there are: {", ".join(known) or "none"}')
+        raise ToolError(f'there is no candidate {candidate!r}; available: {", ".join(known) or "none"}')
     return [str(snapshot) for snapshot in known[candidate]]

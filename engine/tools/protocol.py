@@ -101,7 +101,7 @@ class ToolContext:
     def commands(self) -> Sandbox:
         """The sandbox that runs commands. Raises `ToolError` if there is none."""
         if self.sandbox is None:
-            raise ToolError('no commands can be run here')
+            raise ToolError('commands cannot be run here')
         return self.sandbox
 
 
@@ -180,10 +180,10 @@ class Tool:
         result = await self._in_time(call)
         made = ToolOutput(text=result) if isinstance(result, str) else result
         if not isinstance(made, ToolOutput):
-            raise TypeError(f'a tool returns a text, not {type(result).__name__}')
+            raise TypeError(f'a tool must return text, not {type(result).__name__}')
         undeclared = {*made.artifacts, *made.adds} - set(self.produces)
         if undeclared:
-            raise TypeError(f'it does not say that it produces {min(undeclared)!r}')
+            raise TypeError(f'it does not declare that it produces {min(undeclared)!r}')
         if len(made.text) > self.most_text:
             made = replace(made, text=await self._truncate(made.text, context))
         return made
@@ -206,7 +206,7 @@ class Tool:
                 task.cancel()
                 await asyncio.wait({task}, timeout=GRACE)
         if not in_time:
-            raise ToolError(f'{self.name} was ended: it took longer than {self.seconds:g} seconds')
+            raise ToolError(f'{self.name} was stopped: it took longer than {self.seconds:g} seconds')
         result = task.result()
         if isinstance(result, BaseException):
             raise result

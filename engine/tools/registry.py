@@ -35,7 +35,7 @@ class ToolRegistry(Mapping[str, Tool]):
     def register(self, tool: Tool) -> None:
         """Add a tool. Raises `EngineError` if its name is taken."""
         if self._tools.setdefault(tool.name, tool) is not tool:
-            raise EngineError(f'there is a tool {tool.name!r} already')
+            raise EngineError(f'there is already a tool {tool.name!r}')
 
     def only(self, names: Iterable[str] | None = None, *, category: str = '') -> ToolRegistry:
         """The tools of these names, in this order, or of one category."""
@@ -75,7 +75,7 @@ class ToolRegistry(Mapping[str, Tool]):
         """
         made = {name for tool in self.values() for name in tool.produces} | set(given)
         return [
-            f'{tool.name} reads {name!r}, which no tool makes'
+            f'{tool.name} reads {name!r}, which no tool produces'
             for tool in self.values()
             for name in tool.consumes
             if name not in made
@@ -95,7 +95,7 @@ class ToolRegistry(Mapping[str, Tool]):
 async def missing_requirement(tool: Tool, sandbox: Sandbox | None, model: bool = True) -> str:
     """Why a tool cannot be used here; '' if it can."""
     if 'sandbox' in tool.needs:
-        problem = 'no commands can be run here' if sandbox is None else await sandbox.problem()
+        problem = 'commands cannot be run here' if sandbox is None else await sandbox.problem()
         if problem and not (sandbox and sandbox.unsafe):
             return problem
     if 'model' in tool.needs and not model:

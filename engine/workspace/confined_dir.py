@@ -36,15 +36,15 @@ def split_path(path: str) -> tuple[str, ...]:
         else path
     )
     if inner is path and path.startswith('/'):
-        raise ToolError(f'{_short(path)}: a path is relative to your folder, and does not begin with a slash')
+        raise ToolError(f'{_short(path)}: a path is relative to your folder and must not begin with a slash')
     names = tuple(name for name in inner.split('/') if name not in ('', '.'))
     if '..' in names:
-        raise ToolError(f'{_short(path)}: it leads out of your folder')
+        raise ToolError(f'{_short(path)}: it leads outside your folder')
     if len(path) > MAX_PATH or len(names) > MAX_DEPTH:
         raise ToolError(f'{_short(path)}: the path is too long')
     for name in names:
         if '\0' in name or len(os.fsencode(name)) > MAX_NAME:
-            raise ToolError(f'{_short(path)}: it has a name that no file can have')
+            raise ToolError(f'{_short(path)}: no file can have this name')
     return names
 
 
@@ -101,7 +101,7 @@ class ConfinedDir:
         with self.folder(names[:-1]) as around, explain_os_errors(path), open_file(name, around) as file:
             size = os.fstat(file.fileno()).st_size
             if size > most:
-                raise ToolError(f'{path}: it has {size} bytes, and at most {most} are read')
+                raise ToolError(f'{path}: it has {size} bytes, and at most {most} can be read')
             return file.read(most)
 
     def write(self, names: tuple[str, ...], data: bytes, *, executable: bool | None = None) -> bool:

@@ -65,7 +65,7 @@ def is_link(change: FileChange) -> bool:
 def _why_left_out(change: FileChange) -> str:
     if is_link(change):
         return 'a symbolic link'
-    return 'no UTF-8 text' if change.binary else f'{change.kind}, without lines to show'
+    return 'not UTF-8 text' if change.binary else f'{change.kind}, without lines to show'
 
 
 def _change(objects: ObjectStore, path: str, old: FileVersion | None, new: FileVersion | None) -> FileChange:

@@ -42,7 +42,7 @@ def split_hunks(diff: str) -> list[Hunk]:
 def _hunk(lines: Sequence[str]) -> Hunk:
     head = HEAD.match(lines[0])
     if head is None:
-        raise WorkspaceError(f'{lines[0][:80]!r} begins no hunk of a diff')
+        raise WorkspaceError(f'{lines[0][:80]!r} does not begin a hunk of a diff')
     body: list[str] = []
     for line in lines[1:]:
         if line.startswith('\\'):
@@ -64,7 +64,7 @@ def apply_hunks(before: str, hunks: Sequence[Hunk]) -> str:
         start = hunk.first if hunk.length == 0 else hunk.first - 1
         kept = [line[1:] for line in hunk.lines if line[0] != '+']
         if start < at or old[start : start + hunk.length] != kept:
-            raise WorkspaceError(f'the change at line {hunk.first} does not fit the file')
+            raise WorkspaceError(f'the change at line {hunk.first} does not apply to the file')
         made += [*old[at:start], *(line[1:] for line in hunk.lines if line[0] != '-')]
         at = start + hunk.length
     return ''.join([*made, *old[at:]])

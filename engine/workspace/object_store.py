@@ -65,7 +65,7 @@ class ObjectStore:
         try:
             return self._path(digest).open('rb')
         except FileNotFoundError:
-            raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
+            raise WorkspaceError(f'the content {digest[:12]} is no longer kept') from None
 
     def check(self, digest: str, found: str) -> None:
         """Raise `WorkspaceError` if the bytes read do not match the object's digest."""
@@ -77,7 +77,7 @@ class ObjectStore:
         try:
             return self._path(digest).stat().st_size
         except FileNotFoundError:
-            raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
+            raise WorkspaceError(f'the content {digest[:12]} is no longer kept') from None
 
     def __contains__(self, digest: str) -> bool:
         return self._path(digest).exists()
@@ -104,7 +104,7 @@ class ObjectStore:
 
     def _path(self, digest: str) -> Path:
         if not DIGEST.fullmatch(digest):
-            raise WorkspaceError(f'{digest[:80]!r} names no content')
+            raise WorkspaceError(f'{digest[:80]!r} is not a valid digest')
         return self.root / digest[:2] / digest[2:]
 
     def _scratch(self) -> Path:

@@ -38,7 +38,7 @@ def samples() -> list[str]:
 def check_project(project: str) -> str:
     """Validate a launch form's project. Raises `ValueError` for an unknown sample or a closed folder."""
     if project.startswith(SAMPLE) and project not in samples():
-        raise ValueError(f'there is no {project!r}; there are: {", ".join(samples()) or "none"}')
+        raise ValueError(f'there is no {project!r}; available: {", ".join(samples()) or "none"}')
     if project and not project.startswith(SAMPLE):
         try:
             check_open(Path(project).expanduser())
@@ -90,7 +90,7 @@ async def copy_project(
         ran = await sandbox.run(['sh', '-c', GIT_INIT], workspace, limits=Limits(seconds=60))
         if ran.code != 0:
             raise WorkspaceError(
-                f'git made no history of {project}: {ran.output.strip()[-300:] or ran.summary}'
+                f'git could not make a history of {project}: {ran.output.strip()[-300:] or ran.summary}'
             )
     return await workspace.snapshot()
 
@@ -120,7 +120,7 @@ def find_project(project: str) -> Path:
     elif project in samples():
         root = SAMPLES / name
     else:
-        raise WorkspaceError(f'there is no sample {name!r}; there are: {", ".join(samples()) or "none"}')
+        raise WorkspaceError(f'there is no sample {name!r}; available: {", ".join(samples()) or "none"}')
     if not root.is_dir():
         raise WorkspaceError(f'there is no folder {project!r}')
     return root
@@ -155,7 +155,7 @@ def _files(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
         count, size = count + 1, size + path.stat().st_size
         if count > MAX_FILES or size > MAX_BYTES:
             most = f'{MAX_FILES:,} files and {MAX_BYTES >> 20} MB'
-            raise WorkspaceError(f'{root.name} is too big: at most {most} can be taken')
+            raise WorkspaceError(f'{root.name} is too big: at most {most} can be copied')
         yield path
 
 

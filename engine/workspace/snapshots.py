@@ -106,7 +106,7 @@ class Scanner:
         self._files += 1
         self._bytes += found.st_size if stat.S_ISREG(found.st_mode) else 0
         if self._files > MAX_FILES or self._bytes > MAX_BYTES:
-            raise WorkspaceOverLimit(f'it holds more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB')
+            raise WorkspaceOverLimit(f'it contains more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB')
         if stat.S_ISDIR(found.st_mode):
             inner = open_folder(entry.name, folder)
             try:
@@ -167,11 +167,13 @@ def entries_of(objects: ObjectStore, tree: str) -> dict[str, tuple[Any, ...]]:
         found = json.loads(objects.get(tree)) if tree else {}
         entries = {str(name): tuple(entry) for name, entry in found.items()}
     except (ValueError, AttributeError, TypeError, RecursionError):
-        raise WorkspaceError(f'the content {tree[:12]} is no snapshot') from None
+        raise WorkspaceError(f'the content {tree[:12]} is not a snapshot') from None
     # Another program's tree may name a file outside the folder.
     for name, entry in entries.items():
         if entry and not (_names_one(name) and _is_entry(*entry)):
-            raise WorkspaceError(f'the content {tree[:12]} is no snapshot: {name[:80]!r} names no file in it')
+            raise WorkspaceError(
+                f'the content {tree[:12]} is not a snapshot: {name[:80]!r} names no file in it'
+            )
     return {name: entry for name, entry in entries.items() if entry}
 
 

@@ -122,7 +122,7 @@ class Workspace:
             WorkspaceError: its contents no longer exist.
         """
         if not await self._do(self.objects.__contains__, snapshot):
-            raise WorkspaceError(f'the snapshot {snapshot[:12]} is not kept any more')
+            raise WorkspaceError(f'the snapshot {snapshot[:12]} is no longer kept')
         async with self._turn:
             await self._do(restore, self._beneath, self._scanner, self.objects, snapshot)
 

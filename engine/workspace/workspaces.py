@@ -156,7 +156,7 @@ class Workspaces:
             lambda: [snapshot for snapshot in given if not any(snapshot in objects for objects in kept)]
         )
         if lost:
-            raise WorkspaceError(f'the snapshot {lost[0][:12]} of run {parent} is not kept any more')
+            raise WorkspaceError(f'the snapshot {lost[0][:12]} of run {parent} is no longer kept')
         if (self.home(parent) / 'objects').is_dir():
             await asyncio.to_thread(self.objects(parent).link_all, self.objects(run))
         if self.courier:
@@ -211,7 +211,7 @@ class Workspaces:
     def home(self, run: RunId) -> Path:
         """The folder of a run. Raises `WorkspaceError`."""
         if not RUN_ID.fullmatch(run):
-            raise WorkspaceError(f'{run[:80]!r} names no run')
+            raise WorkspaceError(f'{run[:80]!r} is not the id of a run')
         return self.root / run
 
     def agent_home(self, run: RunId, agent: str) -> Path:

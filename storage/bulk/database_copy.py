@@ -69,11 +69,11 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
             if target.on_postgres:
                 _go_on_counting(writing)
             if (arrived := _count(writing)) != before:
-                raise JournalDamaged(f'{target.name}: {arrived} arrived of {before}; nothing was kept')
+                raise JournalDamaged(f'{target.name}: only {arrived} of {before} arrived; nothing was kept')
             with _open(source) as again:
                 if _count(again) != before:
                     raise JournalUnavailable(
-                        f'{source.name} was changed meanwhile: stop what uses it; nothing was kept'
+                        f'{source.name} was changed in the meantime: stop what uses it; nothing was kept'
                     )
             writing.commit()
     return CopyInfo(created=time.time(), runs=before.rows[RUN.name], steps=before.rows[STEP.name])

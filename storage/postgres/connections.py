@@ -33,7 +33,7 @@ ADVICE = {
     '25': 'it takes no writes: name the primary server',
     '28': 'it refuses this user: check the name and the password',
     '3D': 'there is no such database: create it (createdb)',
-    '42501': 'this user lacks a right: let it create and change tables in its schema',
+    '42501': 'this user lacks a privilege: let it create and change tables in its schema',
     '53': 'it has no room: free some disk or memory, or allow more connections, then try again',
     '55': 'it is locked: try again',
     '57': 'it is starting or stopping: wait, then try again',
@@ -49,7 +49,7 @@ def conninfo(settings: Settings) -> str:
     try:
         given = conninfo_to_dict(url)
     except psycopg.Error:  # its text may show the password
-        problem = 'is no URL of PostgreSQL; write a / or @ of the password as %2F or %40'
+        problem = 'is not a PostgreSQL URL; write a / or @ of the password as %2F or %40'
         raise InvalidInput({'database': f'{settings.name} {problem}'}) from None
     timeout = {'connect_timeout': max(2, round(settings.busy_timeout))}
     return make_conninfo(
@@ -121,7 +121,7 @@ def explain(error: Exception, name: str) -> Exception:
     said = without_password(' '.join(str(error).split()))
     if isinstance(error, UnicodeEncodeError):
         return JournalError(
-            f'{name}: a text holds half of a surrogate pair, which no database holds ({said})'
+            f'{name}: a text contains half of a surrogate pair, which no database can store ({said})'
         )
     if not isinstance(error, psycopg.Error):
         return error

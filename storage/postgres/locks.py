@@ -98,7 +98,7 @@ class PostgresLocks:
             self._session = session
             if not self._hold(session, owner):
                 raise JournalUnavailable(
-                    f'another process runs as {owner!r}; start this one under another name'
+                    f'another process is already running as {owner!r}; start this one under another name'
                 )
             self._own.append(owner)
             self._look(session)

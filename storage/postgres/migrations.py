@@ -140,7 +140,7 @@ def check(connection: Connection, name: str) -> int:
         "FROM pg_class WHERE relname IN ('hemicycle', 'run') AND pg_table_is_visible(oid)"
     ).one()
     if encoding != 'UTF8':
-        raise JournalUnavailable(f'{name} keeps its texts as {encoding}: create it with ENCODING UTF8')
+        raise JournalUnavailable(f'{name} uses the encoding {encoding}: create it with ENCODING UTF8')
     if other and not ours:
         raise JournalDamaged(f'{name} is the database of another program; name another one')
     version = connection.exec_driver_sql('SELECT max(version) FROM hemicycle').scalar_one() if ours else 0

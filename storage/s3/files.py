@@ -104,7 +104,7 @@ class S3Files:
         except FileNotFoundError:
             found = b''
         if found != said:
-            raise FilesUnavailable(f'{self.name}: what was written cannot be read again')
+            raise FilesUnavailable(f'{self.name}: what was written cannot be read back')
         self.remove([path])
 
     def read(self, path: str) -> Iterator[bytes]:

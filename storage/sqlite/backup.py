@@ -105,7 +105,7 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
         try:
             info = _unpack(archive, staging)
         except (tarfile.TarError, EOFError, OSError, ValueError, TypeError, IndexError) as error:
-            raise JournalDamaged(f'{archive} is no backup, or is damaged ({error})') from error
+            raise JournalDamaged(f'{archive} is not a backup, or is damaged ({error})') from error
         copied = inspect_database(staging / DATABASE)
         if copied.digest != info.digest:
             raise JournalDamaged(f'{archive} is damaged: its database is not the one that was backed up')
@@ -141,7 +141,7 @@ def inspect_database(path: Path) -> BackupInfo:
 
 def _refuse_existing(path: Path) -> None:
     if path.exists():
-        raise JournalUnavailable(f'{path} is there already, and nothing is overwritten: name another place')
+        raise JournalUnavailable(f'{path} already exists, and nothing is overwritten: choose another place')
 
 
 def _runs(database: Path) -> list[str]:

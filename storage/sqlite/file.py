@@ -25,7 +25,7 @@ DAMAGED = {
 }
 ADVICE = {
     sqlite3.SQLITE_FULL: 'the disk or the quota is full: free some space or raise the quota, then try again',
-    sqlite3.SQLITE_BUSY: 'another process holds the database locked: close it or wait, then try again',
+    sqlite3.SQLITE_BUSY: 'another process has locked the database: close it or wait, then try again',
     sqlite3.SQLITE_LOCKED: 'the database is locked: try again',
     sqlite3.SQLITE_READONLY: 'the file cannot be written: let this user write it and its folder',
     sqlite3.SQLITE_PERM: 'access was refused: let this user write the file and its folder',
@@ -155,6 +155,6 @@ def explain(error: Exception, path: Path) -> BaseException:
         return JournalUnavailable(f'{path}: {ADVICE[code]} ({error})')
     if isinstance(error, UnicodeEncodeError):
         return JournalError(
-            f'{path}: a text holds half of a surrogate pair, which no file can hold ({error})'
+            f'{path}: a text contains half of a surrogate pair, which no database can store ({error})'
         )
     return error

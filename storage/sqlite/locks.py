@@ -48,7 +48,9 @@ class Claims:
             JournalUnavailable: another process holds it.
         """
         if not self._hold(self._owner(owner), owner):
-            raise JournalUnavailable(f'another process runs as {owner!r}; start this one under another name')
+            raise JournalUnavailable(
+                f'another process is already running as {owner!r}; start this one under another name'
+            )
 
     def is_alive(self, owner: str) -> bool:
         """Whether some process, perhaps this one, holds the lock of `owner`."""

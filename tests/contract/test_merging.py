@@ -158,7 +158,7 @@ async def test_a_conflict_is_told_and_resolved(conductor: Conductor, run: RunId,
 async def test_what_is_not_there_is_said(conductor: Conductor, run: RunId):
     with pytest.raises(UnknownRun):
         await conductor.merging.mergeable(RunId('nothing'))
-    with pytest.raises(InvalidInput, match='has ended no turn'):
+    with pytest.raises(InvalidInput, match='has not finished a turn'):
         await conductor.merging.send_back(run, 'one', 'again')
 
 

@@ -130,7 +130,7 @@ async def test_notes_are_written_read_and_listed() -> None:
     assert await notes.run('{"action": "list"}', here) == '- a'
     for arguments, says in (
         ('{"action": "read"}', 'title: needed'),
-        ('{"action": "read", "title": "x"}', 'there are: a'),
+        ('{"action": "read", "title": "x"}', 'available: a'),
     ):
         with pytest.raises(ToolError, match=says):
             await notes.run(arguments, here)

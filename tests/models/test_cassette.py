@@ -114,7 +114,7 @@ async def test_a_miss_says_what_is_different(tmp_path: Path) -> None:
     assert 'body.temperature: recorded None, asked 0.5' in problem[3]
     assert await said(replaying, asked('Say something about the weather'))
     (problem,) = await said(replaying, asked('Say something about the weather'))
-    assert 'nothing is left of it' in problem[3]
+    assert 'all of it has been used' in problem[3]
 
 
 def test_differences_are_shown_where_they_are() -> None:

@@ -124,8 +124,8 @@ def test_files_are_found_beside_the_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('line', 'said'),
     [
-        (f'certificate_password = "{PASSWORD}"', 'certificate_password: say where it is'),
-        ('certificate_key = "a.key"', 'certificate_key: it goes with a certificate'),
+        (f'certificate_password = "{PASSWORD}"', 'certificate_password: say where'),
+        ('certificate_key = "a.key"', 'certificate_key: only together with a certificate'),
     ],
 )
 def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str, said: str) -> None:

@@ -20,7 +20,7 @@ from ui.pages.settings.machine import EXAMPLE
 from ui.server.app import UNSANDBOXED, warn_of
 from ui.settings import ServerPaths
 
-PROBLEM = 'Commands are off, for there is no bwrap here: install bubblewrap.'
+PROBLEM = 'Commands are off, since there is no bwrap here: install bubblewrap.'
 
 
 @pytest.fixture(autouse=True)

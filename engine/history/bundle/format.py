@@ -192,7 +192,7 @@ def parse_head(line: bytes) -> HeadLine:
     except ValueError:
         found = None
     if not isinstance(found, dict) or found.get('hemicycle') != FORMAT:
-        raise BundleError(0, 'this is no bundle of runs: it does not begin as one')
+        raise BundleError(0, 'this is not a bundle of runs: it does not begin like one')
     version = found.get('version')
     if isinstance(version, int) and version > VERSION:
         raise BundleError(

@@ -109,7 +109,7 @@ class BundleReader:
                 break
             self._take(line, raw)
         if file.read(1):
-            raise BundleError(self._number, 'something follows on its last line')
+            raise BundleError(self._number, 'there is something after its last line')
         self._progress(self._source.tell())
 
     def _lines(self, file: BinaryIO) -> Iterator[bytes]:
@@ -138,7 +138,7 @@ class BundleReader:
             self._begin(line)
             return
         if not self.runs:
-            raise BundleError(self._number, 'it belongs to no run: a line of the kind `run` comes first')
+            raise BundleError(self._number, 'it belongs to no run: a line of the kind `run` must come first')
         if self._pieces.digest and not (isinstance(line, ObjectLine) and line.digest == self._pieces.digest):
             raise BundleError(self._number, f'the rest of the content {self._pieces.digest[:12]} is missing')
         match line:
@@ -158,14 +158,14 @@ class BundleReader:
             raise BundleError(self._number, 'it is not the run that the first line names', field='info.id')
         if any(getattr(info, name) for name in LOCAL_FIELDS):
             raise BundleError(
-                self._number, 'it says how a run is kept, which is not for it to say', field='info'
+                self._number, 'it sets fields of the run that a bundle must not set', field='info'
             )
         if not (math.isfinite(info.created) and math.isfinite(info.updated)):
-            raise BundleError(self._number, 'it is no time', field='info.created')
+            raise BundleError(self._number, 'it is not a valid time', field='info.created')
         if info.pattern != line.shape.pattern:
             raise BundleError(self._number, 'it is not the pattern of its chart', field='info.pattern')
         if any(note.seq > info.seq for note in line.notes):
-            raise BundleError(self._number, 'it is on a step that there is not', field='notes')
+            raise BundleError(self._number, 'it is on a step that does not exist', field='notes')
         check_shape(self._number, line.shape)
         file = self._staging.folder / f'{number}.steps'
         file.touch()
@@ -216,7 +216,7 @@ class BundleReader:
         except ValueError:
             raise BundleError(self._number, 'it is not base64', field='data') from None
         if not self._pieces.add(line.digest, data, more=line.more):
-            raise BundleError(self._number, 'the content has another digest', field='digest')
+            raise BundleError(self._number, 'the content does not match its digest', field='digest')
 
     def _same(self, line: ObjectRefLine) -> None:
         self._no_more_steps()
@@ -243,7 +243,8 @@ class BundleReader:
         run, projection = self.runs[-1], self._fold.projection
         if run.info.seq != projection.seq:
             raise BundleError(
-                self._number, f'run {run.info.id} has {run.info.seq} steps, and {projection.seq} came'
+                self._number,
+                f'run {run.info.id} has {run.info.seq} steps, but the file holds {projection.seq}',
             )
         if self._pieces.digest:
             raise BundleError(self._number, f'the rest of the content {self._pieces.digest[:12]} is missing')
@@ -267,11 +268,15 @@ class BundleReader:
     def _end(self, line: EndLine, head: HeadLine) -> None:
         self._finish()
         if len(self.runs) != len(head.runs):
-            raise BundleError(self._number, f'{len(head.runs)} runs are named, and {len(self.runs)} came')
+            raise BundleError(
+                self._number, f'{len(head.runs)} runs are named, but the file holds {len(self.runs)}'
+            )
         if line.lines != self._number - 1 or line.sha256 != self._before.hexdigest():
-            raise BundleError(self._number, 'the file is damaged: it is not what was written', field='sha256')
+            raise BundleError(
+                self._number, 'the file is damaged: its checksum does not match', field='sha256'
+            )
         self.hidden = line.hidden
 
 
 TRUNCATED = 'the file is damaged or was cut off: it has no end'
-NOT_A_BUNDLE = 'this is no bundle of runs: it does not begin as one'
+NOT_A_BUNDLE = 'this is not a bundle of runs: it does not begin like one'

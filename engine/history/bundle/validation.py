@@ -33,13 +33,15 @@ def check_shape(line: int, shape: Shape) -> None:
     for number, state in enumerate(shape.states):
         parent, _, name = state.path.rpartition('.')
         if not NAME.fullmatch(name) or name != state.name or parent != state.parent or parent not in known:
-            raise BundleError(line, f'{state.path[:80]!r} is no state', field=f'shape.states.{number}.path')
+            raise BundleError(
+                line, f'{state.path[:80]!r} is not a valid state', field=f'shape.states.{number}.path'
+            )
         if state.path in known:
-            raise BundleError(line, f'{state.path!r} is there twice', field=f'shape.states.{number}.path')
+            raise BundleError(line, f'{state.path!r} is listed twice', field=f'shape.states.{number}.path')
         known.add(state.path)
     for number, edge in enumerate(shape.edges):
         if edge.source not in known | {START} or edge.dest not in known:
-            raise BundleError(line, 'it joins no states of the chart', field=f'shape.edges.{number}')
+            raise BundleError(line, 'it does not join two states of the chart', field=f'shape.edges.{number}')
 
 
 def check_step(line: int, step: Transition, known: frozenset[str]) -> None:
@@ -54,14 +56,18 @@ def check_step(line: int, step: Transition, known: frozenset[str]) -> None:
             message_of(message)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            raise BundleError(line, f'it is no message: {first["msg"]}', field='event.data.message') from None
+            raise BundleError(
+                line, f'it is not a valid message: {first["msg"]}', field='event.data.message'
+            ) from None
 
 
 def check_document(line: int, document: Mapping[str, Any]) -> None:
     """Raise `BundleError` if a run's data is too large or its agents are invalid."""
     size = len(orjson.dumps(document, default=str))
     if size > MAX_DOCUMENT:
-        raise BundleError(line, f'its data takes {size:,} bytes by then, and at most {MAX_DOCUMENT:,} may')
+        raise BundleError(
+            line, f'its data takes {size:,} bytes by then; at most {MAX_DOCUMENT:,} are allowed'
+        )
     agents = document.get('agents')
     if not isinstance(agents, Mapping) or not isinstance(document.get('memory'), Mapping):
         raise BundleError(line, 'it leaves no memory or no agents', field='changes')
@@ -93,13 +99,13 @@ def _measure(
     if depth > MAX_DEPTH:
         raise WorkspaceError(f'its folders are nested more than {MAX_DEPTH} deep')
     if objects.size(tree) > MAX_DOCUMENT:
-        raise WorkspaceError(f'the content {tree[:12]} is no snapshot')
+        raise WorkspaceError(f'the content {tree[:12]} is not a snapshot')
     files = size = 0
     for kind, *what in entries_of(objects, tree).values():
         inner = _measure(objects, what[0], sizes, depth + 1) if kind == 'folder' else (0, 0)
         files += 1 + inner[0]
         size += inner[1] + (int(what[1]) if kind == 'file' else 0)
     if files > MAX_FILES or size > MAX_BYTES:
-        raise WorkspaceError(f'it holds more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB')
+        raise WorkspaceError(f'it contains more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB')
     sizes[tree] = files, size
     return sizes[tree]

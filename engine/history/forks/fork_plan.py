@@ -57,7 +57,7 @@ class ForkPlanner:
             return await self._anew(parent, variation, workflow, chart)
         fold = await self._reader.fold(parent.id, await self._reader.turn_end(parent, at))
         if not still_has(chart.shape, await self._live.journal.shape(parent.id)):
-            problem = 'they change the chart: begin at the start, where the steps before are done anew'
+            problem = 'they change the chart: fork from the start, where all earlier steps are run again'
             raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
         limits = fold.projection.meter.budget
         made = fork_run_info(

@@ -102,7 +102,7 @@ def edits(variation: ForkOverrides, state: RunState, before: Mapping[str, Any]) 
         )
         if not places:
             begun = join_names(state.agents)
-            problem = f'there is no agent here that was told something; there are: {begun}'
+            problem = f'no agent of this name has been given a task yet; agents so far: {begun}'
             raise InvalidInput({f'prompts.{path}': problem})
         place = f'/agents/{escape_token(path)}/messages/{places[-1]}'
         found.append(Change(op='replace', path=place, value=to_jsonable(asdict(Message.of('user', text)))))

@@ -48,7 +48,7 @@ class RegressionTest(BaseModel):
     @classmethod
     def _of_a_test(cls, options: dict[str, Any]) -> dict[str, Any]:
         if unknown := sorted(set(options) - set(TAKEN)):
-            raise ValueError(f'there is no option {unknown[0]!r} of a test; there are: {", ".join(TAKEN)}')
+            raise ValueError(f'there is no option {unknown[0]!r} of a test; allowed: {", ".join(TAKEN)}')
         return options
 
     @field_validator('recorded')

@@ -60,7 +60,7 @@ def draw_run(trace: Trace) -> DrawnRun:
     states = list(_states(top))
     if len(states) > MAX_STATES:
         raise BundleError(
-            0, f'its chart would have {len(states):,} states, and at most {MAX_STATES:,} may be'
+            0, f'its chart would have {len(states):,} states; at most {MAX_STATES:,} are allowed'
         )
     root = trace.roots[0]
     name = workflow_name(root)
@@ -77,7 +77,7 @@ def draw_run(trace: Trace) -> DrawnRun:
     )
     edges = _edges(planned)
     if len(edges) > MAX_EDGES:
-        raise BundleError(0, f'its chart would have {len(edges):,} edges, and at most {MAX_EDGES:,} may be')
+        raise BundleError(0, f'its chart would have {len(edges):,} edges; at most {MAX_EDGES:,} are allowed')
     shape = Shape(
         pattern=info.pattern,
         title=name,

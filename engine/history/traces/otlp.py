@@ -67,7 +67,7 @@ def _attributes(given: Any, depth: int = 0) -> dict[str, Any]:
     try:
         return {str(item['key']): _value(item.get('value'), depth) for item in given or ()}
     except (TypeError, KeyError, AttributeError):
-        raise ValueError('it is no list of attributes: each has a key and a value') from None
+        raise ValueError('it is not a list of attributes: each has a key and a value') from None
 
 
 Id = Annotated[str, Field(min_length=1, max_length=100)]
@@ -207,7 +207,7 @@ def _requests(raw: bytes) -> Iterator[tuple[int, Any]]:
         whole = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         if b'\n' not in raw.strip():
-            raise BundleError(0, f'it is no JSON: {error}') from None
+            raise BundleError(0, f'it is not JSON: {error}') from None
     else:
         yield from ((0, request) for request in (whole if isinstance(whole, list) else [whole]))
         return
@@ -216,4 +216,4 @@ def _requests(raw: bytes) -> Iterator[tuple[int, Any]]:
             try:
                 yield number, orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise BundleError(number, f'it is no JSON: {error}') from None
+                raise BundleError(number, f'it is not JSON: {error}') from None

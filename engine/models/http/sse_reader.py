@@ -75,7 +75,7 @@ class SseReader:
                 self._deadline.note_event()
                 return events
         if not self._decoder.complete:
-            raise ModelError('it ended its answer without an end mark', kind='truncated', retryable=True)
+            raise ModelError('its answer ended without an end marker', kind='truncated', retryable=True)
         return []
 
     async def close(self) -> None:

@@ -211,7 +211,7 @@ class _ReplayedStream(httpx.AsyncByteStream):
                 gone = at
             yield unpack(piece)
         if self._exchange.end == 'left':
-            raise httpx.ReadError('the recording was left here')
+            raise httpx.ReadError('the recording was cut off here')
         if self._exchange.end:
             raise _parse_error(self._exchange.end)
 

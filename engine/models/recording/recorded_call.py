@@ -74,4 +74,4 @@ class _Through(httpx.AsyncBaseTransport):
 
 class _NoNetwork(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        raise ModelError('a replay calls nobody', kind='bad request')
+        raise ModelError('a replay makes no calls', kind='bad request')

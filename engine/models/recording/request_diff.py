@@ -14,7 +14,7 @@ MOST_TEXT = 80
 def describe_nearest(asked: Mapping[str, Any], recorded: list[dict[str, Any]]) -> str:
     """Describe how a request differs from the nearest recorded one."""
     if not recorded:
-        return 'nothing is left of it'
+        return 'all of it has been used'
     wanted = {name: asked[name] for name in ('method', 'url', 'body')}
     found = min(
         (list(_differences({name: other[name] for name in wanted}, wanted, '')) for other in recorded),

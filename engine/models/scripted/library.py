@@ -30,7 +30,7 @@ class ScenarioLoader(QuickLoader):  # type: ignore[misc]
         """Read the file. Raises `ValueError` if it is outside the folder."""
         path = (self.folder / str(node.value)).resolve()
         if not path.is_relative_to(self.folder.resolve()):
-            raise ValueError(f'!file {node.value}: it is outside of the folder')
+            raise ValueError(f'!file {node.value}: it is outside the folder')
         return path.read_text('utf-8')
 
 

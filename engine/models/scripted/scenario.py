@@ -64,19 +64,19 @@ class Turn(FrozenModel):
         try:
             re.compile(value)
         except re.error as error:
-            raise ValueError(f'is no regular expression: {error}') from None
+            raise ValueError(f'is not a regular expression: {error}') from None
         return value
 
     @model_validator(mode='after')
     def _says_one_thing(self) -> Self:
         if self.cases:
             if self.text or self.calls or self.fail or self.reasoning or self.answer is not None:
-                raise ValueError('cases stand alone: what is said is in them')
+                raise ValueError('cases must stand alone: each holds its own text')
             if self.cases[-1].when or not all(case.when for case in self.cases[:-1]):
                 raise ValueError('every case but the last needs a when')
             return self
         if self.answer is not None and (self.text or self.calls):
-            raise ValueError('answer stands alone: no text and no calls beside it')
+            raise ValueError('answer must stand alone, without text and calls')
         for_ever = self.fail is not None and self.fail.attempts is None
         if not (self.text or self.calls or self.answer is not None or for_ever):
             raise ValueError('needs text, calls, an answer, or a fail without attempts')

@@ -138,7 +138,7 @@ def _enforce(spec: AgentSpec, artifacts: Mapping[str, Any]) -> None:
     seen = Evidence(artifacts=artifacts, text='')
     missing = [check.missing for check in spec.until.all if not check.holds(seen)] if spec.until else []
     if missing:
-        raise EngineError(f'the phases have not made what was asked for; missing: {"; ".join(missing)}')
+        raise EngineError(f'the phases did not produce what was asked for; missing: {"; ".join(missing)}')
 
 
 def begin_phases(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:

@@ -73,6 +73,6 @@ class AgentOrchestrator:
         """The chart's state for a task's status. Raises `InvalidInput`."""
         known = {status_of(one): str(one['name']) for one in self.pipeline.sample().chart_states()}
         if state.status not in known:
-            problem = f'no stage has the status {str(state.status)!r}; there are: {", ".join(known)}'
+            problem = f'no stage has the status {str(state.status)!r}; available: {", ".join(known)}'
             raise InvalidInput({'status': problem})
         return known[state.status]

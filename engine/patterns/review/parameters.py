@@ -185,7 +185,7 @@ class ReviewParameters(Form):
     @classmethod
     def _there_are_as_many(cls, value: int, info: ValidationInfo) -> int:
         if value > info.data.get('coders', 6):
-            raise ValueError('there are not as many coders')
+            raise ValueError('there are not that many coders')
         return value
 
 

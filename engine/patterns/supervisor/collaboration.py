@@ -121,7 +121,7 @@ def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> 
         free = [task for task in left if not {other.task_id for other in left}.intersection(task.depends_on)]
         if not free:
             circle = ', '.join(repr(task.task_id) for task in left)
-            raise ValueError(f'these tasks wait for each other in a circle: {circle}')
+            raise ValueError(f'these tasks depend on each other in a circle: {circle}')
         found.append(min(free, key=lambda task: task.priority))
         left.remove(found[-1])
     return found

@@ -94,7 +94,7 @@ class Supervisor(Pattern):
                 if names.count(name) > 1 or name in {
                     role.name for role in (*WORKERS, SUPERVISOR, SYNTHESIZER)
                 }:
-                    raise ValueError(f'there is a role {name!r} already')
+                    raise ValueError(f'there is already a role {name!r}')
             return lines
 
     Memory = CollaborationState

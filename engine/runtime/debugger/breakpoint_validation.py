@@ -40,7 +40,7 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
                 kind = 'edge' if name == 'edge' else 'state'
                 problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_suggest(path, known)}'
         if sum(map(bool, (item.enter, item.leave, item.edge))) > 1:
-            problems[where] = 'one of enter, leave and edge, not several'
+            problems[where] = 'give only one of enter, leave and edge'
         elif item.label == 'nothing':
             problems[where] = 'say where or when it stops: enter, leave, edge or when'
         if item.when:
@@ -59,7 +59,7 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
 def _suggest(path: str, known: Sequence[str]) -> str:
     close = get_close_matches(path, known, n=3)
     if close:
-        return f'do you mean {" or ".join(close)}?'
+        return f'did you mean {" or ".join(close)}?'
     listed = sorted(dict.fromkeys(known), key=lambda name: name.count('.'))
     more = f' and {len(listed) - MOST_NAMED} more' if len(listed) > MOST_NAMED else ''
-    return f'there are: {", ".join(listed[:MOST_NAMED])}{more}'
+    return f'available: {", ".join(listed[:MOST_NAMED])}{more}'

@@ -76,7 +76,7 @@ class Condition:
         except EvaluationError:
             raise
         except RecursionError:
-            raise EvaluationError('it nests too deep') from None
+            raise EvaluationError('it is nested too deeply') from None
         except Exception as error:
             raise EvaluationError(f'{type(error).__name__}: {error}'[:200]) from None
 
@@ -116,15 +116,15 @@ def parse_condition(text: str) -> Condition:
 def _in_words(rest: str, problem: str) -> str:
     """Python's syntax error for a text it cannot parse from `rest` on, for readers who know no Python."""
     if rest.startswith('='):
-        return 'two values are compared with =='
+        return 'use == to compare two values'
     if problem and not problem.startswith('invalid syntax'):
         return problem
-    return 'it cannot be read from here on' if rest else 'it ends too early'
+    return 'it cannot be parsed from here on' if rest else 'it ends too early'
 
 
 def check_condition(text: str, fields: Collection[str]) -> None:
     """Parse a condition for a run with these memory fields. Raises `InvalidInput`, as `parse_condition`."""
     for name, column in parse_condition(text).fields.items():
         if name not in fields:
-            listed = f'; there are: {", ".join(fields)}' if fields else ''
+            listed = f'; available: {", ".join(fields)}' if fields else ''
             raise condition_error(column, f'memory has no field {name!r}{listed}')

@@ -81,7 +81,7 @@ class ConditionCompiler:
     def read(self, node: ast.expr, depth: int = 0) -> Part:
         """A function that computes the node's value. Raises `InvalidInput`."""
         if depth > MOST_DEPTH:
-            raise self._no(node, 'it nests too deep')
+            raise self._no(node, 'it is nested too deeply')
         made = self._read(node, depth + 1)
 
         def part(run: Evaluation) -> Any:
@@ -142,7 +142,7 @@ class ConditionCompiler:
             value = CONSTANTS[name]
             return lambda run: value
         if name not in self._known:
-            raise self._no(node, f'there is no {name!r}; there are: {", ".join(self._known)}')
+            raise self._no(node, f'there is no {name!r}; available: {", ".join(self._known)}')
         self.names.add(name)
         return lambda run: run.moment.value(name)
 
@@ -162,7 +162,7 @@ class ConditionCompiler:
             elif type(kind) in COMPARISONS:
                 steps.append(of_values(COMPARISONS[type(kind)]))
             else:
-                raise self._no(node, '`is` compares with null alone')
+                raise self._no(node, '`is` only compares with null')
 
         def compared(run: Evaluation) -> bool:
             first = parts[0](run)
@@ -180,7 +180,7 @@ class ConditionCompiler:
         if name in ('any', 'all') and len(args) == 1 and isinstance(args[0], ast.GeneratorExp):
             return self._each(name, args[0], depth)
         if name not in FUNCTIONS:
-            raise self._no(node, f'there is no function {name!r}; there are: {", ".join(FUNCTIONS)}')
+            raise self._no(node, f'there is no function {name!r}; available: {", ".join(FUNCTIONS)}')
         function, least, most = FUNCTIONS[name]
         if not least <= len(args) <= most:
             takes = f'{least}' if least == most else f'{least} or more'
@@ -202,9 +202,9 @@ class ConditionCompiler:
             case [ast.comprehension(target=ast.Name(id=local), iter=items, ifs=ifs, is_async=0)]:
                 pass
             case _:
-                raise self._no(node, 'one `for name in list`, no more')
+                raise self._no(node, 'only one `for name in list` is allowed')
         if local in self._known or local in CONSTANTS or local in FUNCTIONS:
-            raise self._no(node, f'{local!r} means something else already')
+            raise self._no(node, f'{local!r} already means something else')
         source = self.read(items, depth)
         self._local.append(local)
         wanted = [self.read(item, depth) for item in ifs]

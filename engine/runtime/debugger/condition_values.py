@@ -78,7 +78,7 @@ def calculate(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
         return None
     if work is operator.add and are_texts(one, two):
         if len(one) + len(two) > MOST_TEXT:
-            raise EvaluationError('it makes too long a text')
+            raise EvaluationError('the text would be too long')
     elif not (is_number(one) and is_number(two)):
         raise EvaluationError(f'it cannot work with {kind_of(one)} and {kind_of(two)}')
     return work(one, two)
@@ -128,7 +128,7 @@ def _length(value: Any) -> int:
 
 def _lower(value: Any) -> str:
     if not isinstance(value, str):
-        raise EvaluationError(f'lower needs a text, not {kind_of(value)}')
+        raise EvaluationError(f'lower needs text, not {kind_of(value)}')
     return value.lower()
 
 

@@ -124,8 +124,8 @@ class McpSection(BaseModel):
         if bool(self.command) == bool(self.url):
             return 'it needs either command or url'
         if self.command and self.oauth:
-            return 'oauth: only a server at a url is signed in to'
-        return 'env: only a program that is started has variables' if self.url and self.env else ''
+            return 'oauth: only a server with a url can be signed in to'
+        return 'env: only a server with a command has environment variables' if self.url and self.env else ''
 
     def server(
         self, name: str, secrets: Callable[[Mapping[str, str]], dict[str, str]], folder: Path

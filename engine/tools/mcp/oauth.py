@@ -24,7 +24,7 @@ from engine.tools.mcp.token_file import TokenFile
 
 PATH = '/callback'
 PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
-SIGN_IN = 'it wants you to sign in: on the settings page, or with `hemicycle sign-in %s`'
+SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
 
 
 class StoredSignIn(OAuthClientProvider):
@@ -146,7 +146,7 @@ async def browser_sign_in(
         listener = await asyncio.start_server(answer, '127.0.0.1', port)
     except OSError:
         if wanted.port:
-            raise ToolError(f'port {port} of this machine is taken; set another in `oauth`') from None
+            raise ToolError(f'port {port} of this machine is in use; set another in `oauth`') from None
         # The client was registered with the old port.
         listener = await asyncio.start_server(answer, '127.0.0.1', 0)
     here = int(listener.sockets[0].getsockname()[1])
@@ -162,5 +162,5 @@ def _take(came: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) 
             AuthorizationCodeResult(code=given['code'], state=given.get('state'), iss=given.get('iss'))
         )
         return
-    why = given.get('error_description') or given.get('error') or 'the browser brought no code'
-    came.set_exception(ToolError(f'signing in has failed: {why}'))
+    why = given.get('error_description') or given.get('error') or 'the browser returned no code'
+    came.set_exception(ToolError(f'signing in failed: {why}'))

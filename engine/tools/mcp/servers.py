@@ -121,7 +121,7 @@ class McpServers:
                     await known.session.close()
                     seconds = f'{known.server.start:g} seconds'
                     raise known.session.connection_error(
-                        f'it has not said within {seconds} what tools it has'
+                        f'it did not list its tools within {seconds}'
                     ) from None
                 known.listed = loop.time()
 
@@ -146,7 +146,7 @@ class McpServers:
         """
         known = self._known.get(name)
         if known is None or known.tokens is None:
-            problem = self._missing.get(name, 'nobody signs in to it: set `oauth = true`')
+            problem = self._missing.get(name, 'signing in to it is off: set `oauth = true`')
             return ServerHealth(server=name, where='', problem=problem)
         await asyncio.to_thread(importlib.import_module, 'mcp')
         from engine.tools.mcp.oauth import browser_sign_in
@@ -159,7 +159,7 @@ class McpServers:
             ):
                 await open_once(known.server, auth)
         except TimeoutError:
-            return self._health(name, f'nobody has signed in within {SIGN_IN_SECONDS:g} seconds')
+            return self._health(name, f'nobody signed in within {SIGN_IN_SECONDS:g} seconds')
         except Exception as error:  # The package's, the server's, or a refusal.
             return self._health(name, known.server.hide(innermost(error)))
         return await self.test(name)
@@ -274,7 +274,7 @@ class McpServers:
             known.standing[context.key] = under_way
             raise
         except TimeoutError:
-            said = f'{tool.name} was ended: it took longer than {known.server.seconds:g} seconds'
+            said = f'{tool.name} was stopped: it took longer than {known.server.seconds:g} seconds'
             raise ToolError(said) from None
         try:
             made = await output_of(result, context)

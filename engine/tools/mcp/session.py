@@ -131,7 +131,7 @@ class McpSession:
             raise
         except Exception as error:  # Protocol errors, broken pipes and HTTP errors all end here.
             await self.close()
-            raise self.connection_error(f'it answered with what cannot be read: {innermost(error)}') from None
+            raise self.connection_error(f'its answer cannot be parsed: {innermost(error)}') from None
 
     async def close(self) -> None:
         """Close the connection, and stop the program if one was started."""
@@ -305,10 +305,10 @@ def innermost(error: BaseException) -> str:
 
 
 HINTS = {
-    '401': ': it wants a key, or refuses the one in `headers`; or it wants `oauth = true`',
-    '403': ': the key in `headers` may not be used for this',
+    '401': ': it needs a key, refuses the one in `headers`, or needs `oauth = true`',
+    '403': ': the key in `headers` does not allow this',
     '404': ': is the address right?',
 }
-WANTED = 'it wants you to sign in'
+WANTED = 'you have to sign in to it'
 CLOSED = -32000
 """The package's code for a closed connection."""

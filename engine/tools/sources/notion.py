@@ -116,5 +116,7 @@ class Notion:
             data = {}
         if answer.status_code >= 400 or not isinstance(data, dict):
             problem = data.get('message', '') if isinstance(data, dict) else ''
-            raise ToolError(f'Notion says no ({answer.status_code}): {problem or answer.reason_phrase}')
+            raise ToolError(
+                f'Notion refused the request ({answer.status_code}): {problem or answer.reason_phrase}'
+            )
         return data

@@ -93,7 +93,7 @@ def parse(text: str) -> tuple[str, list[Cue]]:
     else:
         kind, cues = 'text', _plain(text)
     if not cues:
-        raise ValueError('there is nothing said in it')
+        raise ValueError('it contains nothing that is said')
     return kind, cues
 
 

@@ -96,7 +96,7 @@ async def fetch(
         raise ToolError(f'{url[:200]} did not answer within {seconds:g} seconds') from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
         raise ToolError(f'{url[:200]} could not be fetched: {describe_error(error)}') from None
-    raise ToolError(f'{url[:200]}: it was redirected more than {MOST_HOPS} times')
+    raise ToolError(f'{url[:200]}was redirected more than {MOST_HOPS} times')
 
 
 async def get(url: str, *, private: bool) -> Fetched:
@@ -107,7 +107,7 @@ async def get(url: str, *, private: bool) -> Fetched:
     """
     found = await fetch(url, may=(lambda address: True) if private else is_public)
     if found.status >= 400:
-        raise ToolError(f'{found.url} answers with status {found.status}')
+        raise ToolError(f'{found.url} answered with status {found.status}')
     return found
 
 
@@ -122,7 +122,7 @@ async def _once(
     host, port = url.host, url.port or (443 if url.scheme == 'https' else 80)
     allowed = [address for address in await look_up(host, port) if may(address)]
     if not allowed:
-        raise ToolError(f'{host} is on this machine or in a private network, which may not be asked')
+        raise ToolError(f'{host} is on this machine or in a private network, where nothing may be fetched')
     # Connect by address, since a second lookup may differ; the certificate is checked for the name.
     request = client.build_request(
         'GET',
@@ -148,7 +148,7 @@ async def _once(
 async def _body(response: httpx.Response, most: int) -> bytes:
     coding = response.headers.get('Content-Encoding', 'identity').strip().lower()
     if coding not in ('', 'identity'):
-        raise ToolError(f'it came compressed ({coding[:40]}), though that was not asked for')
+        raise ToolError(f'the answer is compressed ({coding[:40]}), which was not requested')
     body = b''
     async for piece in response.aiter_raw():
         body += piece
@@ -159,7 +159,7 @@ async def _body(response: httpx.Response, most: int) -> bytes:
 
 def _text(body: bytes, encoding: str) -> str:
     if b'\0' in body[:8_000] and not encoding.lower().startswith(('utf-16', 'utf-32')):
-        raise ToolError(f'it is no text, but {len(body)} bytes of something else')
+        raise ToolError(f'the answer is not text ({len(body)} bytes)')
     try:
         return body.decode(encoding, 'replace')
     except LookupError:
@@ -171,5 +171,5 @@ def _url(text: str) -> httpx.URL:
     if url.scheme not in ('http', 'https') or not url.host:
         raise ToolError(f'{text[:200]}: only http:// and https:// addresses can be fetched')
     if url.userinfo:
-        raise ToolError('an address with a name or a password in it is not fetched')
+        raise ToolError('an address with a user name or password in it is not fetched')
     return url

@@ -159,12 +159,12 @@ class GitMerge:
         await self._check_name(branch)
         tip = await self._repository.tip(branch)
         if (tip or self._repository.head) != onto:
-            raise WorkspaceError(f'{branch} has moved since you looked: look again')
+            raise WorkspaceError(f'{branch} has moved since this was shown: look again')
         result = await self._merge(onto, resolutions or {}, only, {})
         if result.left:
             raise WorkspaceError(f'resolve these first: {", ".join(result.left)}')
         if result.tree == (await self._git('rev-parse', f'{onto}^{{tree}}')).decode().strip():
-            raise WorkspaceError(f'there is nothing to merge: {branch} holds this work already')
+            raise WorkspaceError(f'there is nothing to merge: {branch} already has this work')
         made = await self._commit_tree(result.tree, message, {}, parent=onto)
         folder = await self._repository.checked_out(branch)
         if folder is not None:
@@ -284,7 +284,7 @@ class GitMerge:
         entries = {}
         for path, chosen in known.items():
             if chosen.side is None and has_marks(chosen.text):
-                raise WorkspaceError(f"the text for {path} still has git's marks of a conflict")
+                raise WorkspaceError(f'the text for {path} still contains conflict markers')
             source = onto if chosen.side == 'ours' else agent
             entry = await self._entry_at(source, path, variables)
             if chosen.side is None:
@@ -335,7 +335,7 @@ class GitMerge:
         try:
             await self._git('check-ref-format', '--branch', branch)
         except GitFailed:
-            raise WorkspaceError(f'into: {branch!r} is no name of a branch') from None
+            raise WorkspaceError(f'into: {branch!r} is not a valid branch name') from None
 
     async def _git(
         self, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None

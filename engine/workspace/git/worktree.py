@@ -90,7 +90,7 @@ class Worktrees:
         ran = await sandbox.run(['sh', '-c', SETTLE, 'sh', branch], workspace, limits=Limits(seconds=60))
         if ran.code != 0:
             problem = ran.output.strip()[-300:] or ran.summary
-            raise WorkspaceError(f'git made no worktree of {self.project}: {problem}')
+            raise WorkspaceError(f'git could not make a worktree of {self.project}: {problem}')
         return await workspace.snapshot()
 
 

@@ -128,7 +128,7 @@ def main(report: str, *arguments: str) -> int:
             cases[value[0]] = (kind, value[1])
     for node in collected:
         if node not in ended and (status is None or node not in cases):
-            cases[node] = ('error', 'It did not run to its end: the process was left before.')
+            cases[node] = ('error', 'It did not run to its end: the process exited first.')
     _write(report, cases, time.monotonic() - started)
     failed = any(outcome in ('failed', 'error') for outcome, _ in cases.values())
     return 1 if failed else 2 if status is None else status

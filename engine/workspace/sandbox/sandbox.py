@@ -155,15 +155,15 @@ class Sandbox:
     async def _probe(self) -> str:
         missing = [name for name in bubblewrap.REQUIRED_PROGRAMS if not shutil.which(name, path=os.defpath)]
         if missing:
-            return f'Commands are off, for there is no {missing[0]} here: {INSTALL_HINT}.'
+            return f'Commands are off, since there is no {missing[0]} here: {INSTALL_HINT}.'
         try:
             ran = await self._run_trial()
         except OSError as error:
-            return f'Commands are off, for no sandbox can be set up here: {error}.'
+            return f'Commands are off, since no sandbox can be set up here: {error}.'
         if ran.code == 0:
             return ''
         reason = ' '.join(ran.output.split())[:300] or f'it ended with {ran.code}'
-        return f'Commands are off, for the sandbox does not work here ({reason}): {INSTALL_HINT}.'
+        return f'Commands are off, since the sandbox does not work here ({reason}): {INSTALL_HINT}.'
 
     async def _run_trial(self) -> CommandResult:
         with tempfile.TemporaryDirectory(prefix='hemicycle-') as folder:

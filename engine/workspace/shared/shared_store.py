@@ -65,7 +65,7 @@ class SharedStore(ObjectStore):
             return super().size(digest)
         found = self._remote.size(self.path_there(digest))
         if found is None:
-            raise WorkspaceError(f'the content {digest[:12]} is not kept any more')
+            raise WorkspaceError(f'the content {digest[:12]} is no longer kept')
         return found
 
     def __contains__(self, digest: str) -> bool:
@@ -90,7 +90,7 @@ class SharedStore(ObjectStore):
             self.check(digest, hashed.hexdigest())
             self._settle(scratch, path)
         except FileNotFoundError:
-            raise WorkspaceError(f'the content {digest[:12]} is not kept any more') from None
+            raise WorkspaceError(f'the content {digest[:12]} is no longer kept') from None
         finally:
             scratch.unlink(missing_ok=True)
 

@@ -29,7 +29,7 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     dialog.get_by_label('Address').fill(address)
     axe(page)
     dialog.get_by_role('button', name='Save and test').click()
-    expect(dialog.get_by_role('status')).to_contain_text('never the key itself')
+    expect(dialog.get_by_role('status')).to_contain_text('never write the key itself')
     assert new_server.endpoints.read_text() == kept
     dialog.get_by_label('Key').fill('env:GOOD_KEY')
     dialog.get_by_role('button', name='Save and test').click()

@@ -95,14 +95,14 @@ def test_a_conflict_is_seen_resolved_by_hand_and_merged(
         page.set_viewport_size({'width': width, 'height': 900})
         assert page.evaluate(WIDER) <= 0
 
-    # What still has git's marks is not taken, and nothing that was written is lost.
+    # What still contains conflict markers is not taken, and nothing that was written is lost.
     card.get_by_label('Use').select_option('Edit by hand')
     expect(editor).to_have_value(
         re.compile('<<<<<<< other\nby the user\n=======\nby the agent\n>>>>>>> the agent')
     )
     resolve = page.get_by_role('button', name='Resolve')
     resolve.click()
-    expect(page.get_by_role('alert').filter(has_text='a.txt still has git')).to_be_visible()
+    expect(page.get_by_role('alert').filter(has_text='a.txt still contains')).to_be_visible()
     merged = TEXT.replace('line 9\n', 'by both\n').replace('line 25', 'far away')
     editor.fill(merged)
     resolve.click()

@@ -143,7 +143,7 @@ async def test_a_file_that_is_an_image_is_shown(tmp_path: Path) -> None:
     assert made.text == 'plan.png is an image: image/png, 13 bytes. Models that see are shown it.'
     assert await workspace.load(made.images[0].digest) == PNG
     await workspace.write('huge.png', PNG + bytes(LARGEST))
-    with pytest.raises(ToolError, match='no text'):
+    with pytest.raises(ToolError, match='not a text file'):
         await read_file.give('{"path": "huge.png"}', context)
 
 

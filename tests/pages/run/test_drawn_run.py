@@ -47,7 +47,7 @@ async def test_its_page_for_forks_says_why_there_is_none(pages, conductor):
     answer = await pages.http_client.get(f'/runs/{run}/fork?at=3')
     assert answer.status_code == 404
     assert 'This run cannot be continued here' in answer.text
-    assert 'drawn from a trace that another program recorded' in answer.text
+    assert 'imported from a trace that another program recorded' in answer.text
 
 
 async def test_the_list_names_it_an_imported_trace(pages, conductor):

@@ -171,7 +171,7 @@ async def test_it_may_not_leave_its_folder(sandbox: Sandbox) -> None:
     outcome, _, _, _ = await played(odd('outside'))
     lines = outcome.answer.splitlines()
     assert len(lines) == 5 and all(': refused: ' in line for line in lines), outcome.answer
-    assert 'it is outside of' in lines[0] and 'leads out of' in lines[3]
+    assert 'it is outside' in lines[0] and 'leads outside' in lines[3]
 
 
 async def test_what_it_prints_before_it_speaks_is_overlooked() -> None:

@@ -32,7 +32,7 @@ def test_a_run_is_stepped_from_one_command_to_the_next(tmp_path: Path) -> None:
     added = hemicycle('break', '--when', 'cost > 100', '--once')
     assert added.stdout.splitlines() == ['  1  enter reviewing', '  2  cost > 100 · once']
     refused = hemicycle('break', '--enter', 'reviewed')
-    assert refused.exit_code == 2 and 'do you mean reviewing' in refused.stderr
+    assert refused.exit_code == 2 and 'did you mean reviewing' in refused.stderr
     stopped = hemicycle('resume')
     assert stopped.exit_code == 4 and 'in reviewing.thinking (breakpoint 1 at step' in stopped.stderr
     assert hemicycle('break').stdout.splitlines()[0] == '  1  enter reviewing · hit once'

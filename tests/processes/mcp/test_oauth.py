@@ -46,7 +46,7 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
             assert servers.known()[0].oauth
             before = await servers.test('far')
             assert (
-                'it wants you to sign in: on the settings page, or with `hemicycle sign-in far`'
+                'you have to sign in to it: on the settings page, or with `hemicycle sign-in far`'
                 in before.problem
             )
             assert there.registered == [], 'nothing is registered before a person wants it'
@@ -81,7 +81,7 @@ async def test_what_is_no_longer_taken_asks_for_a_sign_in_and_waits_for_nobody(t
         await servers.sign_in('far', browse)
         there.valid = set()
         await servers.close()
-        with pytest.raises(ToolError, match='it wants you to sign in'):
+        with pytest.raises(ToolError, match='you have to sign in to it'):
             await tools['far_whoami'].run('', ToolContext(key='k'))
 
 
@@ -89,7 +89,7 @@ async def test_a_refusal_is_named_and_no_token_kept(tmp_path: Path) -> None:
     async with guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
         there.refuses = True
         health = await servers.sign_in('far', browse)
-        assert 'signing in has failed: access_denied' in health.problem
+        assert 'signing in failed: access_denied' in health.problem
         assert 'tokens' not in json.loads((tmp_path / 'far.json').read_text('utf-8'))
 
 
@@ -136,5 +136,5 @@ def test_it_is_configured_in_a_word_or_in_detail(tmp_path: Path) -> None:
         'near': 'the environment variable SECRET is not set'
     }
     path.write_text('[mcp.x]\ncommand = "x"\noauth = true', 'utf-8')
-    with pytest.raises(EngineError, match='oauth: only a server at a url'):
+    with pytest.raises(EngineError, match='oauth: only a server with a url'):
         load_configuration(path, {})

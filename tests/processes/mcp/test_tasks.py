@@ -50,7 +50,7 @@ async def test_a_task_that_nobody_waits_for_is_cancelled() -> None:
     async with serving(started('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
         said = await used(tools, 'small_export', '{"how": "forever"}')
-        assert 'small_export was ended: it took longer than 0.5 seconds' in said
+        assert 'small_export was stopped: it took longer than 0.5 seconds' in said
         assert (await used(tools, 'small_polls')).endswith('get cancel')
 
 

@@ -150,8 +150,8 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
 @pytest.mark.parametrize(
     ('how', 'start', 'says'),
     [
-        ('silent', 0.5, 'MCP server small: it has not said within 0.5 seconds what tools it has'),
-        ('garbage', 2.0, 'MCP server small: it has not said within 2 seconds what tools it has'),
+        ('silent', 0.5, 'MCP server small: it did not list its tools within 0.5 seconds'),
+        ('garbage', 2.0, 'MCP server small: it did not list its tools within 2 seconds'),
         (
             'broken',
             60.0,
@@ -235,7 +235,7 @@ async def test_a_server_that_nobody_configured_is_a_mistake_of_the_pattern() -> 
 
 @pytest.mark.parametrize(
     ('status', 'says'),
-    [('401 Unauthorized', 'HTTP 401 Unauthorized: it wants a key'), ('500 Oh no', 'HTTP 500 Oh no')],
+    [('401 Unauthorized', 'HTTP 401 Unauthorized: it needs a key'), ('500 Oh no', 'HTTP 500 Oh no')],
 )
 async def test_how_a_server_refuses_is_told(status: str, says: str) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -42,11 +42,11 @@ def test_agents_are_configured_beside_endpoints(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('text', 'says'),
     [
-        ('[agents.x]\n', r'agents\.x: command: it needs one, .*known are: claude, codex, gemini'),
+        ('[agents.x]\n', r'agents\.x: command: required, .*known agents: claude, codex, gemini'),
         ('[agents.X]\ncommand = "a"', r'agents\.X: a name has small letters'),
         (
             '[agents.scripted]\ncommand = "a"',
-            r'agents\.scripted: it is the name of the agent that comes with',
+            r'agents\.scripted: this is the name of the agent that comes with',
         ),
         ('[agents.x]\ncommand = "a"\nidle = 0', r'agents\.x\.idle'),
         ('[agents.x]\ncommand = "a"\napprovals = "some"', r'agents\.x\.approvals'),

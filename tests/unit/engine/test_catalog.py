@@ -52,13 +52,13 @@ def test_what_the_engine_brings_loads_without_a_fault() -> None:
         ('x = 1\ndef broken(:\n', 2, 'SyntaxError'),
         ('\n\nimport nothing_of_this_name\n', 3, 'ModuleNotFoundError'),
         (GOOD.format(name='Bad').replace("'a', 'b']]", "'a', 'c']]"), 14, "pattern 'bad', .* no state 'c'"),
-        (f'\n{GOOD.format(name="Pipeline")}', 0, "'pipeline'.* has a pattern of this name already"),
+        (f'\n{GOOD.format(name="Pipeline")}', 0, "'pipeline'.* already has a pattern of this name"),
         ('import sys\nsys.exit(3)\n', 2, 'SystemExit: 3'),
         ('raise KeyError("x")\n', 1, 'KeyError'),
         (
             'from engine import tool\n@tool()\nasync def notes(context, text: str) -> str:\n    return ""\n',
             0,
-            "there is a tool 'notes' already",
+            "there is already a tool 'notes'",
         ),
         (
             'from engine import tool\n@tool()\nasync def bare(context, x): return x\n',
@@ -94,9 +94,9 @@ def test_names_are_taken_once_and_unknown_ones_list_the_known() -> None:
     found = Catalog()
     found.add(Lone)
     found.add(Lone)
-    with pytest.raises(PatternError, match='of this name already'):
+    with pytest.raises(PatternError, match='already has a pattern of this name'):
         found.add(type('Lone', (Lone,), {}))
-    with pytest.raises(UnknownPattern, match="no pattern 'x'; there are: lone"):
+    with pytest.raises(UnknownPattern, match="no pattern 'x'; available: lone"):
         found.pattern('x')
 
 

@@ -55,9 +55,9 @@ def test_a_file_begins_with_its_first_endpoint_readable_by_its_owner_only(tmp_pa
     ('name', 'values', 'problem'),
     [
         ('Work', {'url': 'https://a.example'}, 'small letters'),
-        ('new', {}, 'url: it needs one'),
+        ('new', {}, 'url: required'),
         ('new', {'url': 'models.example'}, 'endpoints.new.url'),
-        ('openai', {'key': 'sk-1234567890'}, 'never the key itself'),
+        ('openai', {'key': 'sk-1234567890'}, 'never write the key itself'),
         ('new', {'provider': 'nobody', 'url': 'https://a.example'}, "there is no 'nobody'"),
     ],
 )

@@ -125,10 +125,10 @@ def test_nothing_is_overwritten(home: Home, tmp_path: Path) -> None:
     archive = tmp_path / 'backup.tar.gz'
     write_backup(home.settings, home.workspaces, archive)
     before = home.entries
-    with pytest.raises(JournalUnavailable, match=r'runs\.db is there already'):
+    with pytest.raises(JournalUnavailable, match=r'runs\.db already exists'):
         read_backup(archive, home.settings, home.workspaces)
     other = Home(tmp_path / 'other')
-    with pytest.raises(JournalUnavailable, match='is there already'):
+    with pytest.raises(JournalUnavailable, match='already exists'):
         read_backup(archive, other.settings, home.workspaces)
     assert home.entries == before
     assert not other.settings.path.exists()
@@ -193,7 +193,7 @@ def test_a_spoilt_archive_is_refused_and_leaves_nothing(
     archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
     write_backup(home.settings, home.workspaces, archive)
     spoil(archive)
-    with pytest.raises(JournalDamaged, match=r'is no backup, or is damaged|is damaged: its database'):
+    with pytest.raises(JournalDamaged, match=r'is not a backup, or is damaged|is damaged: its database'):
         read_backup(archive, other.settings, other.workspaces)
     assert other.entries == []
     assert not (tmp_path / 'outside').exists()

@@ -357,7 +357,7 @@ async def test_a_locked_file_is_unavailable_until_it_is_free(file: Path) -> None
     info = await claimed(journal)
     other = sqlite3.connect(file, isolation_level=None)
     other.execute('BEGIN IMMEDIATE')
-    with pytest.raises(JournalUnavailable, match='another process holds the database locked'):
+    with pytest.raises(JournalUnavailable, match='another process has locked the database'):
         await journal.append(info, [step(1)])
     assert await journal.transitions(info.id) == []  # a reader does not wait for it
     other.execute('ROLLBACK')

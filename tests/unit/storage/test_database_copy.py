@@ -158,7 +158,7 @@ def test_nothing_is_kept_if_the_source_changes_meanwhile(source: Path, tmp_path:
                 connection.execute('UPDATE run SET epoch = epoch + 1')
                 connection.commit()
 
-    with pytest.raises(JournalUnavailable, match='was changed meanwhile'):
+    with pytest.raises(JournalUnavailable, match='was changed in the meantime'):
         copy(source, target := tmp_path / 'target.db', change)
     assert not any(content(target).values())
 

@@ -28,7 +28,7 @@ class RemoteMerging:
         """What an agent has changed in its project."""
         if agent not in found.folders:
             names = ', '.join(sorted(found.folders)) or 'none'
-            raise InvalidInput({'agent': f'name whose work; there is that of: {names}'})
+            raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
         changes = await self._files.diff(found.run.id, *found.folders[agent])
         return [change for change in changes if is_own_work(change)]
 

@@ -57,6 +57,6 @@ async def update_breakpoints(
     unknown = [number for number in remove if number != 'all' and number not in numbers]
     if unknown:
         listed = ', '.join(sorted(numbers)) or 'none'
-        raise InvalidInput({'remove': f'there is no breakpoint {unknown[0]!r}; there are: {listed}'})
+        raise InvalidInput({'remove': f'there is no breakpoint {unknown[0]!r}; available: {listed}'})
     left = [known for known in kept if 'all' not in remove and known.id not in remove]
     return await conductor.set_breakpoints(run, [*left, *([item] if item else [])])

@@ -184,7 +184,7 @@ async def _find(schedules: Schedules | HttpSchedules, name: str) -> str:
     names = ', '.join(one.name for one in known) or 'none'
     raise InvalidInput(
         {'SCHEDULE': f'{len(found)} schedules are called {name!r}: name the id' if found else
-         f'there is no schedule {name!r}; there are: {names}'}
+         f'there is no schedule {name!r}; available: {names}'}
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def sign_in(
     catalog, out = load_catalog(settings_of('')), console()
     if server not in catalog.mcp.names:
         known = ', '.join(catalog.mcp.names) or 'none'
-        raise InvalidInput({'SERVER': f'there is no MCP server {server!r}; there are: {known}'})
+        raise InvalidInput({'SERVER': f'there is no MCP server {server!r}; available: {known}'})
 
     async def show(url: str) -> None:
         out.print(f'Sign in at: {strip_control(url)}', soft_wrap=True, markup=False)

@@ -130,7 +130,7 @@ class DebugOptions:
             if name not in self._fields:
                 listed = ', '.join(self._fields)
                 return ConditionFeedback(
-                    problem=f'column {column}: memory has no field {name!r}; there are: {listed}'
+                    problem=f'column {column}: memory has no field {name!r}; available: {listed}'
                 )
         return ConditionFeedback(now='Valid; its value is known once the run starts.')
 

@@ -115,7 +115,7 @@ class Decoder(ABC):
         if self.failure is not None:
             raise self.failure
         if not self.begun:
-            raise ModelError('it ended its answer without saying anything', kind='truncated', retryable=True)
+            raise ModelError('its answer ended without any content', kind='truncated', retryable=True)
         reason = reason_for(self.finish)
         if reason == 'stop' and calls:
             reason = 'tools'

@@ -44,7 +44,7 @@ class Toolbox:
 
         found = TOOLS.get(name)
         if found is None:
-            raise Refused(f'there is no tool {name!r}; there are: {", ".join(TOOLS)}')
+            raise Refused(f'there is no tool {name!r}; available: {", ".join(TOOLS)}')
         try:
             return await found.call(self, arguments)
         except RequestError as error:

@@ -38,7 +38,7 @@ async def test_candidate(
     command = '' if options else str(context.facts.get('command') or '')
     copy = context.files.subfolder(candidate)
     if not await copy.entries(deep=False):
-        raise ToolError(f'{candidate}: your folder holds no copy of it')
+        raise ToolError(f'{candidate}: there is no copy of it in your folder')
     tested = await run_test_suite(copy, context.commands, options=options, command=command, seconds=seconds)
     which = ''.join([f', {path}' if path else '', f', {keyword!r}' if keyword else ''])
     return f'{candidate} version {len(versions)}{which}: {tested.text}'

@@ -30,12 +30,12 @@ async def edit_file(
     try:
         text = (await context.files.read(path)).decode()
     except UnicodeDecodeError:
-        raise ToolError(f'{path}: it is no text') from None
+        raise ToolError(f'{path}: not a text file') from None
     count = text.count(old)
     if not count:
-        raise ToolError(f'{path}: the passage does not stand there; read the file and give it as it is')
+        raise ToolError(f'{path}: the passage was not found; read the file and copy the passage exactly')
     if count > 1 and not everywhere:
-        raise ToolError(f'{path}: the passage stands there {count} times; give more of what is around it')
+        raise ToolError(f'{path}: the passage occurs {count} times; include more of the text around it')
     line = text[: text.index(old)].count('\n') + 1
     await context.files.write(path, text.replace(old, new).encode(errors='replace'))
     said = f'Replaced {f"{count} passages, the first" if count > 1 else "it"} in line {line} of {path}.'

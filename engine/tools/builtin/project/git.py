@@ -41,7 +41,7 @@ async def git(
 ) -> ToolOutput:
     """Use git in your folder: init, status, diff, log, add, commit, branch, apply ... There is no network."""
     if any('\0' in argument for argument in arguments):
-        raise ToolError('arguments: one of them holds a NUL')
+        raise ToolError('arguments: one of them contains a NUL character')
     stale = await StalenessCheck.before(context)
     ran = await context.commands.run(
         ['git', *arguments], context.files, limits=Limits(seconds=120), variables=VARIABLES

@@ -28,9 +28,9 @@ async def navigate(
 ) -> str:
     """Find your way in code: definitions and usages of a symbol, or the outline of a file."""
     if what == 'outline' and not path:
-        raise ToolError('path: say of which file')
+        raise ToolError('path: name a file')
     if what != 'outline' and not symbol:
-        raise ToolError('symbol: say which')
+        raise ToolError('symbol: name one')
     found = [place for file in await _files(context, path) for place in await _places(context, file, symbol)]
     if what == 'outline':
         chosen = [place for place in found if place.kind in ('class', 'function')]

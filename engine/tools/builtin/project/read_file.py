@@ -29,11 +29,11 @@ async def read_file(
         said = f'{path} is an image: {image.media_type}, {len(data):,} bytes. Models that see are shown it.'
         return ToolOutput(text=said, images=(image,))
     if '\0' in text:
-        raise ToolError(f'{path}: it is no text, but {len(data)} bytes of something else')
+        raise ToolError(f'{path}: not a text file ({len(data)} bytes)')
     lines = text.split('\n')
     total = len(lines) - (not lines[-1])  # the last line's terminator does not start another line
     if start > max(total, 1):
-        raise ToolError(f'{path}: it has {total} lines')
+        raise ToolError(f'{path}: the file has only {total} lines')
     shown = lines[start - 1 : start - 1 + count]
     if start == 1 and total <= count:
         return text or '[it is empty]'

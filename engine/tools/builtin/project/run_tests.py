@@ -39,7 +39,7 @@ async def run_tests(
     command = setup.get('command', '')
     if command and options:
         if ' -m pytest ' not in command:
-            raise ToolError(f'path, keyword: all tests of this project are run at once, with {command!r}')
+            raise ToolError(f'path, keyword: the tests of this project always run together, with {command!r}')
         command = f'{command} {shlex.join(options)}'
     mounts = await dependency_mounts(setup['project'], context.files) if setup.get('project') else {}
     tested = await run_test_suite(

@@ -34,7 +34,7 @@ async def search(
         # A regular expression that never finishes could not be stopped in this process.
         if not literal:
             raise ToolError(
-                f'only plain texts can be searched for (literal). {await context.commands.problem()}'
+                f'only plain text can be searched for here (literal). {await context.commands.problem()}'
             )
         return _report(await _plainly(context.files, pattern, place))
     ripgrep = shutil.which('rg', path=PLACES)

@@ -18,7 +18,7 @@ async def get_previous(
     """Read the results that a role of your team has delivered before you."""
     results = context.facts.get('results')
     if results is None:
-        raise ToolError('no results are shared here: this is for the workers of a team')
+        raise ToolError('there are no shared results here: this tool is for the workers of a team')
     wanted = role.strip().lower()
     found = [result for result in results if result['agent_role'] == wanted]
     if not found:

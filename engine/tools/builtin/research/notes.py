@@ -26,5 +26,5 @@ async def notes(
         context.store[title] = text
         return f'Noted under {title!r}.'
     if title not in context.store:
-        raise ToolError(f'there is no note {title!r}; there are: {", ".join(context.store) or "none"}')
+        raise ToolError(f'there is no note {title!r}; available: {", ".join(context.store) or "none"}')
     return context.store[title]

@@ -50,7 +50,7 @@ def _read(found: web.Fetched) -> list[dict[str, Any]]:
     # As a stream: the parser could take a string for a URL or a file name.
     feed = feedparser.parse(io.BytesIO(found.body), response_headers={'content-type': header})
     if not feed.get('version'):
-        raise ToolError(f'{found.url} is no feed of RSS or Atom')
+        raise ToolError(f'{found.url} is not an RSS or Atom feed')
     return [_entry(entry) for entry in feed.entries]
 
 

@@ -18,7 +18,7 @@ def content_of(context: ToolContext) -> str:
     """The content made by this tool. Raises `ToolError` if there is none yet."""
     found = context.artifacts.get('content', '')
     if not found:
-        raise ToolError('content: there is none yet; write it first, or give it')
+        raise ToolError('content: there is none yet; write it first or pass it')
     return str(found)
 
 
@@ -68,7 +68,7 @@ async def assemble_content(
             parts.append(f'## {section}\n\n{written.get(key, written[section]).strip()}')
         elif len(section.split()) <= 12 and not section.rstrip().endswith(('.', '!', '?')):
             listed = ', '.join(map(repr, written)) or 'none'
-            raise ToolError(f'sections: {section!r} was not expanded; there are: {listed}')
+            raise ToolError(f'sections: {section!r} was not expanded; available: {listed}')
         else:
             parts.append(section.strip())
     parts += [outro.strip()] if outro.strip() else []

@@ -28,7 +28,7 @@ async def static_links(context: ToolContext) -> ToolOutput:
         text = (await context.workspace.read(FILE)).decode(errors='replace')
     links = parse_links(text)
     if not links:
-        raise ToolError(f'no links are configured: give them with the run, or set {SETTING}')
+        raise ToolError(f'no links are configured: pass them to the run or set {SETTING}')
     listed = '\n'.join(f'- [{name}]({address})' for name, address in links.items())
     return ToolOutput(text=listed, artifacts={'links': links})
 
@@ -53,6 +53,6 @@ def parse_links(text: str) -> dict[str, str]:
     for line in filter(None, map(str.strip, text.splitlines())):
         name, colon, address = line.partition(':')
         if not colon or not address.strip().startswith(('https://', 'http://', 'mailto:')):
-            raise ToolError(f'links: {line[:100]!r} is not written as Name: https://address')
+            raise ToolError(f'links: {line[:100]!r} does not have the form Name: https://address')
         found[name.strip()] = address.strip()
     return found

@@ -126,7 +126,7 @@ async def test_what_holds_no_more_is_dropped() -> None:
 
 async def test_a_tool_makes_only_what_it_says_it_makes() -> None:
     _, texts, _, _ = await run(in_turn(calls(('smuggle', {})), 'end'))
-    assert "smuggle broke down: TypeError: it does not say that it produces 'text'" in texts[0]
+    assert "smuggle failed unexpectedly: TypeError: it does not declare that it produces 'text'" in texts[0]
 
 
 async def test_a_tool_asks_the_model_of_its_agent_and_that_is_counted() -> None:
@@ -155,7 +155,7 @@ async def test_an_answer_that_does_not_fit_is_mended_once() -> None:
 
     _, texts, model, _ = await run(reply)
     assert texts[0] == 'number 3'
-    assert texts[1].startswith('the model gave think_up no answer that fits: it is not JSON')
+    assert texts[1].startswith('the model gave think_up no valid answer: it is not JSON')
     again = [request for request in model.requests if len(request.messages) == 4]
     assert 'Your answer does not fit: it is not JSON' in again[0].messages[-1].text
 

@@ -61,7 +61,7 @@ def test_a_stream_without_its_end_is_an_error_that_knows_what_was_used() -> None
 
 def test_an_answer_that_was_held_back_is_an_error() -> None:
     made = gathered(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
-    with pytest.raises(ModelError, match=r'held the answer back \(refusal\): I cannot') as caught:
+    with pytest.raises(ModelError, match=r'withheld the answer \(refusal\): I cannot') as caught:
         made.message('c')
     assert (caught.value.kind, caught.value.retryable) == ('content filter', False)
 

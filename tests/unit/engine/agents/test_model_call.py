@@ -238,7 +238,7 @@ async def test_an_endpoint_that_is_down_is_remembered() -> None:
         assert {(await conductor.result(run)).status for run in runs} == {'done'}
         assert len(dead.requests) == 4
         (done,) = named(list(await conductor.transitions(runs[1])), 'done')
-        assert done['failed'][0]['error'].startswith('it could not be reached a short while ago')
+        assert done['failed'][0]['error'].startswith('it could not be reached a moment ago')
         dead.requests.clear()
         assert (
             await conductor.result((await conductor.start('lone', models={'': 'one'})).id)

@@ -316,13 +316,13 @@ async def refused(target: Conductor, made: bytes, match: str) -> BundleError:
 
 async def test_a_file_that_was_cut_off_is_refused(target: Conductor, good: bytes) -> None:
     for end in (0, 1, len(good) // 2, good.rindex(b'\n', 0, -1) + 1, len(good) - 1):
-        await refused(target, good[:end], 'cut off|no bundle')
+        await refused(target, good[:end], 'cut off|not a bundle')
     packed = gzip.compress(good)
     for end in (1, 10, len(packed) // 2, len(packed) - 4):
-        await refused(target, packed[:end], 'cut off|no bundle')
-    await refused(target, good + b'{}\n', 'follows')
-    await refused(target, b'{"some": "json"}\n', 'no bundle')
-    await refused(target, b'\x00\x01\x02', 'no bundle')
+        await refused(target, packed[:end], 'cut off|not a bundle')
+    await refused(target, good + b'{}\n', 'after its last line')
+    await refused(target, b'{"some": "json"}\n', 'not a bundle')
+    await refused(target, b'\x00\x01\x02', 'not a bundle')
 
 
 def changed(made: bytes, which: str, **fields: Any) -> bytes:
@@ -344,13 +344,13 @@ def changed(made: bytes, which: str, **fields: Any) -> bytes:
         ('head', {'runs': []}, 'at least 1', 'runs'),
         ('head', {'runs': ['../../etc']}, 'match pattern', 'runs.0'),
         ('head', {'runs': ['one']}, 'not the run', 'info.id'),
-        ('run', {'info__owner': 'me'}, 'not for it to say', 'info'),
+        ('run', {'info__owner': 'me'}, 'a bundle must not set', 'info'),
         ('run', {'info__seq': '5'}, 'valid integer', 'info.seq'),
         ('run', {'info__seq': 99}, 'has 99 steps', ''),
-        ('run', {'info__created': float('nan')}, 'no time', 'info.created'),
+        ('run', {'info__created': float('nan')}, 'not a valid time', 'info.created'),
         ('run', {'info__novelty': 1}, 'Unexpected', 'info.novelty'),
-        ('run', {'shape__states__0__path': 'a.b'}, 'no state', 'shape.states.0.path'),
-        ('run', {'shape__edges__0__dest': 'nowhere'}, 'joins no states', 'shape.edges.0'),
+        ('run', {'shape__states__0__path': 'a.b'}, 'not a valid state', 'shape.states.0.path'),
+        ('run', {'shape__edges__0__dest': 'nowhere'}, 'does not join two states', 'shape.edges.0'),
         ('step', {'seq': 3}, 'step 1 is missing', 'seq'),
         ('step', {'seq': 0}, 'greater than or equal', 'seq'),
         ('step', {'active': ['elsewhere']}, "no state 'elsewhere'", 'active'),
@@ -367,7 +367,7 @@ def changed(made: bytes, which: str, **fields: Any) -> bytes:
             'Input should be',
             'changes.0.op',
         ),
-        ('object', {'digest': '0' * 64}, 'another digest', 'digest'),
+        ('object', {'digest': '0' * 64}, 'does not match its digest', 'digest'),
         ('object', {'digest': '../../../etc/passwd'}, 'match pattern', 'digest'),
         ('object', {'data': '***'}, 'not base64', 'data'),
         ('object', {'more': True}, 'rest of the content', ''),
@@ -383,7 +383,9 @@ async def test_what_is_wrong_is_named(
 
 
 async def test_a_file_of_other_bytes_than_its_end_says_is_refused(target: Conductor, good: bytes) -> None:
-    await refused(target, good.replace(b'"raised":false', b'"raised":true ', 1), 'not what was written')
+    await refused(
+        target, good.replace(b'"raised":false', b'"raised":true ', 1), 'its checksum does not match'
+    )
 
 
 async def test_files_outside_of_their_folder_are_refused(target: Conductor, good: bytes) -> None:
@@ -405,7 +407,7 @@ async def test_files_outside_of_their_folder_are_refused(target: Conductor, good
         for line in forged:
             if line.get('kind') == 'object' and line['digest'] == name:
                 line['data'] = base64.b64encode(content).decode()
-        error = await refused(target, sealed(forged), 'no snapshot|holds more')
+        error = await refused(target, sealed(forged), 'not a snapshot|contains more')
         assert error.line == lines.index(old) + 1
     assert not (target.workspaces.root.parent / 'outside').exists()
 

@@ -236,7 +236,7 @@ async def test_a_file_that_was_tampered_with_names_the_line_and_the_field(
         (lacking, at + 1, 'seq: step 1 is missing'),
         (garbled, at + 1, 'time: Field required'),
         (no_json, at + 1, 'Invalid JSON'),
-        (quietly, len(lines), 'sha256: the file is damaged: it is not what was written'),
+        (quietly, len(lines), 'sha256: the file is damaged: its checksum does not match'),
     ):
         assert changed != lines
         error = await refused(third, b''.join(changed))

@@ -192,7 +192,7 @@ async def test_files_that_are_not_kept_any_more_refuse_a_fork_with_the_reason(tm
         run = await posted(conductor)
         at = (await batches(conductor, run))[1]
         await conductor.workspaces.delete(run)
-        with pytest.raises(WorkspaceError, match='is not kept any more'):
+        with pytest.raises(WorkspaceError, match='is no longer kept'):
             await conductor.fork(run, at)
         assert (await conductor.runs()).total == 1
 

@@ -235,7 +235,7 @@ async def test_what_needs_a_pattern_is_refused_in_words(place: Conductor) -> Non
         place.start(info.pattern),
         place.save_test(info.id),
     ):
-        with pytest.raises(UnknownPattern, match='drawn from a trace that another program recorded'):
+        with pytest.raises(UnknownPattern, match='imported from a trace that another program recorded'):
             await deed
 
 
@@ -484,8 +484,8 @@ async def test_any_tree_of_spans_is_drawn_audited_and_seen_at_each_step(spans: l
 
 
 REJECTED: list[tuple[bytes, str]] = [
-    (b'{"resourceSpans": [', 'it is no JSON'),
-    (b'{"resourceSpans": []}\n{"resourceSpans": nothing}', 'line 2: it is no JSON'),
+    (b'{"resourceSpans": [', 'it is not JSON'),
+    (b'{"resourceSpans": []}\n{"resourceSpans": nothing}', 'line 2: it is not JSON'),
     (json.dumps(request_of()).encode(), 'it holds no spans of generative AI'),
     (json.dumps({'resourceSpans': 7}).encode(), 'resourceSpans: Input should be a valid list'),
     (
@@ -494,10 +494,10 @@ REJECTED: list[tuple[bytes, str]] = [
     ),
     (
         json.dumps(request_of({**chat('a', '', (0, 1)), 'attributes': [7]})).encode(),
-        r'spans\.0\.attributes: it is no list of attributes',
+        r'spans\.0\.attributes: it is not a list of attributes',
     ),
     (json.dumps(request_of({**chat('a', '', (0, 1)), 'spanId': ''})).encode(), r'spans\.0\.spanId'),
-    (gzip.compress(json.dumps(request_of()).encode(), mtime=0)[:40], 'cut off|no bundle'),
+    (gzip.compress(json.dumps(request_of()).encode(), mtime=0)[:40], 'cut off|not a bundle'),
 ]
 
 

@@ -115,7 +115,7 @@ def test_sizes_are_read(text: Any, size: int | None) -> None:
 
 @pytest.mark.parametrize('text', ['', 'much', '20 QB', '-3 MB', '1 2 MB'])
 def test_a_size_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match='is no size'):
+    with pytest.raises(ValueError, match='is not a size'):
         parse_size(text)
 
 

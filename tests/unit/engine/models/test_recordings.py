@@ -253,8 +253,8 @@ async def test_a_recording_goes_with_its_run_and_a_replay_keeps_its_own(place: P
     ('pattern', 'options', 'says'),
     [
         ('lone', {'replay': 'plain'}, 'has no recording; it was not started with `record`'),
-        ('pair', {'replay': 'kept'}, 'is a lone, and no pair'),
-        ('lone', {'replay': 'kept', 'record': True}, 'a replay is not recorded'),
+        ('pair', {'replay': 'kept'}, 'has the pattern lone, not pair'),
+        ('lone', {'replay': 'kept', 'record': True}, 'a replay cannot be recorded'),
         ('lone', {'record': 'yes'}, 'record: Input should be a valid boolean'),
     ],
 )

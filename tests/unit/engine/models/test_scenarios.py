@@ -125,7 +125,7 @@ def test_the_longest_match_wins(tmp_path: Path) -> None:
         ('text: Done.', 'txt: Done.', 9, 'roles.researcher.0.0.txt'),
         ('text: Done.', 'reasoning: Hm.', 9, 'roles.researcher.0.0: needs text'),
         ('text: Done.', 'calls: [{tool: notes}]', 1, 'the last turn of visit 1 must not call tools'),
-        ('text: Done.', 'answer: {a: 1}\n        text: b', 9, 'answer stands alone'),
+        ('text: Done.', 'answer: {a: 1}\n        text: b', 9, 'answer must stand alone'),
         ('text: Done.', 'text: {a: 1}', 9, 'roles.researcher.0.0.text'),
         ('text: Done.', 'fail: {kind: server}', 9, 'roles.researcher.0.0.fail.message'),
         ('- - text: Done.', 'text: Done.', 9, 'roles.researcher'),
@@ -203,10 +203,10 @@ def test_a_turn_depends_on_what_the_model_was_told():
 @pytest.mark.parametrize(
     ('turn', 'problem'),
     [
-        ({'cases': [{'text': 'a'}], 'text': 'b'}, 'cases stand alone'),
+        ({'cases': [{'text': 'a'}], 'text': 'b'}, 'cases must stand alone'),
         ({'cases': [{'text': 'a'}, {'text': 'b'}]}, 'every case but the last needs a when'),
         ({'cases': [{'when': 'x', 'text': 'a'}]}, 'every case but the last needs a when'),
-        ({'when': '(', 'text': 'a'}, 'is no regular expression'),
+        ({'when': '(', 'text': 'a'}, 'is not a regular expression'),
     ],
 )
 def test_cases_that_leave_it_open_what_is_said_are_refused(turn, problem):
@@ -223,4 +223,4 @@ def test_a_long_text_may_stand_in_a_file_of_its_own(tmp_path):
     assert library.faults == ()
     assert library.scenarios[0].about == 'print("<&>")\n'
     (tmp_path / 'mine.yaml').write_text(good.replace('about: It is good.', 'about: !file ../x'))
-    assert 'outside of the folder' in Library.load(tmp_path).faults[0].problem
+    assert 'outside the folder' in Library.load(tmp_path).faults[0].problem

@@ -170,7 +170,7 @@ async def test_a_phase_whose_tool_says_no_ends_the_sequence() -> None:
             (await running.start('blog', {'request': 'a post', 'mode': 'fixed'})).id
         )
     assert outcome.status is Status.FAILED
-    assert outcome.error.startswith('analyze_prompt: the model gave analyze_prompt no answer that fits')
+    assert outcome.error.startswith('analyze_prompt: the model gave analyze_prompt no valid answer')
 
 
 async def test_both_ways_stand_beside_each_other() -> None:

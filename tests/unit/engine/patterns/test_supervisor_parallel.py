@@ -176,5 +176,5 @@ async def test_tools_that_hang_break_or_flood_are_told_to_the_worker_and_the_tas
         size = (await conductor.info(outcome.run)).bytes
     assert outcome.memory['completed_results'][0]['success']
     assert told['hangs'][0] is False and 'longer than 0.01 seconds' in told['hangs'][1]
-    assert told['breaks'] == (False, 'breaks broke down: ZeroDivisionError: oh')
+    assert told['breaks'] == (False, 'breaks failed unexpectedly: ZeroDivisionError: oh')
     assert told['floods'][0] and 'more characters' in told['floods'][1] and size < 500_000

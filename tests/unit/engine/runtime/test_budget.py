@@ -331,7 +331,7 @@ async def test_extending_lifts_the_limit_while_it_is_in_its_grace() -> None:
     async with conductor(model, clock=clock) as here:
         run = (await here.start('side', budget=Budget(tokens=30))).id
         await settle()
-        with pytest.raises(InvalidInput, match='so much is used beyond the limit'):
+        with pytest.raises(InvalidInput, match='this much is already used beyond the limit'):
             model._reply = in_turn('ok')
             gate.set()
             await here.pause(run)
@@ -445,10 +445,10 @@ async def test_only_the_engine_sends_the_events_of_a_budget() -> None:
     async with conductor(FakeModel(asyncio.Event())) as here:
         run = (await here.start('reporting')).id
         for name in ('warn', 'exhaust', 'exhausted'):
-            with pytest.raises(EventRefused, match='only the engine sends it'):
+            with pytest.raises(EventRefused, match='only the engine can send it'):
                 await here.send(run, name)
     for name in ('warn', 'exhaust', 'extend'):
-        with pytest.raises(PatternError, match='none of the engine events'):
+        with pytest.raises(PatternError, match='not an event of the engine'):
             type('Bad', (Lone,), {'transitions': [[name, 'working', 'over'], *Lone.transitions]})
 
 

@@ -210,7 +210,7 @@ async def test_what_cannot_go_on_is_stranded_and_holds_up_nobody() -> None:
         assert await heir.recover() == [fine]
         assert (
             'no pattern' in heir.stranded[gone]
-            and "no state 'first.thinking' any more" in heir.stranded[changed]
+            and "no longer has a state 'first.thinking'" in heir.stranded[changed]
         )
         assert broken in heir.stranded
         with pytest.raises(EventRefused, match='there is no pattern'):

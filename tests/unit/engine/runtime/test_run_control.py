@@ -112,7 +112,7 @@ async def test_an_edit_that_does_not_fit_is_refused_and_changes_nothing(
 async def test_an_agent_cannot_be_taken_out(conductor: Conductor) -> None:
     conductor.catalog.models['scripted']._reply = lambda request: asyncio.Event()  # type: ignore[attr-defined]
     run = (await conductor.start('lone')).id
-    with pytest.raises(InvalidInput, match='an agent cannot be taken out'):
+    with pytest.raises(InvalidInput, match='an agent cannot be removed'):
         await conductor.send(run, 'edit', data={'changes': [change('remove', '/agents/working')]})
 
 
@@ -147,7 +147,7 @@ async def test_bad_starts_are_refused_by_name(conductor: Conductor) -> None:
     for pattern in (Tooled, Demanding):
         conductor.catalog.add(pattern)
     for refused, says, name, options in (
-        (UnknownPattern, "no pattern 'none'; there are: counting", 'none', {}),
+        (UnknownPattern, "no pattern 'none'; available: counting", 'none', {}),
         (InvalidInput, 'limit: Input should be a valid integer', 'counting', {'parameters': {'limit': 'x'}}),
         (InvalidInput, "models.judge: there is no role 'judge'", 'lone', {'models': {'judge': 'none'}}),
         (InvalidInput, "models.working: there is no model 'none'", 'lone', {'models': {'working': 'none'}}),

@@ -265,7 +265,7 @@ def test_edges_without_an_event_that_never_rest_are_an_error() -> None:
         def is_ten(self, memory: Counter, event: Event) -> bool:
             return False
 
-    with pytest.raises(PatternError, match='moves without an event'):
+    with pytest.raises(PatternError, match='transitions without an event'):
         Bench(Endless)
 
 

@@ -70,7 +70,7 @@ def test_the_right_one_passes() -> None:
         (
             [*STATES, {**INNER, 'invoke': 'work'}],
             EDGES,
-            "state 'in': a state that holds others invokes nothing",
+            "state 'in': a state with children cannot invoke anything",
         ),
         ([*STATES, {'name': 'b', 'within': -1}], EDGES, "state 'b': within is a number of seconds above 0"),
         ([*STATES, {'name': 'b', 'retry': 3}], EDGES, "state 'b': retry is an engine.Retry, not 3"),
@@ -102,7 +102,7 @@ def test_the_right_one_passes() -> None:
             [{'trigger': 'go', 'source': 'a', 'dest': 'end', 'prepare': 'guard'}],
             r"unknown keys \['prepare'\]",
         ),
-        (STATES, [['pause', 'a', 'end']], "trigger 'pause' from 'a': .* none of the engine events"),
+        (STATES, [['pause', 'a', 'end']], "trigger 'pause' from 'a': .* not an event of the engine"),
         (STATES, [['go', 'end', 'a']], "trigger 'go' from 'end': nothing leads out of a final state"),
         (STATES, [['done', 'a', 'end']], "trigger 'done' from 'a': nothing in this state can become done"),
         (STATES, [['always', 'a', None]], "trigger 'always' from 'a': an `always` edge must lead somewhere"),

@@ -72,7 +72,7 @@ def test_tools_that_write_can_be_strict(made: Tool) -> None:
 
 
 async def test_a_section_that_was_not_expanded_is_named() -> None:
-    with pytest.raises(ToolError, match=r"sections: 'C' was not expanded; there are: 'A'"):
+    with pytest.raises(ToolError, match=r"sections: 'C' was not expanded; available: 'A'"):
         await use(assemble_content, context(section_content={'A': 'one'}), sections=['C'])
     with pytest.raises(ToolError, match='none have been expanded'):
         await use(assemble_content, context(), sections=[])

@@ -131,7 +131,7 @@ async def test_a_redirection_to_a_private_address_is_refused() -> None:
     async with listening(secret, '127.0.0.2') as inner:
         for target in (f'http://127.0.0.2:{inner}/', f'//127.0.0.2:{inner}/x', 'file:///etc/passwd'):
             async with listening(page_of(b'', f'Location: {target}', status='302 Found')) as port:
-                with pytest.raises(ToolError, match=r'may not be asked|can be fetched'):
+                with pytest.raises(ToolError, match=r'nothing may be fetched|can be fetched'):
                     await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'))
     assert not reached
 
@@ -155,7 +155,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_asked() -> None:
         found = await web.fetch(f'http://rebind.test:{port}/', may=only('127.0.0.1'), look_up=look_up)
         assert found.text == 'ok' and found.url == f'http://rebind.test:{port}/' and looked == 1
         assert f'Host: rebind.test:{port}'.encode() in seen[0]
-        with pytest.raises(ToolError, match='may not be asked'):
+        with pytest.raises(ToolError, match='nothing may be fetched'):
             await web.fetch(f'http://rebind.test:{port}/', may=only('127.0.0.1'), look_up=look_up)
     assert len(seen) == 1
 
@@ -188,7 +188,7 @@ async def test_redirections_are_followed_and_counted() -> None:
     [
         (b'x' * 5_000, (), 'over 1000 bytes'),
         (gzip.compress(b'x' * 10_000_000, mtime=0), ('Content-Encoding: gzip',), 'compressed'),
-        (b'\x89PNG\0\0', ('Content-Type: image/png',), 'no text'),
+        (b'\x89PNG\0\0', ('Content-Type: image/png',), 'not text'),
     ],
 )
 async def test_what_cannot_be_read_is_refused(body: bytes, headers: tuple[str, ...], says: str) -> None:

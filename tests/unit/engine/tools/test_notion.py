@@ -138,14 +138,14 @@ async def test_what_notion_refuses_is_said(configured: pytest.MonkeyPatch) -> No
     configured.setenv('NOTION_DATABASE_ID', 'other')
     with (
         local(Stand()) as server,
-        pytest.raises(ToolError, match=r'says no \(404\): there is no such database'),
+        pytest.raises(ToolError, match=r'refused the request \(404\): there is no such database'),
     ):
         await publish(server.url, configured)
     with pytest.raises(ToolError, match='Notion cannot be reached'):
         await publish('http://127.0.0.1:1', configured)
     with (
         local(lambda *asked: (502, {}, b'<html>')) as server,
-        pytest.raises(ToolError, match=r'no \(502\): Bad G'),
+        pytest.raises(ToolError, match=r'request \(502\): Bad G'),
     ):
         await publish(server.url, configured)
 

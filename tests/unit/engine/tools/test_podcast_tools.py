@@ -152,7 +152,7 @@ def test_what_is_no_text_is_refused() -> None:
 
 @pytest.mark.parametrize('text', ['', '  \n', 'WEBVTT\n', '[00:10]'])
 def test_nothing_said_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match='there is nothing said in it'):
+    with pytest.raises(ValueError, match='it contains nothing that is said'):
         transcripts.parse(text)
 
 
@@ -193,7 +193,7 @@ async def test_the_transcript_is_kept_with_speakers_and_times(context: ToolConte
     found = context.artifacts['transcript']
     assert found['format'] == 'srt' and found['speakers'] == ['Ines', 'Tomas'] and found['words'] == 397
     await context.files.write('bad.srt', b'')
-    with pytest.raises(ToolError, match=r'bad.srt: there is nothing said in it'):
+    with pytest.raises(ToolError, match=r'bad.srt: it contains nothing that is said'):
         await use(transcript_processor, context, path='bad.srt')
 
 

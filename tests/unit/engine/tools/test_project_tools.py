@@ -61,13 +61,13 @@ async def test_files_are_written_read_edited_and_listed(context: ToolContext) ->
     )
     assert await use(read_file, context, path='/workspace/src/a.py') == 'one\ntwo\nthree\n'
     assert await use(read_file, context, path='src/a.py', start=2, count=1) == 'two\n[lines 2 to 2 of 3]'
-    assert 'it has 3 lines' in await refused(read_file, context, path='src/a.py', start=4)
+    assert 'has only 3 lines' in await refused(read_file, context, path='src/a.py', start=4)
     assert (
         await use(edit_file, context, path='src/a.py', old='two', new='2')
         == 'Replaced it in line 2 of src/a.py.'
     )
     assert await use(read_file, context, path='src/a.py') == 'one\n2\nthree\n'
-    assert 'does not stand there' in await refused(edit_file, context, path='src/a.py', old='two', new='x')
+    assert 'was not found' in await refused(edit_file, context, path='src/a.py', old='two', new='x')
     assert '2 times' in await refused(edit_file, context, path='src/a.py', old='e\n', new='x')
     assert 'Replaced 2 passages' in await use(
         edit_file, context, path='src/a.py', old='e\n', new='E\n', everywhere=True
@@ -81,15 +81,15 @@ async def test_files_are_written_read_edited_and_listed(context: ToolContext) ->
 
 async def test_what_is_no_text_is_said_to_be_none(context: ToolContext) -> None:
     await context.files.write('picture', b'\x89PNG\0')
-    assert 'no text, but 5 bytes' in await refused(read_file, context, path='picture')
-    assert 'no text' in await refused(edit_file, context, path='picture', old='a', new='b')
+    assert 'not a text file (5 bytes)' in await refused(read_file, context, path='picture')
+    assert 'not a text file' in await refused(edit_file, context, path='picture', old='a', new='b')
     for found in (read_file, write_file, edit_file):
         arguments = {'read_file': {}, 'write_file': {'text': 'x'}, 'edit_file': {'old': 'a', 'new': 'b'}}
-        assert 'leads out of your folder' in await refused(
+        assert 'leads outside your folder' in await refused(
             found, context, path='../x', **arguments[found.name]
         )
     assert 'no folder for files' in await refused(read_file, ToolContext(key='k'), path='x')
-    assert 'no commands' in await refused(run_command, ToolContext(key='k'), command='x')
+    assert 'commands cannot be run' in await refused(run_command, ToolContext(key='k'), command='x')
 
 
 @pytest.fixture(params=['ripgrep', 'python', 'plain'])
@@ -114,7 +114,7 @@ async def test_search_finds_lines_whoever_searches(context: ToolContext, searchi
     assert await use(search, context, pattern='axb', literal=True, path='d/b.txt') == 'd/b.txt:1:axb'
     assert await use(search, context, pattern='root:', literal=True) == 'Nothing matches.'
     if searching == 'plain':
-        assert 'only plain texts' in await refused(search, context, pattern='a.b')
+        assert 'only plain text can' in await refused(search, context, pattern='a.b')
         return
     assert (await use(search, context, pattern='^a.b$')).splitlines() == [
         'a.txt:2:a.b',
@@ -197,7 +197,7 @@ async def test_a_tool_that_hangs_is_ended_with_what_it_has_started(commands: Too
         await context.commands.run(['sh', '-c', f'setsid sleep {mark} & sleep {mark}'], context.files)
         return 'never'
 
-    assert await refused(hangs, commands) == 'hangs was ended: it took longer than 0.4 seconds'
+    assert await refused(hangs, commands) == 'hangs was stopped: it took longer than 0.4 seconds'
     for _ in range(60):
         running = [
             path for path in Path('/proc').glob('[0-9]*/cmdline') if holds(path, f'sleep\0{mark}'.encode())

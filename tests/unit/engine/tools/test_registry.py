@@ -68,7 +68,7 @@ async def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
     found = await TOOLS.available(None, model=False)
     assert list(found) == ['analyze', 'outline']
     assert found.off == {
-        'shell': 'no commands can be run here',
+        'shell': 'commands cannot be run here',
         'publish': 'set NOTION_TOKEN',
         'muse': 'there is no model to ask',
     }
@@ -80,7 +80,7 @@ async def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
 
 def test_an_artifact_that_nobody_makes_is_warned_of() -> None:
     assert TOOLS.warnings() == []
-    assert TOOLS.only(['outline']).warnings() == ["outline reads 'analysis', which no tool makes"]
+    assert TOOLS.only(['outline']).warnings() == ["outline reads 'analysis', which no tool produces"]
     assert TOOLS.only(['outline']).warnings(['analysis']) == []
 
 
@@ -88,7 +88,7 @@ def test_no_two_tools_share_a_name() -> None:
     registry = ToolRegistry([analyze])
     registry.register(analyze)
     other = tool()(analyze.call)
-    with pytest.raises(EngineError, match="there is a tool 'analyze' already"):
+    with pytest.raises(EngineError, match="there is already a tool 'analyze'"):
         registry.register(other)
 
 

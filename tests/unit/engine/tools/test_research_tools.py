@@ -74,10 +74,10 @@ async def test_an_atom_feed_is_read_and_filtered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('body', 'status', 'says'),
     [
-        (b'<html><body>Hello</body></html>', 200, 'is no feed of RSS or Atom'),
-        (b'', 200, 'is no feed of RSS or Atom'),
-        (b'/etc/passwd', 200, 'is no feed of RSS or Atom'),
-        (b'gone', 410, 'answers with status 410'),
+        (b'<html><body>Hello</body></html>', 200, 'is not an RSS or Atom feed'),
+        (b'', 200, 'is not an RSS or Atom feed'),
+        (b'/etc/passwd', 200, 'is not an RSS or Atom feed'),
+        (b'gone', 410, 'answered with status 410'),
     ],
 )
 async def test_what_is_no_feed_is_refused(tmp_path: Path, body: bytes, status: int, says: str) -> None:
@@ -92,7 +92,7 @@ async def test_this_machine_is_not_asked_for_feeds_and_calendars(
     context.private_addresses = False
     with serving(ATOM.encode()) as server:
         for tool, argument in ((rss_feed, 'url'), (calendar, 'source')):
-            with pytest.raises(ToolError, match='may not be asked'):
+            with pytest.raises(ToolError, match='nothing may be fetched'):
                 await use(tool, context, **{argument: server.url})
         assert server.asked == []
 
@@ -125,12 +125,12 @@ async def test_events_of_an_address_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('data', 'says'),
     [
-        (b'hello', 'is no iCalendar file'),
+        (b'hello', 'is not an iCalendar file'),
         (
             b'BEGIN:VCALENDAR\nBEGIN:VEVENT\nRRULE:FREQ=SECONDLY\nEND:VEVENT\nEND:VCALENDAR',
             'every minute or second',
         ),
-        (b'BEGIN:VCALENDAR\nBEGIN:VEVENT\n', 'is no iCalendar file'),
+        (b'BEGIN:VCALENDAR\nBEGIN:VEVENT\n', 'is not an iCalendar file'),
     ],
 )
 async def test_what_is_no_calendar_is_refused(tmp_path: Path, data: bytes, says: str) -> None:
@@ -153,7 +153,7 @@ async def test_links_are_those_of_the_run_or_of_the_environment(
     await context.files.write('links.txt', b'C: http://c.example\n\n')
     assert (await use(static_links, context)).text == '- [C](http://c.example)'
     await context.files.write('links.txt', b'D: javascript:alert(1)')
-    with pytest.raises(ToolError, match='is not written as Name: https://address'):
+    with pytest.raises(ToolError, match='does not have the form Name: https://address'):
         await use(static_links, context)
 
 

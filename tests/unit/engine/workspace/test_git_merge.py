@@ -88,7 +88,7 @@ async def test_what_the_user_has_done_since_is_merged_and_a_conflict_is_resolved
     (conflict,) = seen.conflicts
     assert conflict.path == 'a.txt' and '<<<<<<<' in conflict.text and 'by the agent' in conflict.text
     assert '<<<<<<< main\n' in conflict.text and '>>>>>>> the agent\n' in conflict.text
-    with pytest.raises(WorkspaceError, match=r"the text for a\.txt still has git's marks"):
+    with pytest.raises(WorkspaceError, match=r'the text for a\.txt still contains conflict markers'):
         await made.preview('main', {'a.txt': Resolution(text=conflict.text)})
     with pytest.raises(WorkspaceError, match=r'resolve these first: a\.txt'):
         await made.commit('main', 'x', onto=seen.onto)
@@ -124,7 +124,7 @@ async def test_a_new_branch_leaves_the_working_tree_alone_and_some_files_can_be_
     assert run(project, 'diff', '--name-status', 'main', 'feature/x').split() == ['D', 'b.txt']
     with pytest.raises(WorkspaceError, match='feature/x has moved'):
         await made.commit('feature/x', 'x', onto=seen.onto)
-    with pytest.raises(WorkspaceError, match='is no name of a branch'):
+    with pytest.raises(WorkspaceError, match='is not a valid branch name'):
         await made.preview('no such..name')
 
 

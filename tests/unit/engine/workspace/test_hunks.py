@@ -31,5 +31,5 @@ def test_one_of_two_changes():
     after = before.replace('\n3\n', '\nthree\n').replace('\n30\n', '\nthirty\n')
     first, second = split_hunks(diff(before, after))
     assert apply_hunks(before, [second]) == before.replace('\n30\n', '\nthirty\n')
-    with pytest.raises(WorkspaceError, match='the change at line 1 does not fit'):
+    with pytest.raises(WorkspaceError, match='the change at line 1 does not apply'):
         apply_hunks('other\n', [first])

@@ -29,7 +29,7 @@ async def test_links_and_what_is_no_text_are_left_out_and_said_to_be(tmp_path: P
     after = await workspace.snapshot()
     patch = format_patch(diff_snapshots(objects, before, after))
     assert patch.startswith(
-        '# Left out: latin.txt, no UTF-8 text\n# Left out: link, a symbolic link\n--- a/main.py\n'
+        '# Left out: latin.txt, not UTF-8 text\n# Left out: link, a symbolic link\n--- a/main.py\n'
     )
     assert 'link to' not in patch
     if shutil.which('git'):

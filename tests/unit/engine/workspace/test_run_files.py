@@ -161,8 +161,8 @@ async def test_a_run_whose_files_are_lost_says_so(tmp_path: Path) -> None:
         run = await hanging(gone, 1)
     async with conductor(journal, writing(1), tmp_path / 'b') as heir:
         assert await heir.recover() == []
-        assert 'is not kept any more' in heir.stranded[run]
-        with pytest.raises(WorkspaceError, match='not kept any more'):
+        assert 'is no longer kept' in heir.stranded[run]
+        with pytest.raises(WorkspaceError, match='no longer kept'):
             await heir.fork(run, (await heir.info(run)).seq)
         assert (await heir.runs()).total == 1
         await heir.delete(run)

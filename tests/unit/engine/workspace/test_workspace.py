@@ -284,9 +284,9 @@ async def test_damage_and_loss_are_named(workspaces: Workspaces) -> None:
         with pytest.raises(WorkspaceError):
             await workspaces.content(RUN, wrong)
     path.unlink()
-    with pytest.raises(WorkspaceError, match='not kept any more'):
+    with pytest.raises(WorkspaceError, match='no longer kept'):
         await workspaces.content(RUN, file.digest)
-    with pytest.raises(WorkspaceError, match='is no snapshot'):
+    with pytest.raises(WorkspaceError, match='is not a snapshot'):
         await workspaces.files(RUN, workspace.objects.put(b'[1]'))
 
 

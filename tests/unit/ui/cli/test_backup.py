@@ -34,7 +34,7 @@ def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_pa
 
     again = there('restore-backup', str(archive))
     assert again.exit_code == 5
-    assert 'is there already, and nothing is overwritten' in again.stderr
+    assert 'already exists, and nothing is overwritten' in again.stderr
 
 
 def test_a_backup_says_that_files_elsewhere_are_not_in_it(

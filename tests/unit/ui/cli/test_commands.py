@@ -142,7 +142,7 @@ def test_a_run_that_waits_for_a_person_is_let_go_of(hemicycle: Hemicycle) -> Non
 @pytest.mark.parametrize(
     ('arguments', 'said'),
     [
-        (('nope',), "no pattern 'nope'; there are: "),
+        (('nope',), "no pattern 'nope'; available: "),
         (('pipeline',), 'task: Field required; it takes: text, '),
         (('pipeline', '--task', ' '), 'task: '),
         (('pipeline', '--task', 'x' * 20_001), 'task: '),

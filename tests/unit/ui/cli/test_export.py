@@ -58,6 +58,6 @@ def test_what_cannot_be_is_refused(hemicycle: Hemicycle, tmp_path: Path) -> None
     broken = tmp_path / 'broken.gz'
     broken.write_bytes(gzip.compress(b'{}'))
     result = hemicycle('import', str(broken))
-    assert result.exit_code == 2 and 'broken.gz: this is no bundle' in result.stderr
+    assert result.exit_code == 2 and 'broken.gz: this is not a bundle' in result.stderr
     missing = hemicycle('import', str(tmp_path / 'missing'))
     assert missing.exit_code == 5 and 'No such file' in missing.stderr

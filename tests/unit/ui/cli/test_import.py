@@ -37,7 +37,7 @@ def test_traces_are_imported_shown_audited_compared_and_exported(
     assert 'Your order A17 was lost by the carrier' in text
     assert hemicycle('export', desk['run'], '-o', str(tmp_path / 'desk.html')).exit_code == 0
     forked = hemicycle('fork', desk['run'], '--at', '3')
-    assert forked.exit_code == 2 and 'drawn from a trace' in forked.stderr
+    assert forked.exit_code == 2 and 'imported from a trace' in forked.stderr
 
 
 def test_a_file_that_is_no_trace_names_the_field(hemicycle: Hemicycle, tmp_path: Path) -> None:

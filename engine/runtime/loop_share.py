@@ -7,7 +7,7 @@ from collections import deque
 
 from engine.clock import Clock
 
-SHARE = 0.01
+SHARE = 0.005
 """Seconds of one round of the event loop after which further work waits for another round."""
 
 

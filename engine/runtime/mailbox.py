@@ -30,12 +30,19 @@ class Envelope:
 
 
 class Mailbox:
-    """Handles envelopes in order. While empty it has no task: an idle run is only data."""
+    """Handles envelopes in order. While empty it has no task: an idle run is only data.
 
-    __slots__ = ('_closed', '_handle', '_queue', '_task')
+    Args:
+        handle: decides and journals what an envelope leads to.
+        turn: waits until the event loop has room for it: many runs may be told something at once.
+    """
 
-    def __init__(self, handle: Callable[[Envelope], Awaitable[None]]) -> None:
-        self._handle = handle
+    __slots__ = ('_closed', '_handle', '_queue', '_task', '_turn')
+
+    def __init__(
+        self, handle: Callable[[Envelope], Awaitable[None]], turn: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._handle, self._turn = handle, turn
         self._queue: deque[Envelope] = deque()
         self._task: asyncio.Task[None] | None = None
         self._closed: Callable[[Event], Exception] | None = None
@@ -86,6 +93,7 @@ class Mailbox:
     async def _work(self) -> None:
         try:
             while self._queue:
+                await self._turn()
                 await self._deliver(self._queue.popleft())
         finally:
             self._task = None

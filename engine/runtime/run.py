@@ -66,7 +66,7 @@ class Run:
         self.info, self.chart, self.state, self.projection = info, chart, state, projection
         self._host, self._replayer = host, replayer
         self._recorder = Recorder(host)
-        self._mailbox = Mailbox(self._handle)
+        self._mailbox = Mailbox(self._handle, host.services.share.turn)
         self._work = ActivityRunner(
             chart, projection, host, lambda: (self.info, self.state), self._mailbox.post, replayer
         )

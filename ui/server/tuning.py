@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 
 from nicegui import helpers
 
-THRESHOLDS = (2_000, 8, 1_250)
+THRESHOLDS = (1_000, 5, 4_000)
 """A step makes some hundred objects that die at once and do not count; what a run keeps does. The product of
-the first two bounds how long a collection of the middle generation takes: with 10,000 and 20, one took 70 to
-110 ms while 100 runs began at once; with these, 8 to 18 ms, and all together take no longer. The last keeps
-collections of everything rare: after as many objects as with 100 before."""
+the first two bounds how long a collection of the middle generation takes: up to 47 ms with 1,000 runs at once
+and 16,000, up to 16 ms with 5,000; all together take no longer. The last keeps full collections rare:
+after as many objects as with 100 before."""
 SWITCH_INTERVAL = 0.0005
 """Seconds before a waiting thread gets the interpreter: a tenth of Python's default, for the writer."""
 

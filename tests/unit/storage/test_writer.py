@@ -7,7 +7,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from engine.records import Change, Event, RunId, RunInfo, Shape, StatePath, Tran
 from storage import Settings, SqlJournal, open_journal
 from storage.sqlite.file import prepare
 from storage.sqlite.gil_yield import PERIOD, TURN, GilYielder
-from storage.sqlite.writer import Job, Work, Writer
+from storage.sqlite.writer import ANSWERED, Job, Work, Writer
 
 pytestmark = pytest.mark.anyio
 
@@ -73,10 +74,15 @@ def count(connection: sqlite3.Connection) -> int:
 
 async def queued(writer: Writer, *works: Work[Any]) -> list[Any]:
     """The ends of pieces of work that were all queued before the writer looked."""
+    return await together(writer, *map(writer.do, works))
+
+
+async def together(writer: Writer, *waiting: Coroutine[Any, Any, Any]) -> list[Any]:
+    """The ends of what waits for work that was all queued before the writer looked."""
     gate = Gate()
     held = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)
-    tasks = [asyncio.create_task(writer.do(work)) for work in works]
+    tasks = [asyncio.create_task(one) for one in waiting]
     await asyncio.sleep(0)  # each task runs up to its wait
     gate.opened.set()
     await held
@@ -94,6 +100,27 @@ async def test_what_is_queued_shares_a_transaction(writer: Writer, monkeypatch: 
     monkeypatch.setattr(writer, '_commit', counted)
     assert await queued(writer, *map(insert, range(100))) == list(range(100))
     assert sizes == [1, 100]
+
+
+async def test_what_was_committed_together_is_answered_in_several_rounds_of_the_loop(writer: Writer) -> None:
+    rounds, number = Counter[int](), 0
+
+    async def count_rounds() -> None:
+        nonlocal number
+        while True:
+            number += 1
+            await asyncio.sleep(0)
+
+    async def told(value: int) -> int:
+        answer = await writer.do(insert(value))
+        rounds[number] += 1
+        return answer
+
+    counting = asyncio.create_task(count_rounds())
+    assert await together(writer, *map(told, range(100))) == list(range(100))
+    counting.cancel()
+    assert sum(rounds.values()) == 100
+    assert max(rounds.values()) <= ANSWERED
 
 
 async def test_a_refusal_fails_alone(writer: Writer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from engine import Activity, Catalog, Conductor, Pattern, SimulatedClock
+from engine import Activity, Catalog, Conductor, Event, Pattern, SimulatedClock
 from engine.runtime.loop_share import SHARE, LoopShare
 
 PIECE = 0.001
@@ -85,5 +85,26 @@ async def test_work_of_many_runs_leaves_room_for_others() -> None:
 
         watching = asyncio.create_task(watcher.watch())
         await asyncio.gather(*(one() for _ in range(100)))
+        watching.cancel()
+    assert PIECE <= watcher.longest <= 2 * SHARE
+
+
+async def test_decisions_of_many_runs_leave_room_for_others() -> None:
+    clock = WorkClock()
+    watcher = Watcher(clock)
+
+    class Told(Pattern):
+        name = 'told'
+        initial = 'waiting'
+        states = [{'name': 'waiting', 'waits': 'a word'}, {'name': 'over', 'final': True}]
+        transitions = [['go', 'waiting', 'over', None, None, 'decide']]
+
+        def decide(self, memory: Any, event: Event) -> None:
+            clock.work()
+
+    async with Conductor(catalog=Catalog(patterns={'told': Told}), clock=clock) as conductor:
+        runs = [await conductor.start('told') for _ in range(100)]
+        watching = asyncio.create_task(watcher.watch())
+        await asyncio.gather(*(run.send('go') for run in runs))
         watching.cancel()
     assert PIECE <= watcher.longest <= 2 * SHARE

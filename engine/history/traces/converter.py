@@ -10,18 +10,18 @@ from typing import Any
 from engine.errors import BundleError
 from engine.history.bundle.validation import MAX_EDGES, MAX_STATES
 from engine.history.traces import attributes as names
-from engine.history.traces.kinds import model_name, workflow_name
-from engine.history.traces.places import (
+from engine.history.traces.agent_states import (
     DONE,
     FAILED,
     THINKING,
     USING_TOOLS,
-    Place,
-    Together,
+    AgentState,
+    ParallelState,
     as_state,
+    build_agent_states,
     child,
-    place_agents,
 )
+from engine.history.traces.kinds import model_name, workflow_name
 from engine.history.traces.planned_steps import PlannedStep, StepPlanner
 from engine.history.traces.tree import Trace, Visit
 from engine.history.traces.walk import ChartWalk
@@ -54,7 +54,7 @@ class DrawnRun:
 
 def draw_run(trace: Trace) -> DrawnRun:
     """The run of a trace. Raises `BundleError` if its chart would be too large."""
-    top = place_agents(trace.visits)
+    top = build_agent_states(trace.visits)
     planner = StepPlanner(top)
     planned = list(planner.all(trace))
     states = list(_states(top))
@@ -122,55 +122,55 @@ def _steps(
         entered_at |= dict.fromkeys(entered, seq)
 
 
-def _states(place: Place) -> Iterator[StateShape]:
-    """The states inside a place, outermost first; how it ends comes last."""
-    ends = [name for name in place.leaves if name in (DONE, FAILED)]
-    for name in place.leaves:
+def _states(agent: AgentState) -> Iterator[StateShape]:
+    """The states inside an agent's, outermost first; the final ones come last."""
+    ends = [name for name in agent.leaves if name in (DONE, FAILED)]
+    for name in agent.leaves:
         if name not in ends:
-            yield _leaf(place, name)
+            yield _leaf(agent, name)
     seen = set[StatePath]()
-    beside = {id(one): several for several in place.together for one in several.places}
-    for inner in place.inside:
-        several = beside.get(id(inner))
-        if several is None:
+    parallel_of = {id(one): parallel for parallel in agent.parallels for one in parallel.regions}
+    for inner in agent.inside:
+        parallel = parallel_of.get(id(inner))
+        if parallel is None:
             yield from _agent(inner)
-        elif several.path not in seen:
-            seen.add(several.path)
-            yield from _together(several, place)
+        elif parallel.path not in seen:
+            seen.add(parallel.path)
+            yield from _parallel(parallel, agent)
     for name in ends:
-        yield _leaf(place, name)
+        yield _leaf(agent, name)
 
 
-def _agent(place: Place) -> Iterator[StateShape]:
-    first = next(iter(place.leaves))
+def _agent(agent: AgentState) -> Iterator[StateShape]:
+    first = next(iter(agent.leaves))
     yield StateShape(
-        path=place.path,
-        name=place.path.rpartition('.')[2],
-        parent=StatePath(place.path.rpartition('.')[0]),
+        path=agent.path,
+        name=agent.path.rpartition('.')[2],
+        parent=StatePath(agent.path.rpartition('.')[0]),
         kind='compound',
-        initial=(child(place.path, first),),
-        role=place.role,
+        initial=(child(agent.path, first),),
+        role=agent.role,
     )
-    yield from _states(place)
+    yield from _states(agent)
 
 
-def _together(several: Together, around: Place) -> Iterator[StateShape]:
+def _parallel(parallel: ParallelState, around: AgentState) -> Iterator[StateShape]:
     yield StateShape(
-        path=several.path,
-        name=several.path.rpartition('.')[2],
+        path=parallel.path,
+        name=parallel.path.rpartition('.')[2],
         parent=around.path,
         kind='parallel',
-        initial=tuple(place.path for place in several.places),
+        initial=tuple(agent.path for agent in parallel.regions),
     )
-    for place in several.places:
-        yield from _agent(place)
+    for agent in parallel.regions:
+        yield from _agent(agent)
 
 
-def _leaf(place: Place, name: str) -> StateShape:
+def _leaf(agent: AgentState, name: str) -> StateShape:
     return StateShape(
-        path=child(place.path, name),
+        path=child(agent.path, name),
         name=name,
-        parent=place.path,
+        parent=agent.path,
         kind='final' if name in (DONE, FAILED) else 'atomic',
         outcome=FAILED if name == FAILED else DONE,
         invokes=name in (THINKING, USING_TOOLS),
@@ -202,8 +202,8 @@ def _title(trace: Trace, planned: list[PlannedStep]) -> str:
         return ' '.join(str(own).split())[:100]
     for step in planned:
         for change in step.changes:
-            several = change.value if change.path.endswith('/messages') else [change.value]
-            for message in several if isinstance(several, list) else ():
+            messages = change.value if change.path.endswith('/messages') else [change.value]
+            for message in messages if isinstance(messages, list) else ():
                 if isinstance(message, dict) and message.get('role') == 'user' and message.get('parts'):
                     return ' '.join(str(message['parts'][0].get('text', '')).split())[:100]
     return ''

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any, Literal
 
+from engine.history.traces.agent_states import (
+    DONE,
+    FAILED,
+    IDLE,
+    THINKING,
+    USING_TOOLS,
+    AgentState,
+    VisitGroup,
+)
 from engine.history.traces.conversation import Conversation
 from engine.history.traces.kinds import model_name, usage_of
 from engine.history.traces.messages import messages_of
 from engine.history.traces.otlp import Span
-from engine.history.traces.places import DONE, FAILED, IDLE, THINKING, USING_TOOLS, Group, Place
 from engine.history.traces.tree import Trace, Visit
 from engine.journal.usage_records import usage_to_dict
 from engine.records import Change, StatePath
@@ -45,7 +53,7 @@ class _Point:
     """The model call; of results without a span, the call that was told them."""
     batch: list[Span] = field(default_factory=list)
     """The tools; after a reply, those that ran next."""
-    group: Group | None = None
+    group: VisitGroup | None = None
     before: str = ''
     """The state inside in which the agent is until then."""
     next_chat: Span | None = None
@@ -55,7 +63,7 @@ class _Point:
 class StepPlanner:
     """Plans the steps that a run drawn from one trace takes."""
 
-    def __init__(self, top: Place) -> None:
+    def __init__(self, top: AgentState) -> None:
         self._top = top
         self._conversations: dict[str, Conversation] = {}
         self._known: dict[int, list[_Point]] = {}
@@ -76,74 +84,74 @@ class StepPlanner:
         )  # fmt: skip
 
     def _group(
-        self, at: StatePath, name: str, group: Group
+        self, at: StatePath, name: str, group: VisitGroup
     ) -> Generator[PlannedStep, None, tuple[StatePath, str]]:
         """Visits that are called at `at`; returns the state that has then ended, and how."""
-        if group.together is None:
-            place, visit = group.visits[0]
-            yield self._entry(at, name, place, visit)
-            failed = yield from self._visit(place, visit)
-            return place.path, 'failed' if failed else 'done'
-        yield PlannedStep(time=group.start, name=name, at=at, dest=group.together.path)
-        regions: dict[int, list[tuple[Place, Visit]]] = {}
-        for place, visit in group.visits:
-            regions.setdefault(id(place), []).append((place, visit))
+        if group.parallel is None:
+            agent, visit = group.visits[0]
+            yield self._entry(at, name, agent, visit)
+            failed = yield from self._visit(agent, visit)
+            return agent.path, 'failed' if failed else 'done'
+        yield PlannedStep(time=group.start, name=name, at=at, dest=group.parallel.path)
+        regions: dict[int, list[tuple[AgentState, Visit]]] = {}
+        for agent, visit in group.visits:
+            regions.setdefault(id(agent), []).append((agent, visit))
         yield from merge(*map(self._region, regions.values()), key=lambda move: move.time)
-        return group.together.path, 'done'
+        return group.parallel.path, 'done'
 
-    def _region(self, visits: Sequence[tuple[Place, Visit]]) -> Iterator[PlannedStep]:
+    def _region(self, visits: Sequence[tuple[AgentState, Visit]]) -> Iterator[PlannedStep]:
         at, name = visits[0][0].leaf(IDLE), 'always'
-        for place, visit in visits:
-            yield self._entry(at, name, place, visit)
-            yield from self._visit(place, visit)
-            at, name = place.path, 'done'
+        for agent, visit in visits:
+            yield self._entry(at, name, agent, visit)
+            yield from self._visit(agent, visit)
+            at, name = agent.path, 'done'
 
-    def _entry(self, at: StatePath, name: str, place: Place, visit: Visit) -> PlannedStep:
-        points = self._points(place, visit)
+    def _entry(self, at: StatePath, name: str, agent: AgentState, visit: Visit) -> PlannedStep:
+        points = self._points(agent, visit)
         first = points[0].before if points else THINKING
-        leaf = place.leaf(first)
-        changes = self._talk(place).enter(visit)
+        leaf = agent.leaf(first)
+        changes = self._talk(agent).enter(visit)
         if first == THINKING:
-            changes += self._ask(place, points[:1], visit.span)
-        dest = place.path if next(iter(place.leaves)) == first else leaf
+            changes += self._ask(agent, points[:1], visit.span)
+        dest = agent.path if next(iter(agent.leaves)) == first else leaf
         return PlannedStep(time=visit.start, name=name, at=at, dest=dest, changes=changes)
 
-    def _visit(self, place: Place, visit: Visit) -> Generator[PlannedStep, None, bool]:
+    def _visit(self, agent: AgentState, visit: Visit) -> Generator[PlannedStep, None, bool]:
         """What an agent does once it has begun; returns whether it failed."""
-        points, talk = self._points(place, visit), self._talk(place)
+        points, talk = self._points(agent, visit), self._talk(agent)
         last = points[-1].chat if points and points[-1].kind == 'reply' else None
         failed = visit.error or (last.error if last else '')
         leaf = points[0].before if points else THINKING
         for number, point in enumerate(points):
             rest = points[number + 1 : number + 2]
             after = rest[0].before if rest else leaf if failed else DONE
-            here, asked = place.leaf(leaf), rest if after == THINKING else []
+            here, asked = agent.leaf(leaf), rest if after == THINKING else []
             if point.group:
                 at, name = yield from self._group(here, 'always', point.group)
-                changes = self._ask(place, asked)
+                changes = self._ask(agent, asked)
                 yield PlannedStep(
-                    time=point.group.end, name=name, at=at, dest=place.leaf(after), changes=changes
+                    time=point.group.end, name=name, at=at, dest=agent.leaf(after), changes=changes
                 )
                 leaf = after
                 continue
             if point.chat and point.chat.error and point.kind == 'reply':
                 if rest:
                     again = {'error': point.chat.error, 'delay': 0.0, **_spent(point.chat)}
-                    changes = self._ask(place, asked)
-                    dest = NOWHERE if after == leaf else place.leaf(after)
+                    changes = self._ask(agent, asked)
+                    dest = NOWHERE if after == leaf else agent.leaf(after)
                     yield PlannedStep(time=point.time, name='retry', at=here, dest=dest, data=again,
                                changes=changes, attempt=number + 2)  # fmt: skip
                     leaf = after
                 continue
             data, changes = self._tell(talk, point)
-            changes = [*changes, *self._ask(place, asked)]
-            dest = place.leaf(after) if rest or not failed else NOWHERE
+            changes = [*changes, *self._ask(agent, asked)]
+            dest = agent.leaf(after) if rest or not failed else NOWHERE
             yield PlannedStep(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
             leaf = after
         if failed:
             lost = _spent(last) if last and last.error else {}
             yield PlannedStep(
-                time=visit.end, name='failed', at=place.leaf(leaf), dest=place.leaf(FAILED),
+                time=visit.end, name='failed', at=agent.leaf(leaf), dest=agent.leaf(FAILED),
                 data={'error': failed, **lost}, changes=talk.fail(failed),
             )  # fmt: skip
         elif not points:
@@ -151,8 +159,8 @@ class StepPlanner:
             yield PlannedStep(
                 time=visit.end,
                 name='done',
-                at=place.leaf(leaf),
-                dest=place.leaf(DONE),
+                at=agent.leaf(leaf),
+                dest=agent.leaf(DONE),
                 data=data,
                 changes=changes,
             )
@@ -166,20 +174,20 @@ class StepPlanner:
             return talk.take(talk.answered_in(point.chat))
         return talk.answer(point.chat, point.batch)
 
-    def _ask(self, place: Place, points: Sequence[_Point], began: Span | None = None) -> list[Change]:
+    def _ask(self, agent: AgentState, points: Sequence[_Point], began: Span | None = None) -> list[Change]:
         """What the next model call is told, as changes; nothing if no point follows."""
         chat = points[0].next_chat if points else None
-        return self._talk(place).ask(chat, began) if chat else []
+        return self._talk(agent).ask(chat, began) if chat else []
 
-    def _talk(self, place: Place) -> Conversation:
-        if place.path not in self._conversations:
-            self._conversations[place.path] = Conversation(place.path, place.role)
-        return self._conversations[place.path]
+    def _talk(self, agent: AgentState) -> Conversation:
+        if agent.path not in self._conversations:
+            self._conversations[agent.path] = Conversation(agent.path, agent.role)
+        return self._conversations[agent.path]
 
-    def _points(self, place: Place, visit: Visit) -> list[_Point]:
+    def _points(self, agent: AgentState, visit: Visit) -> list[_Point]:
         if id(visit) not in self._known:
             points = _acts(visit)
-            for group in place.groups(visit):
+            for group in agent.groups(visit):
                 at = next((n for n, point in enumerate(points) if _is_after(point, group.start)), len(points))
                 points.insert(at, _Point(group.start, 'call', group=group))
             _look_ahead(points)

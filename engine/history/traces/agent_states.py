@@ -15,22 +15,22 @@ from engine.records import StatePath
 
 THINKING, USING_TOOLS, DONE, FAILED, IDLE = 'thinking', 'using_tools', 'done', 'failed', 'idle'
 """Names of the states inside an agent's, as in the engine's agents; `idle`: its turn is still to come."""
-TOGETHER: Final = 'together'
+PARALLEL: Final = 'together'
 """The name of a state whose agents work in parallel."""
-RESERVED: Final = frozenset({THINKING, USING_TOOLS, DONE, FAILED, IDLE, TOGETHER})
+RESERVED: Final = frozenset({THINKING, USING_TOOLS, DONE, FAILED, IDLE, PARALLEL})
 
 
 @dataclass(slots=True, eq=False)
-class Place:
-    """A state of an agent, with the agents that it calls; '' is the place of the whole run."""
+class AgentState:
+    """An agent's state, with those of the agents that it calls; '' is the path of the run itself."""
 
     path: StatePath
     role: str
     visits: list[Visit]
     region: bool = False
     """Whether others may work in parallel."""
-    inside: list[Place] = field(default_factory=list)
-    together: list[Together] = field(default_factory=list)
+    inside: list[AgentState] = field(default_factory=list)
+    parallels: list[ParallelState] = field(default_factory=list)
     leaves: dict[str, None] = field(default_factory=dict)
     """The states inside that were entered, in that order; the first is its initial one."""
 
@@ -39,36 +39,36 @@ class Place:
         self.leaves.setdefault(name)
         return child(self.path, name)
 
-    def groups(self, visit: Visit) -> list[Group]:
+    def groups(self, visit: Visit) -> list[VisitGroup]:
         """The agents that one visit calls, in order; those that work in parallel are one group."""
-        found: list[Group] = []
-        home = {id(inner): place for place in self.inside for inner in place.visits}
-        beside = {id(place): several for several in self.together for place in several.places}
+        found: list[VisitGroup] = []
+        home = {id(inner): agent for agent in self.inside for inner in agent.visits}
+        parallel_of = {id(agent): parallel for parallel in self.parallels for agent in parallel.regions}
         for inner in visit.inside:
-            place = home[id(inner)]
-            several = beside.get(id(place))
+            agent = home[id(inner)]
+            parallel = parallel_of.get(id(agent))
             last = found[-1] if found else None
-            if several and last and last.together is several and inner.start < last.end:
-                last.visits.append((place, inner))
+            if parallel and last and last.parallel is parallel and inner.start < last.end:
+                last.visits.append((agent, inner))
             else:
-                found.append(Group(several, [(place, inner)]))
+                found.append(VisitGroup(parallel, [(agent, inner)]))
         return found
 
 
 @dataclass(slots=True, eq=False)
-class Together:
+class ParallelState:
     """A parallel state, whose regions are agents."""
 
     path: StatePath
-    places: list[Place]
+    regions: list[AgentState]
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class VisitGroup:
     """Visits that overlap, or a single one."""
 
-    together: Together | None
-    visits: list[tuple[Place, Visit]]
+    parallel: ParallelState | None
+    visits: list[tuple[AgentState, Visit]]
 
     @property
     def start(self) -> float:
@@ -86,38 +86,38 @@ def child(path: str, name: str) -> StatePath:
     return StatePath(f'{path}.{name}' if path else name)
 
 
-def place_agents(visits: Sequence[Visit]) -> Place:
-    """The place of a run with these agents at the top. Raises `BundleError` if there are too many."""
+def build_agent_states(visits: Sequence[Visit]) -> AgentState:
+    """The states of a run with these agents at the top. Raises `BundleError` if there are too many."""
     around = Visit('', None, inside=list(visits))
-    return _Placing().place(StatePath(''), '', [around], region=False)
+    return _Builder().build(StatePath(''), '', [around], region=False)
 
 
-class _Placing:
+class _Builder:
     def __init__(self) -> None:
         self._count = 0
 
-    def place(self, path: StatePath, role: str, visits: list[Visit], *, region: bool) -> Place:
+    def build(self, path: StatePath, role: str, visits: list[Visit], *, region: bool) -> AgentState:
         self._count += 1
         if self._count > MAX_STATES // 3:
             raise BundleError(0, f'a chart can have {MAX_STATES // 3} agents at most')
-        made = Place(path, role, visits, region)
+        made = AgentState(path, role, visits, region)
         called = [inner for visit in visits for inner in visit.inside]
         lanes = self._lanes(sorted(called, key=lambda inner: (inner.start, inner.name)))
-        beside = _beside(lanes)
-        sets: dict[int, Together] = {}
+        first = _overlaps(lanes)
+        sets: dict[int, ParallelState] = {}
         for number, (name, lane) in enumerate(lanes):
-            several = [other for other in range(len(lanes)) if beside[other] == beside[number]]
+            several = sum(other == first[number] for other in first) > 1
             home = path
-            if len(several) > 1:
-                if beside[number] not in sets:
+            if several:
+                if first[number] not in sets:
                     again = f'_{len(sets) + 1}' if sets else ''
-                    sets[beside[number]] = Together(child(path, f'{TOGETHER}{again}'), [])
-                home = sets[beside[number]].path
-            inner = self.place(child(home, name), lane[0].name, lane, region=len(several) > 1)
+                    sets[first[number]] = ParallelState(child(path, f'{PARALLEL}{again}'), [])
+                home = sets[first[number]].path
+            inner = self.build(child(home, name), lane[0].name, lane, region=several)
             made.inside.append(inner)
-            if len(several) > 1:
-                sets[beside[number]].places.append(inner)
-        made.together = list(sets.values())
+            if several:
+                sets[first[number]].regions.append(inner)
+        made.parallels = list(sets.values())
         return made
 
     def _lanes(self, visits: Sequence[Visit]) -> list[tuple[str, list[Visit]]]:
@@ -139,7 +139,7 @@ class _Placing:
         return list(lanes.items())
 
 
-def _beside(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
+def _overlaps(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
     """For each lane, the number of the first of those that it overlaps with, directly or through others."""
     first = list(range(len(lanes)))
     ordered = sorted(
@@ -165,4 +165,4 @@ def state_name(visit: Visit) -> str:
 def as_state(text: str) -> str:
     """The name as a valid name of a state."""
     name = re.sub(r'\W+', '_', text).strip('_')[:60] or 'agent'
-    return f'{name}_agent' if name in RESERVED or name.startswith(f'{TOGETHER}_') else name
+    return f'{name}_agent' if name in RESERVED or name.startswith(f'{PARALLEL}_') else name

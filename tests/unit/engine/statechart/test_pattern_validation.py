@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from pydantic import BaseModel
 
 from engine import Catalog, Pattern, PatternError
 from engine.agents.chart import agent
+from engine.statechart.validation import accepts_arguments
 
 STATES: list[Any] = ['a', {'name': 'end', 'final': True}]
 EDGES: list[Any] = [['go', 'a', 'end']]
@@ -25,6 +28,45 @@ class Methods(Pattern):
         return True
 
     async def work(self, memory: Any, activity: Any) -> None: ...
+
+
+class Shapes:
+    """Ways to take arguments."""
+
+    def two(self, memory: Any, event: Any) -> None: ...
+
+    def two_or_one(self, memory: Any, event: Any = None) -> None: ...
+
+    def any(self, *given: Any, **named: Any) -> None: ...
+
+    def named(self, memory: Any, *, event: Any) -> None: ...
+
+    def named_with_a_default(self, memory: Any, *, event: Any = None) -> None: ...
+
+    def by_place(self, memory: Any, event: Any, /, *more: Any) -> None: ...
+
+    @classmethod
+    def of_the_class(cls, memory: Any) -> None: ...
+
+    @staticmethod
+    def of_none(memory: Any) -> None: ...
+
+    @functools.wraps(two)
+    def wrapped(self, *given: Any) -> None: ...
+
+    partial = functools.partialmethod(two, None)
+
+
+@pytest.mark.parametrize('count', range(4))
+@pytest.mark.parametrize('name', [name for name in vars(Shapes) if not name.startswith('_')])
+def test_what_a_method_accepts_is_what_its_signature_says(name: str, count: int) -> None:
+    method = getattr(Shapes(), name)
+    try:
+        inspect.signature(method).bind(*[None] * count)
+        bound = True
+    except TypeError:
+        bound = False
+    assert accepts_arguments(method, count) is bound
 
 
 def made(states: Any = STATES, transitions: Any = EDGES, **attributes: Any) -> type[Pattern]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
+if TYPE_CHECKING:
+    from markdown_it.tree import SyntaxTreeNode
 
 MOST_TEXT = 2_000
 """Notion's maximum characters of a piece of text."""
 MOST_PIECES = 100
 """Notion's maximum pieces of text in a block, and of blocks in another."""
-MARKDOWN = MarkdownIt('commonmark').enable(['table', 'strikethrough'])
 STYLES = {'strong': 'bold', 'em': 'italic', 's': 'strikethrough'}
 LISTS = {'bullet_list': 'bulleted_list_item', 'ordered_list': 'numbered_list_item'}
 LANGUAGES = {
@@ -32,7 +31,12 @@ DEEPEST = 2
 
 def blocks_of(markdown: str) -> list[dict[str, Any]]:
     """The blocks of a text."""
-    return [block for node in SyntaxTreeNode(MARKDOWN.parse(markdown)).children for block in _blocks(node, 0)]
+    # Slow to import, and each program loads all tools.
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
+    parsed = MarkdownIt('commonmark').enable(['table', 'strikethrough']).parse(markdown)
+    return [block for node in SyntaxTreeNode(parsed).children for block in _blocks(node, 0)]
 
 
 def rich_text(text: str, **styles: bool) -> list[dict[str, Any]]:

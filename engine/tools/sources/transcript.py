@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import unescape
 
-import charset_normalizer
-
 TIME = r'(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?'
 TIMING = re.compile(rf'^\s*({TIME})\s*-->\s*({TIME})', re.M)
 """The timing line of an SRT or WebVTT cue."""
@@ -76,6 +74,8 @@ def decode(data: bytes) -> tuple[str, str]:
     damaged = text.count('\ufffd')
     if sum(ord(character) > 127 for character in text) > 10 * damaged:
         return _readable(text), 'utf-8'
+    import charset_normalizer  # Slow to import, and each program loads all tools.
+
     matches = charset_normalizer.from_bytes(data, cp_isolation=ENCODINGS)
     if not matches:
         raise ValueError('it is not text')

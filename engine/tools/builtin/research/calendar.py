@@ -7,8 +7,6 @@ import datetime as dt
 import re
 from typing import Annotated, Any
 
-import icalendar
-import recurring_ical_events
 from pydantic import Field
 
 from engine.errors import ToolError
@@ -64,6 +62,10 @@ async def _data(context: ToolContext, source: str) -> bytes:
 
 
 def _events(data: bytes, first: dt.date, end: dt.date) -> list[dict[str, Any]]:
+    # Slow to import, and each program loads all tools.
+    import icalendar
+    import recurring_ical_events
+
     read = icalendar.Calendar.from_ical(data)
     found = recurring_ical_events.of(read, skip_bad_series=True).between(first, end)
     events = sorted((_event(item) for item in found), key=lambda event: (event['start'], event['title']))

@@ -7,7 +7,6 @@ import io
 import time
 from typing import Annotated, Any
 
-import feedparser
 from pydantic import Field
 
 from engine.errors import ToolError
@@ -45,6 +44,8 @@ async def rss_feed(
 
 
 def _read(found: web.Fetched) -> list[dict[str, Any]]:
+    import feedparser  # Slow to import, and each program loads all tools.
+
     kind = found.kind or 'application/xml'
     header = f'{kind}; charset={found.charset}' if found.charset else kind
     # As a stream: the parser could take a string for a URL or a file name.

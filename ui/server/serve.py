@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import ipaddress
 import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, Collection
@@ -34,8 +36,8 @@ RECONNECT_SECONDS = 15
 """Seconds for which an unreachable page is kept, with everything typed into it."""
 RESEND_MESSAGES = 10_000
 """Messages resent to a page that reconnects: six streaming panes get fewer in that time."""
-
-
+UNUSED = ('aiohttp', 'requests')
+"""Packages for NiceGUI's client of other servers, which takes them if it finds them: a tenth of the start."""
 SECRET = 'HEMICYCLE_SECRET'
 """The variable with the secret that several servers behind one address share."""
 SHORTEST_SECRET = 32
@@ -167,6 +169,8 @@ def run(  # noqa: PLR0913  (the last have defaults)
     """
     os.environ['NICEGUI_STORAGE_PATH'] = str(folder / 'browser')  # read when NiceGUI is imported
     signal.signal(signal.SIGTERM, _leave)
+    gc.disable()  # What is imported stays. `tune` enables it once the server is up.
+    load_nicegui()
     import uvicorn
     from nicegui import core, ui
 
@@ -199,6 +203,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
     )
     if show:
         threading.Thread(target=webbrowser.open, args=(page_url(listening),), daemon=True).start()
+    gc.freeze()  # NiceGUI looks for the server among all objects: now there are few.
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -212,10 +217,22 @@ def run(  # noqa: PLR0913  (the last have defaults)
     )
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
+    gc.enable()
     if isinstance(failure, (EngineError, OSError)):
         raise failure
     if failure:
         raise CannotServe(f'the server could not start: {type(failure).__name__}: {failure}') from failure
+
+
+def load_nicegui() -> None:
+    """Import NiceGUI as if the packages of `UNUSED` were not installed."""
+    hidden = [name for name in UNUSED if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: it cannot be imported
+    try:
+        import nicegui  # noqa: F401
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def guard(app: FastAPI, origins: Collection[str], access_settings: AccessSettings | None = None) -> None:

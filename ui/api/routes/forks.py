@@ -26,7 +26,7 @@ CREATES = problems(404, 409, 413, 415)
 MOST_VARIANTS = 20
 
 
-class Again(BaseModel):
+class StartOptions(BaseModel):
     """How a new run begins."""
 
     model_config = ConfigDict(extra='forbid')
@@ -40,7 +40,7 @@ class Again(BaseModel):
         return self.budget and to_record(Budget, self.budget)
 
 
-class NewFork(Again):
+class NewFork(StartOptions):
     """A fork: where it begins, and what is different."""
 
     at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
@@ -128,7 +128,9 @@ async def fork_all(conductor: Engine, once: OneTime, run: Run, wanted: NewVarian
 
 
 @router.post('/rerun', status_code=201, response_model=wire(RunInfo), responses=CREATES)
-async def rerun(conductor: Engine, once: OneTime, run: Run, wanted: Again = Again()) -> Response:
+async def rerun(
+    conductor: Engine, once: OneTime, run: Run, wanted: StartOptions = StartOptions()
+) -> Response:
     """Start a run over from the first step, as it was started."""
 
     async def make(new: RunId) -> object:
@@ -140,7 +142,9 @@ async def rerun(conductor: Engine, once: OneTime, run: Run, wanted: Again = Agai
 
 
 @router.post('/retry', status_code=201, response_model=wire(RunInfo), responses=CREATES)
-async def retry(conductor: Engine, once: OneTime, run: Run, wanted: Again = Again()) -> Response:
+async def retry(
+    conductor: Engine, once: OneTime, run: Run, wanted: StartOptions = StartOptions()
+) -> Response:
     """Fork a failed or cancelled run from just before that, so that what failed is tried again."""
 
     async def make(new: RunId) -> object:

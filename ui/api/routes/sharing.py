@@ -35,8 +35,8 @@ FILE = {
 }
 
 
-class Chosen(BaseModel):
-    """Which runs to export together."""
+class ExportRequest(BaseModel):
+    """The runs to export as one bundle."""
 
     model_config = ConfigDict(extra='forbid')
 
@@ -54,10 +54,10 @@ async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Pa
 
 
 @router.post('/exports', response_class=Response, responses=problems(404, 409, 413, 415) | EXPORTED)
-async def export_bundle(conductor: Engine, chosen: Chosen) -> Response:
+async def export_bundle(conductor: Engine, wanted: ExportRequest) -> Response:
     """Export several runs as one bundle."""
-    made = conductor.export_bundle(ids(chosen.runs), compressed=chosen.compressed)
-    end = 'jsonl.gz' if chosen.compressed else 'jsonl'
+    made = conductor.export_bundle(ids(wanted.runs), compressed=wanted.compressed)
+    end = 'jsonl.gz' if wanted.compressed else 'jsonl'
     return await _file(made, FORMATS['bundle'].media, f'hemicycle.{end}')
 
 

@@ -19,7 +19,7 @@ from ui.formatting.values import count, status_text
 from ui.pages.run.agents.agent import AgentPane
 from ui.pages.run.agents.join_summary import join_summary
 from ui.pages.run.agents.regions import cells, columns_for, tracks
-from ui.pages.run.agents.stages import RESULT, Cast, StageRow, stages_of, work_in_progress
+from ui.pages.run.agents.stages import RESULT, StageRow, VisibleAgents, stages_of, work_in_progress
 from ui.pages.run.agents.task_cards import TaskCards
 from ui.pages.run.context import RunContext
 from ui.replay.conversation import json_to_markdown
@@ -37,7 +37,7 @@ class AgentPanes:
     def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
         self._context = context
         self._stages = stages_of(context)
-        self._cast = Cast(context.shape, context.history)
+        self._visible = VisibleAgents(context.shape, context.history)
         self._shown: tuple[View, bool, bool] | None = None
         self._picked = ''
         """The stage that a person picked, if any."""
@@ -79,7 +79,7 @@ class AgentPanes:
         """Arrange and fill the panes for `view`."""
         self._shown = (view, live, mine)
         ended = view.status.ended and self._has_result(view)
-        now = [] if ended else self._cast.now(view)
+        now = [] if ended else self._visible.at_work(view)
         wanted = RESULT if ended else self._stage_of(now)
         if self._picked:
             self._key = self._picked
@@ -159,7 +159,7 @@ class AgentPanes:
         if works and self._picked == self._stage_of(now):
             return list(now)
         picked = next((stage for stage in self._stages if stage.key == self._picked), None)
-        return self._cast.begun(picked, view) if picked else []
+        return self._visible.started(picked, view) if picked else []
 
     def _say(self, view: View, wanted: str, *, live: bool) -> None:
         self._row.show(view, self._key, has_result=view.status.ended and self._has_result(view))

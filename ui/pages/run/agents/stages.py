@@ -76,7 +76,7 @@ def stages_of(context: RunContext) -> list[Stage]:
     ]
 
 
-class Cast:
+class VisibleAgents:
     """Which agents to show at a step."""
 
     def __init__(self, shape: Shape, history: History) -> None:
@@ -86,13 +86,13 @@ class Cast:
         self._history = history
         self._seats = seats(shape)
 
-    def now(self, view: View) -> list[str]:
+    def at_work(self, view: View) -> list[str]:
         """The agents at work; if there are none, those that worked last."""
         beside = [] if view.status.ended else side_by_side(self._parallels, view, self._ends)
         rest = [path for path in self._agents if path not in beside and _works(path, view)]
         return beside + rest or self._last(view)
 
-    def begun(self, stage: Stage, view: View) -> list[str]:
+    def started(self, stage: Stage, view: View) -> list[str]:
         """The agents of a stage that have started, or whose seats can be taken; all of them if none has."""
         offered = () if view.status.ended else self._seats
         shown = [

@@ -11,7 +11,7 @@ async def drawn(user):
     @ui.page('/efforts')
     def page():
         made.append(Efforts(on_change=lambda: None))
-        made[0].cast(('pro', 'judge'))
+        made[0].set_roles(('pro', 'judge'))
 
     await user.open('/efforts')
     return made[0]
@@ -23,7 +23,7 @@ async def test_each_role_has_an_effort_of_its_own(user):
     efforts.fill({'': 'low', 'judge': '8000'})
     assert efforts.chosen == {'': 'low', 'judge': '8000'} and efforts.check()
     await user.should_see('low, 1 role set')
-    efforts.cast(('judge', 'con'))
+    efforts.set_roles(('judge', 'con'))
     assert efforts.chosen == {'': 'low', 'judge': '8000'}, 'roles that stay keep theirs'
     efforts.fill({})
     assert efforts.chosen == {}

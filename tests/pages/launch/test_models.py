@@ -40,7 +40,7 @@ async def models(user, registry):
     @ui.page('/models')
     def page():
         made.append(Models(registry, on_change=lambda: None))
-        made[0].cast(ROLES)
+        made[0].set_roles(ROLES)
 
     await user.open('/models')
     return made[0]
@@ -112,7 +112,7 @@ async def test_what_is_not_there_is_refused_at_its_line(user, models, name, prob
 
 async def test_clients_follow_the_roles_and_keep_what_was_said(models):
     models.fill({'role:analyzer': 'here/tiny', 'role:reviewer': 'far/small'})
-    models.cast(['judge', 'analyzer', 'analyzer'])
+    models.set_roles(['judge', 'analyzer', 'analyzer'])
     assert models.raw == {'': '', 'fallback': '', 'role:judge': '', 'role:analyzer': 'here/tiny'}
 
 

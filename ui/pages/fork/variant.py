@@ -110,7 +110,7 @@ class Variant:
             self._plays = ReplayChoices(origin.view.seq, origin.agents, on_change=on_change)
             Text('h2', 'Changes')
             self._models = Models(registry, on_change=on_change)
-            self._models.cast([agent.role for agent in origin.staff])
+            self._models.set_roles([agent.role for agent in origin.staff])
             self._models.again(origin.info.models)
             found = origin.fields()
             self._sheets = {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
 
 from engine.models import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 from ui.components.elements import Combobox
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import set_attributes
 from ui.formatting.values import count
+from ui.pages.launch.role_fields import RoleFields
 
 ALL = Field(
     name='',
@@ -33,22 +33,21 @@ class EffortControl(Control):
         return self.box
 
 
-class Efforts:
-    """A collapsible section with a field per role; `cast` sets the roles."""
+class Efforts(RoleFields[EffortControl]):
+    """The efforts by role."""
 
     def __init__(self, *, on_change: Callable[[], None]) -> None:
         """Draw it collapsed."""
         self._on_change = on_change
-        self._roles: dict[str, EffortControl] = {}
-        with ui.element('details').classes('fold efforts-fold'):
-            with ui.element('summary'):
-                Text('span', 'Reasoning effort')
-                self._brief = Text('span', '', 'muted brief')
-            with ui.element('div').classes('form'):
-                self._all = self._line(ALL)
-                with ui.element('div').classes('role-models') as self._place:
-                    pass
-        self._tell()
+        super().__init__('Reasoning effort', 'efforts-fold')
+
+    def _draw_fixed(self) -> None:
+        self._all = self._line(ALL)
+
+    def _draw_role(self, role: str) -> EffortControl:
+        return self._line(
+            Field(name=role, kind='model', title=f'{role.replace("_", " ").capitalize()} effort')
+        )
 
     def _line(self, field: Field) -> EffortControl:
         control = EffortControl(field, on_change=self._notify, on_leave=self._judge_left)
@@ -59,49 +58,14 @@ class Efforts:
     def _controls(self) -> dict[str, EffortControl]:
         return {'': self._all, **self._roles}
 
-    def cast(self, roles: Iterable[str]) -> None:
-        """Have a field for each of these roles; roles that stay keep their content."""
-        wanted = list(dict.fromkeys(roles))
-        if wanted == list(self._roles):
-            return
-        said = self.chosen
-        self._place.clear()
-        with self._place:
-            self._roles = {
-                role: self._line(
-                    Field(name=role, kind='model', title=f'{role.replace("_", " ").capitalize()} effort')
-                )
-                for role in wanted
-            }
-        self.fill(said)
-
     @property
     def chosen(self) -> dict[str, str]:
         """The efforts by role, valid or not; '' is the default."""
-        raw = {role: str(control.raw).strip() for role, control in self._controls.items()}
-        return {role: effort for role, effort in raw.items() if effort}
-
-    def fill(self, efforts: Mapping[str, str]) -> None:
-        """Show these efforts; other fields are cleared."""
-        for role, control in self._controls.items():
-            control.put(str(efforts.get(role, '')))
-        self._tell()
+        return {role: effort for role, raw in self.raw.items() if (effort := raw.strip())}
 
     def check(self) -> bool:
         """Whether all are efforts; problems are shown at their fields."""
         return all([self._judge(control) for control in self._controls.values()])
-
-    def refuse(self, problems: Mapping[str, str]) -> None:
-        """Show problems found at the start: by role, or '' for all."""
-        for role, problem in problems.items():
-            self._roles.get(role, self._all).complain(problem, gently=False)
-
-    def go_to_problem(self) -> None:
-        """Focus the first field with a problem."""
-        for control in self._controls.values():
-            if control.problem:
-                control.focus()
-                return
 
     def _judge(self, control: EffortControl) -> bool:
         effort = str(control.raw).strip()

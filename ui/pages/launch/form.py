@@ -143,7 +143,7 @@ class LaunchForm:
             self._form.set(again.parameters)
         elif draft:
             self._form.fill(draft.get('form', {}))
-        self._cast()  # the roles are known from now on
+        self._update_roles()  # the roles are known from now on
         if again is not None:
             self._again(again, title=again.title, tags=again.tags)
             self._replay.take(again if replay else None)
@@ -193,7 +193,7 @@ class LaunchForm:
     def _sample(self, sample: Sample) -> None:
         """Fill in a sample, with whoever plays its roles."""
         self._take(sample.parameters)
-        self._cast()
+        self._update_roles()
         self._models.again(sample.models)
         self._models.check()
         self._touch_models()
@@ -248,7 +248,7 @@ class LaunchForm:
             }
         )
         self._say_models()
-        if shape := self._cast():
+        if shape := self._update_roles():
             await self._draw(shape)
         await self._note()
 
@@ -266,7 +266,7 @@ class LaunchForm:
             drafts[self._made.name] = draft
         app.storage.user[self._kept] = drafts
 
-    def _cast(self) -> Shape | None:
+    def _update_roles(self) -> Shape | None:
         """Have a model for each role of the chart; returns the chart if it is another one now."""
         parsed, _ = self._form.parse()
         try:
@@ -277,8 +277,8 @@ class LaunchForm:
             return None
         self._shape = shape
         roles = [role for state in shape.states for role in state.roles or (state.role,) if role]
-        self._models.cast(roles)
-        self._efforts.cast(roles)
+        self._models.set_roles(roles)
+        self._efforts.set_roles(roles)
         return shape
 
     async def _draw(self, shape: Shape) -> None:

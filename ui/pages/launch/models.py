@@ -14,8 +14,9 @@ from engine.records import Usage
 from ui.components.elements import Combobox
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import set_attributes
 from ui.formatting.values import count
+from ui.pages.launch.role_fields import RoleFields
 from ui.web.permission import may
 
 PLAYED = 'scripted'
@@ -48,24 +49,21 @@ class ModelControl(Control):
         return self.box
 
 
-class Models:
-    """A collapsible section with a field per role; `cast` sets the roles."""
+class Models(RoleFields[ModelControl]):
+    """The models by role, and the fallback."""
 
     def __init__(self, registry: ModelRegistry, *, on_change: Callable[[], None]) -> None:
         """Draw it collapsed; `look` fills the lists."""
         self._registry, self._on_change = registry, on_change
-        self._roles: dict[str, ModelControl] = {}
         self._busy = ''
-        with ui.element('details').classes('fold models-fold'):
-            with ui.element('summary'):
-                Text('span', 'Models')
-                self._brief = Text('span', '', 'muted brief')
-            with ui.element('div').classes('form'):
-                with ui.element('div').classes('pair'):
-                    self._all, self._fallback = self._line(ALL), self._line(FALLBACK)
-                with ui.element('div').classes('role-models') as self._place:
-                    pass
-        self._tell()
+        super().__init__('Models', 'models-fold')
+
+    def _draw_fixed(self) -> None:
+        with ui.element('div').classes('pair'):
+            self._all, self._fallback = self._line(ALL), self._line(FALLBACK)
+
+    def _draw_role(self, role: str) -> ModelControl:
+        return self._line(Field(name=role, kind='model', title=role.replace('_', ' ').capitalize()))
 
     def _line(self, field: Field) -> ModelControl:
         control = ModelControl(field, on_change=self._notify, on_leave=self.check_gently)
@@ -79,31 +77,10 @@ class Models:
             f'role:{role}': control for role, control in self._roles.items()
         }
 
-    def cast(self, roles: Iterable[str]) -> None:
-        """Have a field for each of these roles; roles that stay keep their content."""
-        wanted = list(dict.fromkeys(roles))
-        if wanted == list(self._roles):
-            return
-        said = self.raw
-        self._place.clear()
-        self._roles = {}
-        with self._place:
-            for role in wanted:
-                title = role.replace('_', ' ').capitalize()
-                self._roles[role] = self._line(Field(name=role, kind='model', title=title))
-        self.fill(said)
-
-    @property
-    def raw(self) -> dict[str, str]:
-        """The content of the fields, valid or not."""
-        return {name: str(control.raw) for name, control in self._controls.items()}
-
     def fill(self, raw: Mapping[str, str]) -> None:
         """Restore what `raw` gave; fields it does not name are cleared."""
-        for name, control in self._controls.items():
-            control.put(str(raw.get(name, '')))
+        super().fill(raw)
         self.check_gently()
-        self._tell()
 
     def again(self, models: Mapping[str, str]) -> None:
         """Show the models of an earlier run."""
@@ -134,18 +111,6 @@ class Models:
         """Show problems, but not while a name is being typed."""
         for control in self._controls.values():
             self._judge(control, gently=True)
-
-    def refuse(self, problems: Mapping[str, str]) -> None:
-        """Show problems found at the start: by role, or '' for all."""
-        for role, problem in problems.items():
-            self._roles.get(role, self._all).complain(problem, gently=False)
-
-    def go_to_problem(self) -> None:
-        """Focus the first field with a problem."""
-        for control in self._controls.values():
-            if control.problem:
-                control.focus()
-                return
 
     def _judge(self, control: ModelControl, *, gently: bool) -> bool:
         problem = next(filter(None, map(partial(model_problem, self._registry), _names(control.raw))), '')

@@ -1,0 +1,83 @@
+"""RoleFields: a collapsible section with a field for all roles, and one for each role of the chart."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Generic, TypeVar
+
+from nicegui import ui
+
+from ui.components.forms.control import Control
+from ui.components.widgets import Text
+
+ControlT = TypeVar('ControlT', bound=Control)
+
+
+class RoleFields(Generic[ControlT]):
+    """The section, drawn collapsed; `set_roles` says for which roles it has fields."""
+
+    _all: ControlT
+
+    def __init__(self, title: str, style: str) -> None:
+        """Draw it with the fields that are always there."""
+        self._roles: dict[str, ControlT] = {}
+        with ui.element('details').classes(f'fold {style}'):
+            with ui.element('summary'):
+                Text('span', title)
+                self._brief = Text('span', '', 'muted brief')
+            with ui.element('div').classes('form'):
+                self._draw_fixed()
+                self._place = ui.element('div').classes('role-models')
+        self._tell()
+
+    @abstractmethod
+    def _draw_fixed(self) -> None:
+        """Draw the fields that are always there, `_all` among them."""
+
+    @abstractmethod
+    def _draw_role(self, role: str) -> ControlT:
+        """Draw the field of a role."""
+
+    @abstractmethod
+    def _tell(self) -> None:
+        """Say in the summary what is chosen."""
+
+    @property
+    @abstractmethod
+    def _controls(self) -> dict[str, ControlT]:
+        """All fields, by the names that `raw` gives them."""
+
+    def set_roles(self, roles: Iterable[str]) -> None:
+        """Have a field for each of these roles; roles that stay keep their content."""
+        wanted = list(dict.fromkeys(roles))
+        if wanted == list(self._roles):
+            return
+        kept = self.raw
+        self._place.clear()
+        with self._place:
+            self._roles = {role: self._draw_role(role) for role in wanted}
+        self.fill(kept)
+
+    @property
+    def raw(self) -> dict[str, str]:
+        """The content of the fields, valid or not."""
+        return {name: str(control.raw) for name, control in self._controls.items()}
+
+    def fill(self, raw: Mapping[str, str]) -> None:
+        """Restore what `raw` gave; fields it does not name are cleared."""
+        for name, control in self._controls.items():
+            control.put(str(raw.get(name, '')))
+        self._tell()
+
+    def refuse(self, problems: Mapping[str, str]) -> None:
+        """Show problems found at the start: by role, or '' for all."""
+        for role, problem in problems.items():
+            self._roles.get(role, self._all).complain(problem, gently=False)
+
+    def go_to_problem(self) -> None:
+        """Focus the first field with a problem."""
+        for control in self._controls.values():
+            if control.problem:
+                control.focus()
+                return
